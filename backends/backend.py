@@ -124,9 +124,14 @@ def emits_kernels(backend: AnyBackend) -> TypeGuard[Backend]:
     return hasattr(backend, "kernels")
 
 
+def runs_graphs(backend: AnyBackend) -> TypeGuard[GraphBackend]:
+    """Whether a backend runs graphs operator by operator."""
+    return hasattr(backend, "runner")
+
+
 def name_of(backend: AnyBackend) -> str:
     """A backend for people: the name of its module, or of its class."""
-    return getattr(backend, "__name__", type(backend).__name__)
+    return str(getattr(backend, "__name__", type(backend).__name__))
 
 
 __all__ = [
@@ -142,4 +147,5 @@ __all__ = [
     "emits_kernels",
     "missing_from",
     "name_of",
+    "runs_graphs",
 ]

@@ -123,7 +123,7 @@ class Text:
         kind = type(value)
         if kind is self._node:
             return self._names[value]
-        if kind in PLAIN or (kind is float and isfinite(value)):
+        if kind in PLAIN or (isinstance(value, float) and kind is float and isfinite(value)):
             return repr(value)
         if isinstance(value, list):
             return f"[{', '.join([self._argument(item) for item in value])}]"
@@ -131,7 +131,7 @@ class Text:
             return f"({''.join([self._argument(item) + ', ' for item in value])})"
         if isinstance(value, dict):
             return f"{{{', '.join([f'{key!r}: {self._argument(item)}' for key, item in value.items()])}}}"
-        if kind is slice:
+        if isinstance(value, slice):
             return f"slice({', '.join([self._argument(end) for end in (value.start, value.stop, value.step)])})"
         return self._bound(id(value), str(value), value)
 
@@ -141,9 +141,9 @@ class Text:
 
         name = self._named.get(target)
         if name is None:
-            overload = type(target) is torch._ops.OpOverload
-            label = str(target) if overload else getattr(target, "__name__", "operator")
-            name = self._bound(target, label, target._op if overload else target)
+            if isinstance(target, torch._ops.OpOverload):
+                return self._bound(target, str(target), target._op)
+            name = self._bound(target, getattr(target, "__name__", "operator"), target)
         return name
 
     def _constant(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""Kernels run by torch's own operators on the whole grid of their axes.
+"""The reference interpreter: kernels evaluated by torch's operators over the whole grid of their axes.
 
     >>> import torch
     >>> from shapes import ShapeEnv
@@ -17,7 +17,7 @@
     >>> made
     tensor([3., 3.])
 
-It is what generated code is compared with, and what runs in place of a kernel that a compiler does not take.
+Generated code is compared with it, and it runs in place of a kernel that a compiler refuses.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Final
 
 import torch
 
+from backends.backend import Launch
 from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
 from solver.terms.expr import Expr
@@ -62,25 +63,27 @@ REDUCE: Final = {
 }
 
 
+# of any number of operands, as torch's functions have them
 @cache
-def operator(name: str) -> Callable[..., torch.Tensor]:
-    return UNARY.get(name) or BINARY.get(name) or getattr(torch, name)
+def operator(name: str) -> Callable[..., torch.Tensor]:  # type: ignore[explicit-any]
+    found: Callable[..., torch.Tensor] = UNARY.get(name) or BINARY.get(name) or getattr(torch, name)  # type: ignore[explicit-any]
+    return found
 
 
-def launch(kernel: Kernel) -> Callable[..., None]:
-    """A call like that of a compiled kernel: tensors of its buffers, then its numbers."""
-    buffers, numbers = kernel.buffers, kernel.scalars
+def launch(kernel: Kernel) -> Launch:
+    """A call like that of a compiled kernel: tensors of its buffers, then its scalars."""
+    buffers, scalars = kernel.buffers, kernel.scalars
 
-    def run(*arguments: object) -> None:
+    def run(*arguments: torch.Tensor | int) -> None:
         tensors = dict(zip(buffers, arguments[: len(buffers)]))
-        sizes = dict(zip(numbers, arguments[len(buffers) :]))
+        sizes = {size: int(number) for size, number in zip(scalars, arguments[len(buffers) :])}
         Grid(kernel, tensors, sizes).run()
 
     return run
 
 
 class Grid:
-    """One run: every value is a tensor over all turns, inner axes last."""
+    """One run: every value is a tensor over all iterations, inner axes last."""
 
     def __init__(self, kernel: Kernel, tensors: Mapping[Buffer, torch.Tensor], sizes: Mapping[Expr, int]) -> None:
         self.kernel = kernel
@@ -177,7 +180,7 @@ def flat(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().as_strided((left,), (1,), tensor.storage_offset())
 
 
-def interpreted(kernels: Sequence[Kernel]) -> list[Callable[..., None]]:
+def interpreted(kernels: Sequence[Kernel]) -> list[Launch]:
     return [launch(kernel) for kernel in kernels]
 
 

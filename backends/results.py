@@ -94,7 +94,7 @@ def _agrees(tensor: torch.Tensor, sizes: Sizes, strides: Sizes | str) -> bool:
     if len(shape) != len(sizes) or any(a != b and b is not None for a, b in zip(shape, sizes)):
         return False
     if strides == PACKED:
-        return tensor.is_contiguous()
+        return bool(tensor.is_contiguous())
     pairs = zip(shape, tensor.stride(), strides)
     # the stride of an axis without a second element is any number
     return all(a == b or b is None or size <= 1 for size, a, b in pairs) or 0 in shape

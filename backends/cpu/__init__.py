@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import torch
-from torch._C._dynamo.guards import _empty_strided_cpu
 
+from backends.backend import Launch, Part
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
@@ -39,27 +39,22 @@ from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable
 
 device: Final = "cpu"
-"""Where the tensors are that its kernels take."""
-allocate: Final = _empty_strided_cpu
-"""Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
+allocate: Final = torch._C._dynamo.guards._empty_strided_cpu
+"""What takes torch the least time of all that allocates."""
 large: Final = (LARGE, in_large_pages)
-"""From how many bytes on something is done with fresh memory, and what."""
 threads: Final = torch.get_num_threads
-"""What each kernel is given behind its numbers."""
 interchanges: Final = True
-"""Whether a kernel that goes by rows may sum over rows as well."""
-Part: TypeAlias = tuple[Any, tuple[int, ...], tuple[int, ...], int]
 IN_ONE_FILE: Final = 12
 """Kernels that are compiled together; more are several files, compiled at the same time."""
 
 
-def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
-    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.scalars` and the number of threads."""
+def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Launch] | Unavailable:
+    """Launches that take the tensors of `Kernel.buffers`, then the `Kernel.scalars` and the number of threads."""
     native = launching()
     if isinstance(native, Unavailable):
         return native
     files = [scheduled[start : start + IN_ONE_FILE] for start in range(0, len(scheduled), IN_ONE_FILE)]
-    calls: list[Callable[..., None]] = []
+    calls: list[Launch] = []
     for inside, path in zip(files, compile_all([file_source(each, decisions) for each in files], openmp=True)):
         if isinstance(path, Unavailable):
             return path
@@ -68,19 +63,23 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
         library = load(path)
         for place, kernel in enumerate(inside):
             address, several = _address(library, f"k{place}"), f"k{place}_together"
-            turns = kernel.interleaved if hasattr(library, several) else None
-            begun = () if turns is None else (_address(library, several), turns.kernels)
+            group = kernel.interleaved if hasattr(library, several) else None
+            begun = () if group is None else (_address(library, several), group.kernels)
             calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.scalars) + 1, library, *begun))
     return calls
 
 
-def combine(parts: Sequence[Part], tensors: int, numbers: int) -> Callable[..., None]:
-    """One call for several that `kernels` has given, each with which of all tensors and of all numbers are its, and how
-    many from it on may run turn by turn."""
+def combine(parts: Sequence[Part], tensors: int, scalars: int) -> Launch:
+    """One launch for several of `kernels`, which runs interleaved groups by the function that was emitted for them."""
     native = launching()
     assert not isinstance(native, Unavailable), "there are kernels"
-    have = [(launch, *places, count if launch.kernels == count else 1) for launch, *places, count in parts]
-    return native.Kernels(tuple(have), tensors, numbers)
+    have = [(launch, *which, count if interleaved_by(launch) == count else 1) for launch, *which, count in parts]
+    return native.Kernels(tuple(have), tensors, scalars)
+
+
+def interleaved_by(launch: object) -> int:
+    """How many kernels the function runs that was emitted for the interleaved group of a launch; 1 for none."""
+    return int(getattr(launch, "kernels", 1))
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

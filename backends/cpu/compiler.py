@@ -94,7 +94,7 @@ def compile_source(
     quick = sys.platform == "linux" and is_gnu() and not sanitize
     flags = (*STRICT, *(PASSES if is_gnu() else ()), *(QUICK if quick else ()))
     flags += (*(SANITIZED if sanitize else ()), f"-march={architecture or chosen_architecture()}")
-    libraries = ("-l:libm.so.6",) if quick else ("-lm",)
+    libraries: tuple[str, ...] = ("-l:libm.so.6",) if quick else ("-lm",)
     if openmp:
         pool = openmp_library()
         flags += ("-fopenmp",) if pool is not None else ()

@@ -30,8 +30,9 @@ from typing import Final
 
 import torch
 from torch._C._autograd import _profiler_enabled
-from torch._C._dynamo.guards import _empty_strided_cpu, _reinterpret_tensor
 
+_empty_strided_cpu: Final = torch._C._dynamo.guards._empty_strided_cpu
+_reinterpret_tensor: Final = torch._C._dynamo.guards._reinterpret_tensor
 LARGE: Final = 4 << 20
 """So many bytes are large."""
 PAGE: Final = 2 << 20

@@ -35,6 +35,7 @@ from typing import Any, Final
 import torch
 
 from backends import cpu
+from backends.backend import Launch
 from backends.cpu import IN_ONE_FILE, compiler
 from backends.cpu.launcher import launcher
 from backends.loops.kernels import Kernel
@@ -113,7 +114,8 @@ def _named(value: object) -> list[object] | None:
     return None
 
 
-def function_of(
+# `Any`, here and below: JSON, whose errors are those of reading it
+def function_of(  # type: ignore[explicit-any]
     text: Mapping[str, Any], constants: Sequence[torch.Tensor]
 ) -> Callable[[Sequence[object]], list[object]] | Unavailable:
     """The function that `described` has told, over these tensors.
@@ -125,7 +127,7 @@ def function_of(
     if isinstance(launches, Unavailable):
         return launches
     scope: dict[str, object] = {**ALWAYS, **{f"k{place}": launch for place, launch in enumerate(launches)}}
-    single = dict(scope)
+    single = {f"k{place}": launch for place, launch in enumerate(launches)}
     for name, (inside, tensors, numbers, turns) in text["joins"].items():
         if name not in single:
             raise LookupError(f"kernels that are launched together: {name!r}")
@@ -137,7 +139,7 @@ def function_of(
     return defined(text["source"], f"<program again {next(_serial)}>", scope)
 
 
-def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:
+def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:  # type: ignore[explicit-any]
     match found:
         case ["constant", int() as place] if 0 <= place < len(constants):
             return constants[place]
@@ -161,12 +163,12 @@ def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:
     raise LookupError(f"something that is called {found!r}")
 
 
-def _launches(told: Sequence[Sequence[Any]]) -> list[Callable[..., None]] | Unavailable:
+def _launches(told: Sequence[Sequence[Any]]) -> list[Launch] | Unavailable:  # type: ignore[explicit-any]
     """The kernels of libraries that were built or supplied."""
     native = launcher()
     if isinstance(native, Unavailable):
         return native
-    made: list[Callable[..., None]] = []
+    made: list[Launch] = []
     for identity, place, buffers, numbers, turns in told:
         path = compiler.supplied_library(identity)
         if path is None:

@@ -1,13 +1,13 @@
 """The channels-last layout (NHWC) of images: elementwise results keep the layout of their operands.
 
-    >>> from shapes import ShapeEnv
-    >>> from backends.decisions.questions import Decisions
-    >>> from backends.loops.program import Program
-    >>> program = Program(Decisions(ShapeEnv(origin=lambda: None)))
-    >>> sizes = tuple(map(program.build.lift, (2, 8, 4, 5)))
-    >>> image = program.input("image", "float32", sizes, channels_last_strides(sizes))
-    >>> is_channels_last(program.build.apply("exp", image)), [each.constant for each in channels_last_strides(sizes)]
-    (True, [160, 1, 40, 8])
+>>> from shapes import ShapeEnv
+>>> from backends.decisions.questions import Decisions
+>>> from backends.loops.program import Program
+>>> program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+>>> sizes = tuple(map(program.build.lift, (2, 8, 4, 5)))
+>>> image = program.input("image", "float32", sizes, channels_last_strides(sizes))
+>>> is_channels_last(program.build.apply("exp", image)), [each.constant for each in channels_last_strides(sizes)]
+(True, [160, 1, 40, 8])
 """
 
 from __future__ import annotations

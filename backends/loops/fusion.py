@@ -165,7 +165,8 @@ class Fusion:
     def _are_siblings(self, first: Item, second: Item) -> bool:
         """Whether they reduce results of one kernel along the same axes. Results are smaller than operands, so longer
         live ranges do not matter."""
-        if not first.nest.inner or first.nest.outer != second.nest.outer or first.nest.inner != second.nest.inner:
+        one, other = first.nest, second.nest
+        if one is None or other is None or not one.inner or one.outer != other.outer or one.inner != other.inner:
             return False
         makers = [each.writes for each in self.items if each.nest is not None]
         return self._are_few(first, second) and any(each & first.reads and each & second.reads for each in makers)
@@ -188,9 +189,7 @@ class Fusion:
             earlier, later = (second, first) if first.before & second.bit else (first, second)
             if not is_worth(earlier, later) or self._is_between(earlier, later):
                 continue
-            fused = fuse(self.build, self.bodies, earlier.nest, later.nest)
-            if fused is None and self.interchanges:
-                fused = _fuse_interchanged(self.build, self.bodies, earlier.nest, later.nest)
+            fused = self._as_one(earlier.nest, later.nest)
             if fused is None:
                 continue
             first.nest = fused
@@ -204,6 +203,14 @@ class Fusion:
                 self._latest_call |= first.before
             return first
         return None
+
+    def _as_one(self, earlier: LoopNest | None, later: LoopNest | None) -> LoopNest | None:
+        if earlier is None or later is None:
+            return None
+        fused = fuse(self.build, self.bodies, earlier, later)
+        if fused is None and self.interchanges:
+            fused = _fuse_interchanged(self.build, self.bodies, earlier, later)
+        return fused
 
 
 def buffers_of(nest: LoopNest) -> tuple[set[Buffer], set[Buffer]]:

@@ -106,8 +106,9 @@ def absorb_copies(build: Expressions, sums: LoopNest, copies: LoopNest) -> LoopN
     stores = list(sums.stores)
     for store in copies.stores:
         load, offset = store.value, store.offset.at(indices)
-        is_copy = isinstance(load, Load) and not load.indirect
-        value = by_place.get((load.buffer, load.offset.at(indices))) if is_copy else None
+        if not isinstance(load, Load) or load.indirect:
+            return None
+        value = by_place.get((load.buffer, load.offset.at(indices)))
         if value is None or any(store.buffer is other.buffer for other in stores):
             return None
         stores.append(replace(store, offset=offset, value=value, accumulates=True))

@@ -118,9 +118,9 @@ def _counts(touched: Sequence[_Touched], there: Collection[Buffer]) -> list[Expr
 
 def _leading(kernel: Kernel) -> Iterator[Expr]:
     """The iteration counts of its leading outer axes: of the first, the first two, and so on."""
-    iterations = kernel.extents[0].interner.one if kernel.extents else None
+    iterations: Expr | None = None
     for extent in kernel.extents[: min(kernel.outer, kernel.lanes)]:
-        iterations = iterations * extent
+        iterations = extent if iterations is None else iterations * extent
         yield iterations
 
 

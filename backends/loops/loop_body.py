@@ -26,6 +26,7 @@ from backends.loops.affine import Affine, affine_sum
 from backends.loops.kernels import (
     Apply,
     Bodies,
+    Buffer,
     Constant,
     IndexValue,
     Kernel,
@@ -106,7 +107,7 @@ class LoopBuilder:
         """The loops of a step."""
         return self.made(step.buffer, step.sizes, step.offset, step.value, step.origin)
 
-    def made(self, buffer, sizes: Sequence[Expr], offset: Affine, value: Tensor, origin: str = "") -> LoopNest:
+    def made(self, buffer: Buffer, sizes: Sequence[Expr], offset: Affine, value: Tensor, origin: str = "") -> LoopNest:
         """The loops that store a tensor at these offsets, one axis for each of its sizes."""
         if isinstance(value, Reduce) and value not in self.memory:
             return self._reducing(buffer, offset, value, origin)
@@ -114,7 +115,7 @@ class LoopBuilder:
         stored = Store(buffer, offset.at(indices), self.element(value, indices))
         return LoopNest(extents, (), tuple(range(len(extents))), (stored,), _origins(origin))
 
-    def _reducing(self, buffer, offset: Affine, value: Reduce, origin: str) -> LoopNest:
+    def _reducing(self, buffer: Buffer, offset: Affine, value: Reduce, origin: str) -> LoopNest:
         source = value.source
         kept, outer = self._loops(source.sizes, value.kept, 0)
         reduced, inner = self._loops(source.sizes, value.axes, len(outer))
@@ -302,7 +303,7 @@ def rewritten(
     bodies: Bodies,
     roots: Sequence[Scalar],
     indices: Indices,
-    stored: Mapping[tuple[object, Affine], Scalar],
+    stored: Mapping[tuple[Buffer, Affine], Scalar],
 ) -> list[Scalar]:
     """The same scalars with other indices for the axes, and stored values forwarded to their loads."""
     new: dict[Scalar, Scalar] = {}

@@ -107,7 +107,8 @@ def locality_order(build: Expressions, offsets: Sequence[Affine], axes: Sequence
     top = _ranked(offsets)[:1]
     found = Counter([_by_steps(build, offset, axes) for each in top for offset in each])
     found[tuple(axes)] += 0
-    return list(max(found, key=lambda order: (found[order], order == tuple(axes))))
+    unchanged = tuple(axes)
+    return list(max(found.items(), key=lambda each: (each[1], each[0] == unchanged))[0])
 
 
 def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[int, ...]:

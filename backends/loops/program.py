@@ -19,10 +19,10 @@ memory, sizes and plain values. Expressions are materialized only where an outpu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine, is_one
@@ -31,6 +31,12 @@ from backends.loops.nodes import CollapseAxes, Concat, Memory, Number, Reduce, S
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
+
+
+class Operator(Protocol):
+    """An operator of the frontend's framework, or a function in the place of one."""
+
+    def __call__(self, *arguments: object, **named: object) -> object: ...
 
 
 @dataclass(eq=False, slots=True)
@@ -66,7 +72,7 @@ class Call:
             was given, and the predicted sizes and strides of each result, and returns the results.
     """
 
-    target: Callable[..., object]
+    target: Operator
     arguments: tuple[Argument, ...]
     named: dict[str, Argument]
     results: tuple[Buffer | Atom | None, ...]
@@ -75,8 +81,8 @@ class Call:
     writes: tuple[Buffer, ...] = ()
     has_layout: bool = False
     is_fresh: bool = False
-    into: Callable[..., object] | None = None
-    checked: Callable[..., object] | None = None
+    into: Operator | None = None
+    checked: Operator | None = None
     origin: str = ""
 
     def __repr__(self) -> str:

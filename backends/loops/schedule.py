@@ -98,17 +98,18 @@ def schedule(program: Program, *, prefix: str = "k", interchanges: bool = False)
                 item.nest = row_major_sums(program.build, builder.bodies, item.nest)
     steps = list(_finished(program.build, builder, items, prefix))
     if interchanges:
-        _find_turns(steps, program.decisions)
+        _mark_interleaved(steps, program.decisions)
     return steps
 
 
-def _find_turns(steps: Sequence[Scheduled], decisions: Decisions) -> None:
-    """Mark the kernels that are interleaved."""
+def _mark_interleaved(steps: Sequence[Scheduled], decisions: Decisions) -> None:
+    """Mark the kernels that are interleaved, in each run of consecutive kernels."""
     there: set[Buffer] = set()
-    for are_kernels, following in groupby(steps, lambda step: isinstance(step, Kernel)):
+    for _, following in groupby(steps, lambda step: isinstance(step, Kernel)):
         run = list(following)
-        if are_kernels:
-            mark_interleaved(run, there, decisions)
+        kernels = [step for step in run if isinstance(step, Kernel)]
+        if kernels:
+            mark_interleaved(kernels, there, decisions)
         for step in run:
             there.update(step.buffers if isinstance(step, Kernel) else set().union(*_touched(step)))
 
@@ -194,7 +195,8 @@ def _finished(build: Expressions, builder: LoopBuilder, items: Sequence[Item], p
     number = 0
     for item in items:
         if item.nest is None:
-            yield item.step
+            if isinstance(item.step, Call | Check | Bind):
+                yield item.step
         elif item.nest.stores:
             yield order_loops(builder.bodies, build, item.nest, f"{prefix}{number}")
             number += 1

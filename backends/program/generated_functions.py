@@ -18,11 +18,12 @@ from collections.abc import Callable
 from typing import Any
 
 
-def defined(text: str, file: str, scope: dict[str, object]) -> Callable[..., Any]:
+# what it takes and returns is for the text to say
+def defined(text: str, file: str, scope: dict[str, object]) -> Callable[..., Any]:  # type: ignore[explicit-any]
     """The function `run` of a text, with a scope of its own; tracebacks name `file` and show its lines."""
     exec(compile(text, file, "exec"), scope)
     # out of the scope, in which it would hold itself
-    function: Any = scope.pop("run")
+    function: Any = scope.pop("run")  # type: ignore[explicit-any]
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None).atexit = False
     return function  # type: ignore[no-any-return]

@@ -106,7 +106,8 @@ class Host:
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
         }
-        self._scope.update(zip(self._kernels.values(), launches, strict=True))
+        self._launches = dict(zip(self._kernels, launches, strict=True))
+        self._scope.update(zip(self._kernels.values(), launches))
         self._gives_threads = threads is not None and bool(self._kernels)
         self._combine = combine_launches
         self.launch_groups: dict[str, list[object]] = {}
@@ -214,8 +215,8 @@ class Host:
         ]
         name = self._kernels[id(kernels[0])]
         given = [*tensors[0], *numbers[0]]
-        if len(kernels) > 1:
-            launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
+        if len(kernels) > 1 and self._combine is not None:
+            launches = [self._launches[id(kernel)] for kernel in kernels]
             iterations = interleaved_counts(kernels, self.memory)
             self.launch_groups[name] = [[self._kernels[id(kernel)] for kernel in kernels], tensors, numbers, iterations]
             self._scope[name], given = combine(self._combine, launches, tensors, numbers, iterations)
@@ -236,7 +237,8 @@ class Host:
         layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
         is_kept = self._pools and buffer not in self._seen
         needed = self.memory.size[buffer]
-        is_large = self._large is not None and self._is_large(needed, "kept from call to call" if is_kept else "paged")
+        what = "kept from call to call" if is_kept else "paged"
+        is_large = self._large is not None and self._is_large(needed, self._large, what)
         if is_large is False:
             yield f"{self._names[buffer]} = empty({layout})"
             return
@@ -253,9 +255,9 @@ class Host:
             yield f"if {condition}:"
             yield f"    large({self._names[buffer]})"
 
-    def _is_large(self, needed: Expr, yes: str) -> bool | None:
-        """Whether it is as many bytes as something else is done for than to ask for fresh memory."""
-        decisions, least = self.program.decisions, self._large
+    def _is_large(self, needed: Expr, least: int, yes: str) -> bool | None:
+        """Whether it is as many bytes as are prepared or pooled."""
+        decisions = self.program.decisions
         question, put = decisions.interner.ge(needed, least), (needed, ">=", least)
         otherwise = f"{yes} where it is large"
         return decisions.holds("large", question, yes, otherwise, added="branch", never="fresh", put=put)
@@ -328,7 +330,8 @@ class Host:
         assert isinstance(result, Buffer)
         yield from lines
         yield from self._allocation(result)
-        out = self._memory(self.program.build.memory(result), views := [], "seen")
+        views: list[str] = []
+        out = self._memory(self.program.build.memory(result), views, "seen")
         yield from views
         yield f"{self._operator(call.into)}({', '.join(arguments)}, out={out})"
 
@@ -350,7 +353,7 @@ class Host:
 
     def _operator(self, target: object) -> str:
         if target not in self._calls:
-            plain = target._op if type(target) is torch._ops.OpOverload else target
+            plain = target._op if isinstance(target, torch._ops.OpOverload) else target
             self._calls[target] = f"f{len(self._calls)}"
             self._scope[self._calls[target]] = plain
         return self._calls[target]

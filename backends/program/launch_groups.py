@@ -93,15 +93,11 @@ def interleaved_counts(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
     that the scheduler has marked, unless its buffers share slots in a way that forbids it."""
     found = [1] * len(kernels)
     for first, kernel in enumerate(kernels):
-        group = kernels[first : first + kernel.interleaved.kernels] if kernel.interleaved else []
-        begins = not first or kernels[first - 1].interleaved is not kernel.interleaved
-        is_whole = (
-            begins
-            and bool(group)
-            and len(group) == kernel.interleaved.kernels
-            and group[-1].interleaved is kernel.interleaved
-        )
-        if is_whole and _are_apart(group, memory):
+        marked = kernel.interleaved
+        if marked is None or (first and kernels[first - 1].interleaved is marked):
+            continue
+        group = kernels[first : first + marked.kernels]
+        if len(group) == marked.kernels and group[-1].interleaved is marked and _are_apart(group, memory):
             found[first] = len(group)
     return found
 

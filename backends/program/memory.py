@@ -74,7 +74,7 @@ class Plan:
     given: tuple[Life, ...]
     slots: Mapping[Buffer, Buffer]
     size: Mapping[Buffer, Expr]
-    views: Mapping[object, set[Buffer]]
+    views: Mapping[Buffer, set[Buffer]]
 
     def at(self, step: int) -> list[Life]:
         """What is there during a step; a place that is taken over counts as what was there first, until the last that
@@ -156,9 +156,10 @@ def _lives(program: Program, steps: Sequence[Scheduled], role: str) -> Iterator[
         if isinstance(output, Memory) and output.buffer in last:
             last[output.buffer] = len(steps)
     for step in reversed(steps):
+        results = [each for each in results_of(step) if each in last]
         for base in may_share(step):
             if base in last:
-                last[base] = max([last[base], *[last[each] for each in step.results if each in last]])
+                last[base] = max([last[base], *[last[each] for each in results]])
     for buffer, place in first.items():
         yield Life(buffer, place, last[buffer], origins[buffer])
 
@@ -199,11 +200,11 @@ class _Allocation:
         self.size = size
         self.slots: dict[Buffer, Buffer] = {}
         self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
-        self._fresh: set[object] = set()
+        self._fresh: set[Buffer] = set()
         self.views = _views(steps)
         for step in steps:
             if isinstance(step, Call) and (step.has_layout or step.is_fresh):
-                (self._placed if step.into is not None else self._fresh).update(step.results)
+                (self._placed if step.into is not None else self._fresh).update(results_of(step))
         probed = probes(decisions.hints)
         self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
         self._there = [[0] * (len(steps) + 1) for _ in probed]
@@ -329,6 +330,11 @@ class _Allocation:
         return {self.slots.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
 
 
+def results_of(step: Scheduled) -> list[Buffer]:
+    """The tensors that a call returns."""
+    return [each for each in step.results if isinstance(each, Buffer)] if isinstance(step, Call) else []
+
+
 def may_share(step: Scheduled) -> Sequence[Buffer]:
     """The buffers that results of a step may share memory with: of some operators no schema says that they do."""
     match step:
@@ -349,14 +355,14 @@ def returned_by(program: Program, steps: Sequence[Scheduled], outputs: Sequence[
     return found
 
 
-def _views(steps: Sequence[Scheduled]) -> dict[object, set[Buffer]]:
+def _views(steps: Sequence[Scheduled]) -> dict[Buffer, set[Buffer]]:
     """Results of calls that may share memory, and with what."""
-    found: dict[object, set[Buffer]] = {}
+    found: dict[Buffer, set[Buffer]] = {}
     for step in steps:
         bases = may_share(step)
         if bases:
             shared = {*bases}.union(*[found.get(base, ()) for base in bases])
-            found.update(dict.fromkeys(step.results, shared))
+            found.update(dict.fromkeys(results_of(step), shared))
     return found
 
 

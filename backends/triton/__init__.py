@@ -28,8 +28,8 @@ from importlib.util import find_spec
 from typing import Final
 
 import torch
-from torch._C._dynamo.guards import _empty_strided_cpu, _empty_strided_cuda
 
+from backends.backend import Launch as BackendLaunch
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.triton.launching import Launch
@@ -47,18 +47,16 @@ def _is_interpreted() -> bool:
 
 device: Final = "cpu" if _is_interpreted() else "cuda"
 """Where the tensors are that its kernels take."""
-allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
-"""Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
+_guards: Final = torch._C._dynamo.guards
+allocate: Final = _guards._empty_strided_cpu if device == "cpu" else _guards._empty_strided_cuda
+"""What takes torch the least time of all that allocates."""
 large: Final = None
-"""Nothing is done with fresh memory."""
 pooled: Final = None
-"""Nor is any kept: torch does that."""
+"""Torch pools memory of a device by itself."""
 combine: Final = None
-"""Every kernel is launched by itself."""
 threads: Final = None
-"""Kernels are given nothing behind their numbers."""
 interchanges: Final = False
-"""Blocks of rows run on their own and have nowhere to add up what they have in common."""
+"""Programs of a grid are independent, and have no accumulators in common."""
 
 
 def driver_missing() -> str:
@@ -72,7 +70,7 @@ def driver_missing() -> str:
     return ""
 
 
-def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
+def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[BackendLaunch] | Unavailable:
     """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.scalars`.
 
     Text and code of a form are made when it is first needed; what the sizes at hand will need is begun at once, several
@@ -87,8 +85,9 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     launches = [Launch(kernel, decisions) for kernel in scheduled]
     for launch in launches if device == "cuda" else ():
         hints = [decisions.env.hint(number) for number in launch.kernel.scalars]
-        if None not in hints:
-            launch.begin(hints, torch.cuda.current_device())
+        known = [hint for hint in hints if hint is not None]
+        if len(known) == len(hints):
+            launch.begin(known, torch.cuda.current_device())
     return [launch.function for launch in launches]
 
 

@@ -1,18 +1,18 @@
 """Compiled kernels loaded on a device, or into the interpreter, and calls of them with addresses.
 
-    >>> from backends.triton.calling import loaded
-    >>> loaded.__name__
-    'loaded'
+>>> from backends.triton.calling import loaded
+>>> loaded.__name__
+'loaded'
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import torch
 from triton import knobs
@@ -29,10 +29,16 @@ _compiling: set[Future[CompiledKernel]] = set()
 """Code that nobody has waited for yet."""
 
 
+class Call(Protocol):
+    """A launch with the addresses of the tensors."""
+
+    def __call__(self, *pointers: int) -> object: ...
+
+
 class Loaded(Protocol):
     """Code that is ready."""
 
-    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+    def call(self, grid: int, numbers: Sequence[int]) -> Call:
         """A call with addresses, of so many programs, with these numbers behind the pointers."""
 
 
@@ -70,7 +76,7 @@ class OnDevice:
         self._packed: Final = kernel.packed_metadata
         self._device: Final = device
 
-    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+    def call(self, grid: int, numbers: Sequence[int]) -> Call:
         """On the stream that is current at each call."""
         run, handle, packed, device = self._run, self._handle, self._packed, self._device
         stream, current = driver.active.get_current_stream, driver.active.get_current_device
@@ -89,10 +95,11 @@ class Interpreted:
     """A kernel in Triton's interpreter, on memory of the host."""
 
     def __init__(self, source: Source) -> None:
-        self._function = function(source)
+        # a function of Triton's, of which a grid makes a launch
+        self._function: Any = function(source)  # type: ignore[explicit-any]
         self._kinds = [getattr(torch, dtype) for dtype in source.pointers.values()]
 
-    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+    def call(self, grid: int, numbers: Sequence[int]) -> Call:
         """Triton wants tensors: they are made of one element each, it goes by their addresses."""
 
         def call(*pointers: int) -> None:

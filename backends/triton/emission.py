@@ -361,16 +361,17 @@ class Emission:
         if self.form.masks_columns:
             self.write(f"column_mask = column < {last}")
         for (reduction, total), top in zip(totals.items(), above):
-            value = self._whole(top)
-            is_below = f"below({total}, {totals[top]}, {value})"
-            text = accumulated(reduction.operation, total, value) if top is reduction else is_below
+            operand = self._whole(top)
+            is_below = f"below({total}, {totals[top]}, {operand})"
+            text = accumulated(reduction.operation, total, operand) if top is reduction else is_below
             self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
         self._stores(each)
         self.indent = ""
         self.names, self.indexed = before, indexed
         for reduction, total in reversed(totals.items()):
-            top = self.maxima.get(reduction)
-            self._reduce(reduction, f"lowered({total}, {totals[top]}, {self.results[top]})" if top else total)
+            maximum = self.maxima.get(reduction)
+            lowered = total if maximum is None else f"lowered({total}, {totals[maximum]}, {self.results[maximum]})"
+            self._reduce(reduction, lowered)
 
     def _partial(self, function: str, place: int, part: str, row: str, value: str, sides: frozenset[str]) -> str:
         """An access to what parts of rows have become."""

@@ -18,7 +18,7 @@ import triton.language as tl
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 
-def wrapped(data: numpy.ndarray, scalar: tl.dtype, shape: tuple[int, ...]) -> tl.tensor:
+def wrapped(data: object, scalar: tl.dtype, shape: tuple[int, ...]) -> tl.tensor:
     """An array as a tensor of the interpreter; no shape is a number."""
     kind = tl.block_type(scalar, list(shape)) if shape else scalar
     return tl.tensor(TensorHandle(data, scalar), kind)
@@ -33,7 +33,10 @@ def splat(builder: InterpreterBuilder, kind: tl.block_type, number: TensorHandle
 InterpreterBuilder.create_splat = splat
 
 
-def elementwise(name: str, function: Callable[..., torch.Tensor]) -> Callable[..., tl.tensor]:
+# of any number of operands, as torch's functions have them
+def elementwise(  # type: ignore[explicit-any]
+    name: str, function: Callable[..., torch.Tensor]
+) -> Callable[..., tl.tensor]:
     """A function of elements."""
 
     def apply(*operands: tl.tensor) -> tl.tensor:
@@ -51,7 +54,8 @@ def bfloat(x: tl.tensor) -> tl.tensor:
     return wrapped(rounded.view(torch.uint16).numpy(), tl.bfloat16, tuple(map(int, x.shape)))
 
 
-def reduction(function: Callable[..., numpy.ndarray]) -> Callable[[tl.tensor], tl.tensor]:
+# with options, as NumPy's functions have them
+def reduction(function: Callable[..., numpy.ndarray]) -> Callable[[tl.tensor], tl.tensor]:  # type: ignore[explicit-any]
     """Rows to one value each."""
 
     def apply(x: tl.tensor) -> tl.tensor:

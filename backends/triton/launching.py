@@ -27,13 +27,15 @@ kernel is run by torch's operators then, and the log says why.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from backends import interpreter
+from backends.backend import Launch as BackendLaunch
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine
 from backends.loops.kernels import Kernel
@@ -49,11 +51,10 @@ if TYPE_CHECKING:
     import torch
     from triton.compiler import CompiledKernel
 
-    from backends.triton.calling import Loaded
+    from backends.triton.calling import Call, Loaded
 
 MOST_PLANS: Final = 4096
 """Combinations of sizes that are remembered."""
-Call = Callable[..., object]
 log: Final = logging.getLogger("symshape.triton")
 
 
@@ -110,12 +111,12 @@ class Launch:
         passes = kernel.passes
         self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
         self._instead = interpreter.launch(kernel)
-        self.function: Callable[..., None] = self._generated()
+        self.function: BackendLaunch = self._generated()
 
-    def __call__(self, *arguments: object) -> None:
+    def __call__(self, *arguments: torch.Tensor | int) -> None:
         self.function(*arguments)
 
-    def _generated(self) -> Callable[..., None]:
+    def _generated(self) -> BackendLaunch:
         """A function of just these arguments, which looks up the plan and calls its one step, if it is one."""
         tensors = [f"a{place}" for place in range(len(self.kernel.buffers))]
         numbers = [f"n{place}" for place in range(len(self._places))]
@@ -135,7 +136,9 @@ class Launch:
         scope: dict[str, object] = {"plans": self._plans, "planned": self._planned, "in_steps": self._in_steps}
         scope |= {"NotCompiled": NotCompiled, "instead": self._instead}
         exec(compile("\n".join(lines), f"<launch of {self.kernel.name}>", "exec"), scope)
-        return scope.pop("launch")
+        launch = scope.pop("launch")
+        assert isinstance(launch, FunctionType)
+        return launch
 
     def _planned(self, device: int, *numbers: int) -> Plan:
         """The plan for sizes that are met for the first time."""
@@ -143,7 +146,8 @@ class Launch:
             plan = self.plan(numbers)
         except Exception as error:
             self._refused(error)
-            plan, calls = Plan(()), [[not_compiled, not_compiled]]
+            plan = Plan(())
+            calls: list[list[Call]] = [[not_compiled, not_compiled]]
         else:
             calls = [self._calls(step, device) for step in plan.steps]
         if len(self._plans) >= MOST_PLANS:

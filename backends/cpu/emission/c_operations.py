@@ -149,7 +149,7 @@ def _float(value: float, dtype: str) -> str:
 
 def _rounded(value: float) -> float:
     try:
-        return struct.unpack("f", struct.pack("f", value))[0]
+        return float(struct.unpack("f", struct.pack("f", value))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
 

@@ -47,9 +47,11 @@ class SplitPoint:
 
 
 def split_points(values: Sequence[Scalar], axis: int | None) -> tuple[SplitPoint, ...]:
-    """The cuts of a loop along this axis, those first that most is known by."""
+    """Where to split the loop of an axis, those points first that settle most comparisons."""
     found: dict[Expr, SplitPoint] = {}
-    for value in values if axis is not None and len(values) <= MOST_VALUES else ():
+    if axis is None or len(values) > MOST_VALUES:
+        return ()
+    for value in values:
         match value:
             case Apply(operation="lt" | "ge", operands=(IndexValue(index=index), SizeValue(size=bound))):
                 along = index.coefficient(axis)

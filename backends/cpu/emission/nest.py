@@ -142,6 +142,7 @@ class Nest:
     def _blocks(self, values: Sequence[Scalar]) -> None:
         """Lanes along the last outer axis: blocks of vectors."""
         lanes, line = self.loops.lanes, self.text.line
+        assert lanes is not None
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
         wide = self._side_by_side_blocks()

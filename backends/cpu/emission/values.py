@@ -82,7 +82,7 @@ class Writer:
     def assuming(self, known: Mapping[Scalar, bool]) -> Iterator[None]:
         """These truths are known in what is written inside."""
         before = self._assumed, self._alive
-        self._assumed = self._assumed | known
+        self._assumed = {**self._assumed, **known}
         self._alive = set(toposort(self.loops.kernel.roots(), self.needed))
         with self.scope():
             yield
@@ -160,7 +160,8 @@ class Writer:
         for buffer, index in [*loads, *[(each.buffer, each.offset) for each in stores]]:
             around = [term for term in index.terms if term[0] != self.loops.lanes]
             key = self._row(buffer, index)
-            is_row = index.coefficient(self.loops.lanes) is not None and around == list(index.terms[: len(around)])
+            has_lanes = self.loops.lanes is not None and index.coefficient(self.loops.lanes) is not None
+            is_row = has_lanes and around == list(index.terms[: len(around)])
             if key in self._rows or not is_row:
                 continue
             constant = [] if is_zero(index.constant) else [self.size(index.constant)]
@@ -310,7 +311,7 @@ class Writer:
         if known is False:
             return f"splat_{element.name}(0)"
         where = None if load.condition is None or known else self.name(load.condition, vector)
-        if where is not None and load.condition not in self.loops.varying:
+        if where is not None and load.condition is not None and load.condition not in self.loops.varying:
             loaded, zero = self._loaded(load, kind, step, vector), f"splat_{element.name}(0)"
             return f"{self._first(load.condition, vector)} ? {loaded} : {zero}"
         if where is not None:

@@ -42,13 +42,14 @@ is let go where there are many elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from backends import Unreadable
+from backends.backend import Launch
 from backends.cpu.launcher.learning import learned
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
@@ -57,23 +58,37 @@ PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", 
 """The text of the module, in the order in which each uses what is before it."""
 
 
+Made = TypeVar("Made", covariant=True)
+
+
+class Make(Protocol[Made]):
+    """A type of the extension module, which looks at what it is given by itself."""
+
+    def __call__(self, *arguments: object) -> Made: ...
+
+
+class NativeProgram(Protocol):
+    """A whole graph in C: tensors, then integers; `NotImplemented` where they are not for it."""
+
+    def __call__(self, *arguments: object) -> object: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Launcher:
     """The types of the extension module."""
 
-    Kernel: Callable[..., Callable[..., None]]
-    Kernels: Callable[..., Callable[..., None]]
-    Program: Callable[..., Callable[..., object]]
-    Entry: Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]
-    Apart: Callable[..., Callable[[Sequence[object]], bool | None]]
-    Layouts: Callable[..., Callable[[], bool]]
+    Kernel: Make[Launch]
+    Kernels: Make[Launch]
+    Program: Make[NativeProgram]
+    Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
+    Apart: Make[Callable[[Sequence[object]], bool | None]]
+    Layouts: Make[Callable[[], bool]]
 
 
 @cache
 def launcher() -> Launcher | Unavailable:
     """The extension module, built or from the cache."""
     import torch
-    from torch._C._dynamo.guards import _empty_strided_cpu
 
     here = Path(__file__).parent
     bind = build("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS]))
@@ -92,9 +107,10 @@ def launcher() -> Launcher | Unavailable:
     )
     places = learned()
     try:
-        return Launcher(
-            *bind(
-                *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, _empty_strided_cpu),
+        empty = torch._C._dynamo.guards._empty_strided_cpu
+        return Launcher(  # type: ignore[misc]  # what the module makes, in the order of the fields
+            *bind(  # type: ignore[call-arg]
+                *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, empty),
                 *(vars(torch.autograd.forward_ad), Unreadable),
                 *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
@@ -107,4 +123,4 @@ def launcher() -> Launcher | Unavailable:
         return Unavailable(f"this torch is not known to the launcher: {error}")
 
 
-__all__ = ["Launcher", "Unavailable", "launcher"]
+__all__ = ["Launcher", "NativeProgram", "Unavailable", "launcher"]

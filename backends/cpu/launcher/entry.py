@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from backends.cpu.launcher import Unavailable, launcher
+from backends.cpu.launcher import NativeProgram, Unavailable, launcher
 from shapes.guards.emit_c import NotNative
 
 KINDS: Final = ("tensor", "integer", "value", "object")
@@ -60,7 +60,7 @@ class Variant:
         done: what is called without arguments when the program has run, if anything is.
     """
 
-    program: Callable[..., object]
+    program: NativeProgram
     values: tuple[object, ...]
     grad_mode: bool
     default_dtype: object

@@ -58,7 +58,8 @@ def learned() -> Places | None:
     if elements is None or autograd is None or storage is None or fields is None:
         return None
     first = elements - 2 - 2 * INLINE
-    return Places(*[place * WORD for place in (first, elements, autograd, *storage)], fields)
+    where, data = storage
+    return Places(first * WORD, elements * WORD, autograd * WORD, where * WORD, data * WORD, fields)
 
 
 def words(address: int, count: int) -> list[int]:
@@ -143,8 +144,11 @@ def _of_learned(autograd: int) -> tuple[int, ...] | None:
 def _changes(tensor: torch.Tensor, address: int, count: int) -> Iterator[list[int]]:
     """Which words change, step by step."""
     before = words(address, count)
-    for step in (lambda: tensor.requires_grad_(False), lambda: tensor.mul_(torch.ones_like(tensor).requires_grad_())):
-        step()
+    for step in range(2):
+        if step:
+            tensor.mul_(torch.ones_like(tensor).requires_grad_())
+        else:
+            tensor.requires_grad_(False)
         now = words(address, count)
         yield [place for place, (one, other) in enumerate(zip(before, now)) if one != other]
         before = now

@@ -121,12 +121,12 @@ class Steps:
 
     def all(self) -> tuple[Step, ...]:
         """The steps in order."""
-        return tuple(
-            [
-                (code, *self.places([target]), *(self.places([a, b, c]) if code > THREADS else (a, b, c)), factor)
-                for code, target, a, b, c, factor in self._steps
-            ]
-        )
+        return tuple([self._encoded(code, target, (a, b, c), factor) for code, target, a, b, c, factor in self._steps])
+
+    def _encoded(self, code: int, target: int, operands: tuple[int, int, int], factor: int) -> Step:
+        a, b, c = self.places(operands) if code > THREADS else operands
+        (place,) = self.places([target])
+        return code, place, a, b, c, factor
 
     def places(self, values: Iterable[int]) -> tuple[int, ...]:
         """Where values are among all: the fixed ones come first."""

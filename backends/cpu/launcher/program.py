@@ -42,7 +42,7 @@ from typing import Final, TypeAlias
 
 import torch
 
-from backends.cpu.launcher import Unavailable, launcher
+from backends.cpu.launcher import NativeProgram, Unavailable, launcher
 from backends.cpu.launcher.numbers import INTEGER, SIZE, STRIDE, THREADS, Leaf, Steps
 from shapes.guards.arguments import Path
 from shapes.guards.codegen import Check
@@ -130,7 +130,7 @@ class Launch:
     threads: bool = False
     """Whether torch's number of threads comes behind the numbers."""
     kernels: int = 1
-    """How many launches from this one on run turn by turn."""
+    """The length of the interleaved group that starts with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ class Description:
     conditions: Sequence[Prop] = ()
 
 
-def make_native(description: Description) -> Callable[..., object] | Unavailable:
+def make_native(description: Description) -> NativeProgram | Unavailable:
     """The program; or why it is none."""
     found = launcher()
     if isinstance(found, Unavailable):
@@ -190,8 +190,8 @@ class _Parts:
         if described.guards is not None:
             plan = described.guards.plan
             positions = [steps.leaf(self._leaf(path)).number for path in plan.arguments.paths]
-            for condition in copied(plan.conditions, steps.operations, positions):
-                steps.require(condition)
+            for operation in copied(plan.conditions, steps.operations, positions):
+                steps.require(operation)
         for condition in described.conditions:
             steps.require(steps.lowering.proposition(condition))
         outputs = tuple([self._output(output) for output in described.outputs])

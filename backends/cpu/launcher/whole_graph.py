@@ -72,8 +72,8 @@ def described(host: Host) -> Description:
         if any(store.buffer.role != "made" for store in kernel.stores):
             raise NotNative("an argument is written to")
         buffers = tuple([places[buffer] for buffer in kernel.buffers])
-        turns = count if launch.kernels == count else 1
-        launches.append(Launch(launch, buffers, kernel.scalars, threads=True, kernels=turns))
+        group = count if getattr(launch, "kernels", 1) == count else 1
+        launches.append(Launch(launch, buffers, kernel.scalars, threads=True, kernels=group))
     return Description(
         tensors=[TensorArgument(f"x{place}", each.dtype, len(each.sizes)) for place, each in enumerate(program.inputs)],
         integers=[f"n{place}" for place in range(len(program.numbers))],

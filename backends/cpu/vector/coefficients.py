@@ -178,7 +178,7 @@ CONSTANTS: Final = {
 def polynomials(element: str) -> dict[str, str]:
     """The polynomials of this type by the names of their functions."""
     numbers = {name: _literals(name, element) for name in COEFFICIENTS[element]}
-    texts = {}
+    texts: dict[str, str] = {}
     for name, each in numbers.items():
         texts |= _polynomial(name, f"{element}v x", each, element)
     mask = ELEMENTS[element].mask

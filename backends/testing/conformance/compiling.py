@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from backends.backend import AnyBackend, GraphBackend, Run, emits_kernels
+from backends.backend import AnyBackend, GraphBackend, Run, emits_kernels, runs_graphs
 from backends.program.host import hosted
 from backends.testing.conformance.programs import Lowered
 from shapes.guards.toolchain import Unavailable
@@ -33,12 +33,13 @@ def compiled(lowered: Lowered, backend: AnyBackend) -> Run:
     Raises:
         NotHere: the backend says why it cannot.
     """
-    if not emits_kernels(backend):
-        return _traced(lowered, backend)
-    host = hosted(lowered.program(), backend)
-    if isinstance(host, Unavailable):
-        raise NotHere(host.reason)
-    return host.function
+    if emits_kernels(backend):
+        host = hosted(lowered.program(), backend)
+        if isinstance(host, Unavailable):
+            raise NotHere(host.reason)
+        return host.function
+    assert runs_graphs(backend)
+    return _traced(lowered, backend)
 
 
 def _traced(lowered: Lowered, backend: GraphBackend) -> Run:

@@ -22,7 +22,7 @@ from backends.loops.affine import packed
 from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
 from backends.loops.tensors import Expressions
-from shapes import ShapeEnv
+from shapes import ShapeEnv, SymInt
 
 Build: TypeAlias = Callable[[Expressions, Sequence[Memory]], Sequence[Tensor]]
 Oracle: TypeAlias = Callable[[Sequence[torch.Tensor]], Sequence[torch.Tensor]]
@@ -47,7 +47,8 @@ class Lowered:
         """The program over symbolic sizes, nothing assumed of them."""
         env = ShapeEnv(origin=lambda: None)
         names = sorted({word for _, words, _ in self._parsed() for word in words if not word.isdigit()})
-        symbols = {name: size.expr for name, size in zip(names, env.sizes(" ".join(names)))}
+        made_of = zip(names, env.sizes(" ".join(names)))
+        symbols = {name: size.expr for name, size in made_of if isinstance(size, SymInt)}
         program = Program(Decisions(env))
         made: list[Memory] = []
         for number, (dtype, words, is_transposed) in enumerate(self._parsed()):
