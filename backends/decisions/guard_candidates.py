@@ -1,4 +1,4 @@
-"""A guard that could be added for the sake of kernels, with what it saves and costs.
+"""Guard candidates: guards that would make kernels faster, with what they save and cost.
 
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()

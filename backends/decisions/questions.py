@@ -71,7 +71,7 @@ WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
 Put: TypeAlias = tuple[object, ...]
 """The words of a question as it was put; its normal form may be another, or that it is true."""
 NO_LIMIT: Final = f" <= {2**63 - 1}"
-"""What every size is at most, and nobody needs to be told."""
+"""Trivial bound of every size; suppressed in messages."""
 
 
 @dataclass(frozen=True, slots=True)

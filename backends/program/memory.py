@@ -1,4 +1,4 @@
-"""When memory is needed, what can be in the same place, and how much there is at once: as expressions over sizes.
+"""Memory planning: live ranges, slots that buffers share, and peak memory, as expressions over symbolic sizes.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -16,9 +16,9 @@
     peak: 4*b*s bytes at step 0, 2048 where it was traced
       made0: float32[b, s], 4*b*s bytes
 
-Memory that the program makes is needed from the first step that touches it to the last; what is returned, and what
-shares memory with something that is, to the end. A buffer may take the place of one that is not needed any more where
-the engine knows that it fits, or that is overwritten element by element as it is read.
+A buffer is live from the first step that accesses it to the last; what is returned, and what it aliases, to the end. A
+buffer may be assigned the slot of a dead one where the engine proves that it fits, or of one that is overwritten in
+place, element by element as it is read. Slots are assigned greedily in the order of allocation (linear scan).
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from solver.terms.expr import Atom
 
 TRIED: Final = 4
-"""So many free places are asked about for a buffer, those that came free last first; and one that at the sizes of the
-trace would not do."""
+"""So many free slots are asked about for a buffer, those freed last first; and one that at the sizes of the trace would
+not do."""
 WASTED: Final = 2
-"""A place that is more times as large is rather let go of."""
+"""Do not reuse a slot more than 2x too large."""
 MUCH: Final = 64
 """Sizes that are so many times as large as where the program was traced are looked at as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """When a buffer is needed: from one step to another, both included."""
+    """The live range of a buffer: from one step to another, both included."""
 
     buffer: Buffer
     first: int
@@ -60,14 +60,14 @@ class Life:
 
 @dataclass(frozen=True)
 class Plan:
-    """The memory of a program.
+    """The memory plan of a program.
 
     Attributes:
-        lives: of every buffer that the program makes, in the order in which they are made.
-        given: of what it is given, as far as it lets go of that.
-        slots: for a buffer that takes the place of others, the first one that was there.
+        lives: the live range of every buffer that the program allocates, in the order of allocation.
+        given: those of its inputs, as far as it drops them.
+        slots: for a buffer that shares a slot, the first buffer in that slot.
         size: the bytes of each buffer.
-        views: what results of calls may share memory with.
+        views: what results of calls may alias.
     """
 
     lives: tuple[Life, ...]
@@ -77,8 +77,7 @@ class Plan:
     views: Mapping[Buffer, set[Buffer]]
 
     def at(self, step: int) -> list[Life]:
-        """What is there during a step; a place that is taken over counts as what was there first, until the last that
-        takes it is not needed any more."""
+        """What is live during a step; a slot counts as the first buffer in it, until the last is dead."""
         until: dict[Buffer, int] = {}
         for life in self.lives:
             owner = self.slots.get(life.buffer, life.buffer)
@@ -86,17 +85,17 @@ class Plan:
         return [each for each in self.lives if each.first <= step <= until.get(each.buffer, -1)]
 
     def bytes(self, step: int) -> Expr:
-        """How much is there during a step."""
+        """The bytes that are live during a step."""
         parts = [self.size[life.buffer] for life in self.at(step)]
         return parts[0].interner.sum(parts)
 
     def peak(self, hints: Mapping[Atom, int]) -> int | None:
-        """The first step during which most memory is there, at these sizes; None where nothing is made."""
+        """The first step of peak memory at these sizes; None where nothing is allocated."""
         steps = sorted({life.first for life in self.lives})
         return max(steps, key=lambda step: self.bytes(step).evaluate(hints), default=None)
 
     def lines(self, hints: Mapping[Atom, int]) -> Iterator[str]:
-        """The peak and what is there then, the largest first, for people."""
+        """The peak and what is live then, the largest first, for people."""
         step = self.peak(hints)
         if step is None:
             yield "peak: no memory is made"
@@ -109,7 +108,7 @@ class Plan:
 
 
 def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = False) -> Plan:
-    """The memory that the steps of a program need; a program that is consuming lets go of what it is given."""
+    """The memory plan of a program; one that is consuming drops each input after its last use."""
     lives = list(_lives(program, steps, "made"))
     given = list(_lives(program, steps, "input")) if consuming else []
     size = {life.buffer: span(life.buffer, program.build.one) for life in (*given, *lives)}
@@ -176,15 +175,16 @@ def origin_of(step: Scheduled) -> str:
 
 
 class _Allocation:
-    """Which buffers take the place of another one that is not needed any more, and is as large for certain.
+    """Slot assignment: which buffers reuse the slot of a dead one that is proven to be large enough.
 
-    What kernels write is placed, and results of calls that can be given their memory; what is returned, if it is just
-    as large. What a kernel writes may take the place of what it reads for the last time, if that is overwritten turn by
-    turn. A place that nobody needs for some steps is kept for later only if the peak does not grow by it.
+    Outputs of kernels get slots, and results of calls that can be given their memory; what is returned, only if the
+    slot is exactly as large. A kernel may write in place, to the slot of what it reads for the last time, if each
+    iteration reads its element before it stores it. A slot that is free for some steps is held only if that does not
+    raise the peak.
 
     Attributes:
-        slots: for a buffer that takes the place of others, the first one that was there.
-        views: what results of calls may share memory with.
+        slots: for a buffer that shares a slot, the first buffer in that slot.
+        views: what results of calls may alias.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class _Allocation:
         probed = probes(decisions.hints)
         self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
         self._there = [[0] * (len(steps) + 1) for _ in probed]
-        """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
+        """The bytes live during each step, at the sizes where the program was traced, and at much larger ones."""
         self._held: list[tuple[Buffer, int, int, int]] = []
         for life in (*given, *lives):
             self._hold(life.buffer, life.first, life.last)
@@ -219,7 +219,7 @@ class _Allocation:
         self._place(lives)
 
     def _place(self, lives: Sequence[Life]) -> None:
-        """All of them, where `_most` is not known yet such that no place is there while nobody needs it."""
+        """Assign every buffer a slot. On the first pass (`_most` unknown) a slot is freed as soon as it is dead."""
         self.slots.clear()
         until: dict[Buffer, int] = {}
         for life in lives:
@@ -271,13 +271,13 @@ class _Allocation:
             return end == life.first and self._is_overwritten(self.steps[end], owner, life.buffer)
         return self._most is not None or end + 1 == life.first
 
-    # what makes no difference but in memory is decided by the sizes of the trace where it is not known for all sizes
+    # where only memory depends on it, an open question is decided by the sizes of the trace
 
     def _is_likely_near(self, owner: Buffer, buffer: Buffer) -> bool:
         return all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
 
     def _is_near(self, owner: Buffer, buffer: Buffer) -> bool:
-        """Whether a place is not much larger than what it is for."""
+        """Whether a slot is not much larger than the buffer."""
         large, small = self.size[owner], self.size[buffer]
         if large is small:
             return True
@@ -293,7 +293,7 @@ class _Allocation:
         )
 
     def _is_kept(self, owner: Buffer, end: int, life: Life, likely: bool) -> bool:
-        """Whether the peak does not grow if a place is there from its end until something takes it over."""
+        """Whether the peak does not grow if a slot is held from the end of one live range to the begin of the next."""
         if self._most is None or end + 1 >= life.first:
             return True
         step = max(range(end + 1, life.first), key=self._there[0].__getitem__)
@@ -306,7 +306,8 @@ class _Allocation:
         return self.decisions.interner.sum(parts)
 
     def _is_overwritten(self, step: Scheduled, owner: Buffer, buffer: Buffer) -> bool:
-        """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
+        """Whether a kernel can write a buffer in place: each element of the slot is read before it is stored, and never
+        after that."""
         if not isinstance(step, Kernel):
             return False
         there = [each for each in step.buffers if owner in self._occupants_of(each)]
@@ -326,7 +327,7 @@ class _Allocation:
         return not any(isinstance(each, Load) and each.buffer is read for each in walk(later))
 
     def _occupants_of(self, buffer: Buffer) -> set[Buffer]:
-        """The first ones that were where a buffer is, or may be."""
+        """The slots that a buffer is in, or may alias, by their first buffers."""
         return {self.slots.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
 
 
@@ -336,7 +337,7 @@ def results_of(step: Scheduled) -> list[Buffer]:
 
 
 def may_share(step: Scheduled) -> Sequence[Buffer]:
-    """The buffers that results of a step may share memory with: of some operators no schema says that they do."""
+    """The buffers that results of a step may alias: of some operators no schema says so."""
     match step:
         case Call(aliases=Buffer() as base):
             return [base]
@@ -347,7 +348,7 @@ def may_share(step: Scheduled) -> Sequence[Buffer]:
 
 
 def returned_by(program: Program, steps: Sequence[Scheduled], outputs: Sequence[object]) -> set[Buffer]:
-    """The buffers that some of the outputs share memory with."""
+    """The buffers that some of the outputs alias."""
     found = {output.buffer for output in outputs if isinstance(output, Memory)}
     for step in reversed(steps):
         if isinstance(step, Call) and any(result in found for result in step.results):
@@ -356,7 +357,7 @@ def returned_by(program: Program, steps: Sequence[Scheduled], outputs: Sequence[
 
 
 def _views(steps: Sequence[Scheduled]) -> dict[Buffer, set[Buffer]]:
-    """Results of calls that may share memory, and with what."""
+    """Results of calls that may alias something, and what."""
     found: dict[Buffer, set[Buffer]] = {}
     for step in steps:
         bases = may_share(step)

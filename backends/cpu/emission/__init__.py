@@ -14,10 +14,10 @@
     >>> "abs_f32(v1)" in text, "exp_f32" in text
     (True, False)
 
-`spelling` names types and operations, `loops`, `turning` and `places` look at a kernel, `values` writes what one turn
-computes, `unroll` the loops along the lanes, `reducing` reductions, `nest` the loops around it; `whole` is for kernels
-that reduce everything, `summing` for sums over rows beside rows, `short` for rows of a few vectors, `split_points` and
-`cutting` for pieces along the lanes. `functions` writes the function that is called.
+`loops`, `transpose`, `lane_compare` and `loop_split` analyse a kernel; `c_operations` and `uniform` have operations,
+`values` emits a loop body, `unroll` the vectorized loops, `reducing` accumulators, `nest` the loops around them.
+`full_reduction` and `column_reduction` are two-stage, `short` keeps rows of a few vectors in registers, `split_loops`
+emits split loops, `interleaved` groups of kernels. `functions` emits the entry of a kernel, which picks a version.
 """
 
 from backends.cpu.emission.functions import file_source, kernel_source

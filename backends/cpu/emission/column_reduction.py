@@ -1,4 +1,4 @@
-"""Kernels that go by rows and add up over rows: every block of rows has sums of its own, which are added up afterwards.
+"""Two-stage column reduction: per-block partial sums, combined in block order (deterministic).
 
     for each block of rows (in parallel):         k0_unit
         for its rows: for columns: ...; sums[block][column] += value, or = in the first row

@@ -1,4 +1,4 @@
-"""Kernels that reduce everything to a few numbers: the reduced axis is divided into chunks, their results are combined.
+"""Two-stage full reduction: partial results of chunks of the axis, combined in order (deterministic).
 
     for each chunk (in parallel):   partials[chunk] = ...        k0_chunk
     result = identity;

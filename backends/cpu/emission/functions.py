@@ -1,4 +1,4 @@
-"""A kernel as C functions: ranges of turns, and the entry that picks a version and divides the turns among threads.
+"""A kernel as C functions: ranges of iterations, and the entry that picks a version and divides them among threads.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -83,7 +83,7 @@ def _texts(found: Sequence[Loops], one: tuple[Expr, Loops] | None, name: str) ->
 
 
 def unit_axis_form(kernel: Kernel, decisions: Decisions) -> tuple[Expr, Loops] | None:
-    """A size of which elements are looked up, and the loops of the kernel for where it is 1."""
+    """The extent of an axis that is gathered along, and the loops of the kernel specialized for 1."""
     for size in unit_axis_candidates(kernel):
         one = decisions.interner.eq(size, 1)
         if decisions.holds("size one", one, "one version", "two versions", added="branch", never="one version") is None:
@@ -180,7 +180,7 @@ def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
 
 
 def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
-    """The function that runs a range of turns, for the sizes at hand."""
+    """The function that runs a range of iterations, for the sizes at run time."""
     if _is_only_strided(loops):
         return f"{name}_strided"
     run = chosen(loops, product_of(loops.kernel.extents[-1:], numbers), name, f"{name}_unit")
@@ -194,8 +194,8 @@ def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> st
 
 
 def _turns(loops: Loops, text: Text, name: str) -> None:
-    """The function that runs a range of the turns that a kernel has in common with others, `each` of its own for one
-    of these."""
+    """The function that runs a range of the common iterations of an interleaved group, `each` of the kernel's own for
+    one of these."""
     parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left, int64_t each"
     with text.block(f"static void {name}_turns({parameters})"):
         run = _run(loops, text, name, numbers_of(loops))
@@ -203,7 +203,7 @@ def _turns(loops: Loops, text: Text, name: str) -> None:
 
 
 def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
-    """The turns divided among threads, where there is enough to do."""
+    """The iterations divided among threads, where there is enough work."""
     text.line("#ifdef _OPENMP")
     text.line(f"int64_t parts = turns * ({inner}) / {grain};")
     text.line("parts = parts < turns ? parts : turns;")

@@ -1,12 +1,11 @@
-"""Kernels that run turn by turn (`backends.loops.interleaving`), as one function: block by block of the turns that they
-share.
+"""Interleaved kernels (`backends.loops.interleaving`) as one function: their common iterations in blocks.
 
-    for each block of turns (in parallel):
+    for each block of iterations (in parallel):
         k0_turns(...); k1_turns(...); ...
 
-A block is so long that what it goes through stays in the first cache from one kernel to the next, and one turn at
-least. Where that is too much for the second cache as well, or there are too few turns for the threads, the kernels run
-one after the other, each with all turns.
+A block is so long that its data stays in the L1 cache from one kernel to the next, and one iteration at least. Where
+that is too much for the L2 cache as well, or there are too few iterations for the threads, the kernels run one after
+the other.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from backends.loops.operations import ITEMSIZE
 from solver.terms.expr import Expr
 
 LARGEST: Final = 3 << 17
-"""Bytes of one turn at most: so much the second cache still has when the next kernel comes."""
+"""Bytes of one iteration at most: so much is still in the L2 cache when the next kernel comes."""
 EACH: Final = 8
-"""Turns for each thread that are enough to divide the work evenly."""
+"""Iterations for each thread that are enough to balance the work."""
 
 
 def numbers_of(loops: Loops, given: str = "numbers") -> dict[Expr, str]:
@@ -102,14 +101,14 @@ def interleaved_source(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequ
 
 
 def _turns(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str:
-    """How many turns the kernels have in common, by the axes of one of them."""
+    """The common iterations, by the axes of one of the kernels."""
     for loops, its in zip(group, numbers):
         kernel = loops.kernel
         assert kernel.interleaved is not None
         found = split(kernel, kernel.interleaved.iterations)
         if found is not None and is_one(found[1]):
             return product_of(kernel.extents[: found[0] + 1], its)
-    raise AssertionError("the turns are those of no kernel")
+    raise AssertionError("the common iterations are those of no kernel")
 
 
 def _bytes(loops: Loops) -> int:

@@ -1,4 +1,4 @@
-"""Comparisons of a place along the lanes with what is the same in all lanes, as those that make a causal mask.
+"""Comparisons of the index along the lanes with a uniform value, as in a causal mask, done in narrow integers.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine
@@ -10,7 +10,7 @@
     >>> found.operation, found.place is column, found.bound is row
     ('le', True, True)
 
-Places have 64 bits, so vectors of them would be the widest of a kernel, and all others as short in elements. But
+Indices have 64 bits, so vectors of them would be the widest of a kernel, and all others as short in elements. But
 `start + lane <= bound` is `lane <= bound - start`, and that difference only matters between -1 and the number of lanes:
 numbers of any width will do.
 """

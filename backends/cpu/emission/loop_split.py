@@ -1,4 +1,4 @@
-"""Where what is joined meets along a loop: on either side of such a cut, a comparison with a size is known.
+"""Loop splitting at concatenation boundaries: on each side the piece selector is constant.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine

@@ -259,9 +259,8 @@ class Loops:
         return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
 
     def _widest(self) -> int:
-        """Bytes of the widest element of vectors. Where as much is costly of what is computed of floats, whole numbers
-        that are wider, places most of all, take two registers: otherwise half of each register of floats would be
-        empty."""
+        """Element width that the vector length is based on. When float work dominates, 64-bit integers (mostly indices)
+        are split over two registers: otherwise half of each register of floats would be empty."""
         varying = [value for value in self.values() if value in self.varying]
         applied = [value for value in varying if isinstance(value, Apply)]
         costly = [value.dtype for value in applied if OPERATIONS[value.operation].is_costly]

@@ -1,10 +1,10 @@
-"""The loop nest of a kernel: outer loops that may begin and end anywhere, and the passes of each turn.
+"""The loop nest of a kernel: outer loops over any range of iterations, and the passes of each iteration.
 
-Two forms. Lanes along the last inner axis: a turn of the outer loops is one row; its passes go over the row vector by
-vector, several side by side, and reduce over the lanes at the end. Lanes along the last outer axis: a turn is a block
-of vectors of neighbouring results; the passes go over the inner axes element by element, and each lane has its own.
+Two forms. Lanes along the last inner axis: an outer iteration is one row; its passes traverse the row vector by vector,
+unrolled, and reduce over the lanes at the end. Lanes along the last outer axis: an iteration is a block of vectors of
+neighbouring results; the passes traverse the inner axes element by element, and each lane has accumulators of its own.
 
-    for (; left > 0; i0++) {                                  the outer loops: from `begin`, `left` turns
+    for (; left > 0; i0++) {                                  the outer loops: from `begin`, `left` iterations
         for (from = 0; from < n1; from += 4096) {             long sums in parts
             for (i1 = from; i1 + 4*N <= to; i1 += 4*N)        four vectors at a time,
             for (; i1 + N <= to; i1 += N)                     one,
@@ -36,12 +36,12 @@ from backends.loops.operations import ITEMSIZE
 from solver.terms.expr import Expr
 
 SIDE_BY_SIDE: Final = 4
-"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as
-many of columns, where registers are enough for their sums: more of each line of memory that comes."""
+"""Accumulators of a cheap reduction: independent chains hide the latency of the addition. Twice as many of columns,
+where registers suffice: more of each cache line is used."""
 COSTLY_SIDE_BY_SIDE: Final = 2
-"""Vectors for which something costly is computed: the instructions of two chains fill each other's gaps."""
+"""Vectors of a costly body: two independent chains fill each other's stalls."""
 FEW: Final = 2
-"""With more costly operations than these, one vector is enough, and the code is long as it is."""
+"""Do not unroll bodies with more expensive operations than this: they fill the pipeline and bloat the code."""
 PART: Final = 64
 """Additions that one accumulator takes before it is added to the total."""
 FIRST_CACHE: Final = 1 << 15
@@ -51,7 +51,7 @@ STACK: Final = 16384
 
 
 class Nest:
-    """Writes the function that runs a range of turns of the outer loops."""
+    """Emits the function that runs a range of iterations of the outer loops."""
 
     def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
         self.loops = loops
@@ -214,7 +214,7 @@ class Nest:
         self.writer.define(found, vectors)
 
     def _define_late(self, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
-        """What is the same for all inner turns and has become known by now."""
+        """What is invariant in the inner loops and is known by now (hoisted)."""
         found = [value for value in values if self.loops.depth[value] < self.kernel.outer]
         self.writer.define(found, vectors)
 

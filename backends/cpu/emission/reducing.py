@@ -1,4 +1,4 @@
-"""Reductions within a pass: several accumulators each, added to a total in parts, so that long sums keep their digits.
+"""Reductions within a pass: several accumulators, and blocked summation, so that the error of long sums stays small.
 
     >>> from itertools import count
     >>> from backends.cpu.emission.text import Text

@@ -1,8 +1,8 @@
-"""Loops divided at cuts: up to each and behind the last, with what is known there.
+"""Emission of split loops: one up to each split point and one behind the last, comparisons folded in each.
 
-A piece of a join is loaded where its own places are, under a mask; in a loop over these places alone no mask is left,
-and nothing of the other pieces. Along the lanes all else stays outside of what is divided; of another axis the loops
-inside of it are written once for each side.
+A piece of a concatenation is loaded under the mask of its own indices; in a loop over these indices alone no mask is
+left, and nothing of the other pieces. A split of the vectorized loop copies only that loop; a split of another axis
+copies the loops inside of it as well.
 """
 
 from __future__ import annotations

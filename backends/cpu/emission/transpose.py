@@ -1,4 +1,4 @@
-"""Transposing kernels: the axis that one side of memory is contiguous along becomes the innermost loop.
+"""Transposing kernels: the axis along which the loads (or the stores) are contiguous becomes the innermost loop.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine

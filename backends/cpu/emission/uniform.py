@@ -1,4 +1,4 @@
-"""Whole numbers and truths that are the same in all lanes: one number each, spread to lanes where those want it.
+"""Uniform integers and booleans stay scalar and are broadcast on demand.
 
     >>> from backends.cpu.emission.c_operations import CValue
     >>> place, count = [uniform(name, "int64") for name in ("s1", "s2")]
@@ -6,7 +6,7 @@
     >>> inside.number, inside.mask(32)
     ('(s1 < s2)', 'splat_i32(-(int32_t)(s1 < s2))')
 
-Places have 64 bits: a vector of them takes two registers beside one of float32, and so do its masks.
+Indices have 64 bits: a vector of them takes two registers beside one of float32, and so do its masks.
 """
 
 from __future__ import annotations

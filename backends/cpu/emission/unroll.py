@@ -1,4 +1,4 @@
-"""Loops along the lanes, and the vectors that one turn of them handles.
+"""Vectorized loops, unrolled, with a masked tail.
 
 >>> Vector(2, 2).place("i1"), Vector(0, 0, "n").count
 ('(i1 + 2 * N)', 'n')
@@ -25,10 +25,10 @@ from backends.cpu.emission.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """One of the vectors that a turn of a loop handles.
+    """One of the vectors of an unrolled iteration.
 
     Attributes:
-        shift: by how many vectors it is ahead of the loop's variable.
+        shift: its distance from the loop's variable, in vectors.
         count: how many of its lanes are elements.
     """
 

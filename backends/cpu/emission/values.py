@@ -1,7 +1,7 @@
-"""Writing the values of a kernel: addresses, loads, operations and stores, for one or several vectors side by side.
+"""Emission of loop bodies: addresses, loads, operations and stores, for one or several vectors of an unrolled loop.
 
-A value is defined once in the innermost loop in which it changes. What differs between lanes is defined once for every
-vector that a turn of the loop handles (a `Vector`); what does not is one vector with the same in all lanes.
+A value is defined in the innermost loop in which it varies (loop-invariant code motion). What varies along the lanes is
+defined once for every vector of the unrolled loop (a `Vector`); what does not is one vector with the same in all lanes.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ described.
     >>> make_native(described(host))(torch.ones(2, 3))
     [tensor([3., 3.])]
 
-Buffers that share a place in the plan of the memory share it here as well.
+Buffers that share a slot in the memory plan share it here as well.
 """
 
 from __future__ import annotations
