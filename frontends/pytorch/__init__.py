@@ -29,7 +29,8 @@ from frontends.pytorch.recording import cond as _cond  # stands behind torch.con
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
 from frontends.pytorch.recording import masks as _masks  # registers itself
 from frontends.pytorch.recording import overlap as _overlap  # registers itself
-from frontends.pytorch.tracing import Variant, trace
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
 
 if TYPE_CHECKING:
     from frontends.pytorch.reasoning.comparing import Comparison

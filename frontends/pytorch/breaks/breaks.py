@@ -36,7 +36,7 @@ from frontends.pytorch.python.generators import looks_at_states
 if TYPE_CHECKING:
     import torch
 
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
 
 
 class Broken(Remembered):

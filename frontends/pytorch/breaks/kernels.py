@@ -30,7 +30,8 @@ import torch
 from backends import eager
 from backends.backend import AnyBackend
 from frontends.pytorch.recording.inputs import LARGEST
-from frontends.pytorch.tracing import Variant, trace
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Collection

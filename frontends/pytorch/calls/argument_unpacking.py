@@ -31,23 +31,20 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import torch
 from torch.autograd import forward_ad
-from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_unflatten
+from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
+from frontends.pytorch.calls.result_assembly import _defined, expression, performing, targets_text
 from frontends.pytorch.graphs.captured import in_graph
-from frontends.pytorch.python.assembling import maker
 from frontends.pytorch.python.fields import Fields, held_by, is_dictionary
 from frontends.pytorch.python.python_calls import pattern as bits
-from frontends.pytorch.python.side_effects import Entries, Items
-from frontends.pytorch.python.snapshots import ATTRIBUTES, LIST
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.recording.operations import is_random
-from frontends.pytorch.tracing import Variant
+from frontends.pytorch.variant import Variant
 from shapes.guards.arguments import Opening, usable
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.forms import Form
-    from frontends.pytorch.python.side_effects import SideEffect
     from shapes.guards.arguments import Path
 
 Call = Callable[[Sequence[object], Mapping[str, object]], object]
@@ -56,8 +53,6 @@ Kind = Literal["tensor", "integer", "float", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """What every variant relies on, beside the sizes."""
 BUILTINS: Final = frozenset(dir(builtins))
-DEEPEST: Final = 16
-"""So deep a structure is an expression, of which Python has a limit; what is inside is made by torch's pytree."""
 PAIRS: Final = 3
 """So many tensors are compared with each other one by one."""
 
@@ -355,30 +350,6 @@ class OpeningPrinter:
         return not named.context and all(child.is_leaf() for child in arguments.children())
 
 
-def performing(effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
-    """Statements that store what is in `_stored`."""
-    lines, start = [], 0
-    for place, effect in enumerate(effects):
-        owner = f"_given_{effect.node}"
-        if effect.node is None:
-            owner = f"_owner_{place}"
-            scope[owner] = effect.owner
-        end = start + effect.count
-        match effect.steps:
-            case Entries(removed=(), stored=keys) if effect.part is ATTRIBUTES:
-                scope.update({"_set": dict.__setitem__, "_own": object.__getattribute__, f"_keys_{place}_": keys})
-                lines.append(f"_held = _own({owner}, '__dict__')")
-                lines += [f"_set(_held, _keys_{place}_[{at}], _stored[{start + at}])" for at in range(len(keys))]
-            case Items(dropped=0, kept=None) if effect.part is LIST:
-                scope["_extend"] = list.extend
-                lines.append(f"_extend({owner}, _stored[{start}:{end}])")
-            case steps:
-                scope[f"_part_{place}"], scope[f"_perform_{place}"] = effect.part, steps.perform
-                lines.append(f"_perform_{place}({owner}, _part_{place}, _stored[{start}:{end}])")
-        start = end
-    return lines
-
-
 def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
     """The tensors that a call is to write, how often they were, and the state of random numbers."""
     written = [given[place] if type(place) is int else place for place, _ in variant.written]
@@ -412,49 +383,3 @@ def changeable(structure: TreeSpec) -> list[int]:
     return found
 
 
-def targets_text(names: Sequence[str]) -> str:
-    """Names as the targets of an unpacking."""
-    return f"{names[0]}," if len(names) == 1 else ", ".join(names) or "()"
-
-
-def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
-    """A structure as the text of an expression with `{}` for each leaf; what it refers to is put into the scope."""
-    if spec.is_leaf():
-        return "{}"
-    if depth == DEEPEST:
-        scope[name := f"_make_{len(scope)}"] = partial(tree_unflatten, treespec=spec)
-        return f"{name}([{', '.join(['{}'] * spec.num_leaves)}])"
-    parts = [expression(child, scope, depth + 1) for child in spec.children()]
-    if spec.type is tuple:
-        return f"({', '.join(parts)},)" if parts else "()"
-    if spec.type is list:
-        return f"[{', '.join(parts)}]"
-    if spec.type is dict and all(type(key) in (str, int) for key in spec.context):
-        keys = [repr(key).replace("{", "{{").replace("}", "}}") for key in spec.context]
-        return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, parts)]) + "}}"
-    scope[name := f"_make_{len(scope)}"] = maker(spec.type, spec.context)
-    return f"{name}([{', '.join(parts)}])"
-
-
-def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
-    """What puts values together as a structure says."""
-    scope: dict[str, object] = {}
-    leaves = [f"_{place}" for place in range(structure.num_leaves)]
-    shown = expression(structure, scope).format(*leaves)
-    return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
-
-
-def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
-    """What puts values together as a structure says, the result and what is stored, and stores this."""
-    scope: dict[str, object] = {}
-    leaves = [f"_{place}" for place in range(structure.num_leaves)]
-    shown = expression(structure, scope).format(*leaves)
-    lines = [f"{targets_text(leaves)} = values", f"_returned, _stored = {shown}", *performing(effects, scope)]
-    return _defined("performed(values)", [*lines, "return _returned"], scope)
-
-
-def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:
-    """A function with these statements, whose globals are the scope."""
-    name = head.partition("(")[0]
-    exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)
-    return scope.pop(name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from backends.backend import AnyBackend
     from frontends.pytorch.breaks.remembered import Break
     from frontends.pytorch.calls.dynamism import Policy
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
 
 CAPTURED: Final[Mapping[type[Exception], str]] = {
     UndecidedGuard: "a branch or a loop on data, or a number that Python takes out of data",

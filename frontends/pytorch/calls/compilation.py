@@ -68,7 +68,8 @@ from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.source_location import origin
-from frontends.pytorch.tracing import Variant, trace
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 if TYPE_CHECKING:

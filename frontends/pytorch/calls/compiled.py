@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.recompiling import Fallback, Recompilation
     from frontends.pytorch.calls.report import Report
     from frontends.pytorch.calls.times import Times
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
     from shapes.guards.coverage import Ranges
     from solver.decide.verdict import Verdict
 

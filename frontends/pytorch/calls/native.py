@@ -26,16 +26,17 @@ from torch.utils._pytree import TreeSpec
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole_graph import described
-from frontends.pytorch.calls.argument_unpacking import Kind, assembler, changeable, nothing_around, performer
+from frontends.pytorch.calls.argument_unpacking import Kind, changeable, nothing_around
+from frontends.pytorch.calls.result_assembly import assembler, performer
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
 from shapes.guards.emit_c import NotNative
 from shapes.guards.toolchain import Unavailable
 
 if TYPE_CHECKING:
-    from frontends.pytorch import tracing
     from frontends.pytorch.calls import forms
     from frontends.pytorch.calls.signatures import Signature
+    from frontends.pytorch.variant import Variant as Traced
     from shapes.guards.codegen import Check
 
 MOST: Final = 64
@@ -53,7 +54,7 @@ class Native:
         self.entry: Call | None = None
         self._variants: dict[Signature, list[Variant]] = {}
 
-    def add(self, signature: Signature, variant: tracing.Variant, values: Sequence[object], check: Check) -> None:
+    def add(self, signature: Signature, variant: Traced, values: Sequence[object], check: Check) -> None:
         """One more variant, traced for these values of the signature's arguments."""
         known = self._variants.setdefault(signature, [])
         if len(known) >= MOST:
@@ -107,7 +108,7 @@ def _bind(form: forms.Form) -> Call:
     return scope.pop("bind")
 
 
-def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str, object], check: Check) -> Variant:
+def _variant(signature: Signature, variant: Traced, given: Mapping[str, object], check: Check) -> Variant:
     """A variant for the launcher.
 
     Raises:
@@ -154,7 +155,7 @@ def _expected(kind: str, value: object) -> object:
 
 
 def _description(
-    signature: Signature, variant: tracing.Variant, tensors: Sequence[int], integers: Sequence[int], check: Check
+    signature: Signature, variant: Traced, tensors: Sequence[int], integers: Sequence[int], check: Check
 ) -> Description:
     """The program of a variant, its arguments named as those of the check."""
     if variant.running is None or len(variant.running.hosts) != 1:
@@ -181,7 +182,7 @@ def _description(
     )
 
 
-def _returned(variant: tracing.Variant) -> object:
+def _returned(variant: Traced) -> object:
     """What puts the outputs together: None for a single one, `tuple`, `list`, or what is called with them. It does the
     side effects as well, when the kernels have run."""
     spec = variant.structure

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.breaking import Breaking
     from frontends.pytorch.calls.recompiling import Fallback
     from frontends.pytorch.calls.times import Times
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
     from shapes.guards.guards import Guard
     from shapes.origin import Origin
 

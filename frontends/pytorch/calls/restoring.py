@@ -48,7 +48,8 @@ from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.running import Running, without_gradients
 from frontends.pytorch.symbolic.node import Nodes
 from frontends.pytorch.symbolic.policy import general_path
-from frontends.pytorch.tracing import Variant, trace
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
 from shapes.env import ShapeEnv
 from shapes.environment.events import Declared, Guarded
 from shapes.guards.toolchain import Unavailable

@@ -44,7 +44,7 @@ from shapes.guards import extension_modules, toolchain
 if TYPE_CHECKING:
     from os import PathLike
 
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
 
 BACKENDS: Final = ("cpu", "eager")
 OPTIONS: Final = ("dynamic", "backend", "fullgraph")

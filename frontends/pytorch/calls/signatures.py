@@ -45,7 +45,7 @@ from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.arguments import leaf_names
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
-from frontends.pytorch.tracing import Variant
+from frontends.pytorch.variant import Variant
 from shapes.env import ShapeEnv
 from shapes.guards.arguments import Path, Source
 from shapes.guards.codegen import Check

@@ -37,7 +37,7 @@ from shapes.origin import Origin
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
     from shapes.env import ShapeEnv
 
 Told = dict[str, Any]

@@ -30,7 +30,7 @@ from frontends.pytorch.calls.argument_unpacking import Call, Run
 from frontends.pytorch.calls.breaking import Breaking
 
 if TYPE_CHECKING:
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from frontends.pytorch.calls.compiled import OWN, Compiled
 from frontends.pytorch.certificates.variants import of_compilation, of_variant
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.source_location import origin
-from frontends.pytorch.tracing import Variant
+from frontends.pytorch.variant import Variant
 from shapes.accepted import shown
 from shapes.certification.certificates import Certificate, Conditions
 from shapes.certification.certifying import Range

@@ -22,7 +22,7 @@ from frontends.pytorch.calls.signatures import is_backed
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.source_location import origin
-from frontends.pytorch.tracing import Variant
+from frontends.pytorch.variant import Variant
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical
 from shapes.guards.arguments import access

@@ -41,7 +41,7 @@ from shapes.origin import Origin
 if TYPE_CHECKING:
     from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.dynamo.backend import Region
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
 
 CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
 """How Dynamo's reasons begin, and what such a break is called."""

@@ -26,7 +26,7 @@ from torch.utils._pytree import tree_leaves
 from frontends.pytorch.calls.compiling import compile
 
 if TYPE_CHECKING:
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.variant import Variant
     from solver.terms.prop import Prop
 
 Kind = Literal["raises", "differs", "specializes"]

@@ -26,17 +26,16 @@ from __future__ import annotations
 import dis
 import sys
 import weakref
-from collections import OrderedDict, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from inspect import CO_OPTIMIZED
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Final
 
 import torch
 from torch.nn.parameter import is_lazy
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
+from torch.utils._pytree import TreeSpec, tree_flatten
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, TraceError, Uninitialized, eager_only, refusal
 from frontends.pytorch.python.caches import is_of_enum
@@ -48,7 +47,8 @@ from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.mentions import location
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
-from frontends.pytorch.python.snapshots import attributes_of, same
+from frontends.pytorch.python.saved_values import MUTABLE, attribute_of, copied, differs, keeps_tensors, put_back
+from frontends.pytorch.python.snapshots import ABSENT, attributes_of
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.source_location import INSTALLED, is_users
 from frontends.pytorch.symbolic.tensor import Traced
@@ -66,7 +66,6 @@ SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if
 """What a global can not be changed in, only assigned anew."""
 NUMBERS: Final = frozenset(("SymInt", "SymFloat", "SymBool"))
 STORES: Final = frozenset([dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]])
-MUTABLE: Final = list | dict | set | deque | bytearray
 
 
 class Effects:
@@ -207,7 +206,7 @@ class Effects:
             what = "a pattern asks for a number of torch's, which a size is in a trace only"
             eager_only(what, "match `int()`, or leave it out", Origin.of_instruction(code, 0))
         for name in self._candidates(function):
-            value = scope.get(name, self)
+            value = scope.get(name, ABSENT)
             if isinstance(value, ModuleType):
                 for each in all_names(code):
                     if each in vars(value):
@@ -238,12 +237,12 @@ class Effects:
             installed = INSTALLED in (scope.get("__file__") or "")
             names = []
             for name in all_names(function.__code__):
-                value = scope.get(name, self)
+                value = scope.get(name, ABSENT)
                 if isinstance(value, ModuleType):
                     if is_programs(value) and not installed:
                         names.append(name)
                     continue
-                settled = type(value) in SETTLED or value is self or (installed and is_settled(value))
+                settled = type(value) in SETTLED or value is ABSENT or (installed and is_settled(value))
                 if name in self._stored or not settled:
                     names.append(name)
             found = _candidates[function] = tuple(names)
@@ -253,10 +252,10 @@ class Effects:
         key = (id(scope), name)
         if key not in self._globals:
             self._globals.add(key)
-            value = scope.get(name, self)
+            value = scope.get(name, ABSENT)
             self._hold(text, name, (scope, name), value)
             installed = INSTALLED in (scope.get("__file__") or "")
-            if value is not self:
+            if value is not ABSENT:
                 # of an installed package, what its globals hold is looked at, not what is inside of that
                 self._value(text, name, value, DEEPEST if installed else 0)
 
@@ -403,93 +402,3 @@ def codes(code: CodeType) -> list[CodeType]:
     return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
 
 
-def keeps_tensors(place: object) -> bool:
-    """Whether a place that outlives the call holds tensors that it made."""
-    if isinstance(place, CellType):
-        values: Iterable[object] = [place.cell_contents]
-    elif isinstance(place, tuple):
-        owner, key = place
-        values = [(vars(owner) if isinstance(owner, type) else owner).get(key)]
-    elif isinstance(place, dict):
-        values = list(dict.values(place))
-    else:
-        values = list(place) if isinstance(place, list | set | deque) else ()
-    return any(isinstance(leaf, Traced) for leaf in tree_leaves(list(values)))
-
-
-def copied(value: object) -> object:
-    """What a container holds, whatever its class makes of being asked."""
-    if isinstance(value, bytearray):
-        return bytearray(value)
-    return dict(dict.items(value)) if isinstance(value, dict) else list(value)
-
-
-def differs(place: object, before: object) -> bool:
-    """Whether a place has changed."""
-    if isinstance(place, CellType):
-        try:
-            return not same(place.cell_contents, before)
-        except ValueError:
-            return True
-    if isinstance(place, tuple):
-        owner, key = place
-        if isinstance(owner, type):
-            return not same(vars(owner).get(key), before)
-        return not (same(owner[key], before) if key in owner else isinstance(before, Effects))
-    if isinstance(before, int):
-        return len(place) != before
-    if isinstance(place, bytearray):
-        return place != before
-    if isinstance(place, dict):
-        held = copied(place)
-        return len(held) != len(before) or any(
-            key not in held or not same(held[key], value) for key, value in before.items()
-        )
-    if isinstance(place, list | set | deque):
-        return len(place) != len(before) or any(not same(one, other) for one, other in zip(place, before))
-    # bytes, as no number that is not one equals itself
-    return (place.shape, place.dtype) != (before.shape, before.dtype) or place.tobytes() != before.tobytes()
-
-
-def attribute_of(text: str, name: str, place: object, before: object) -> tuple[str, str]:
-    """What has changed, for people, and the name to look for in the code."""
-    if name in ("", "_buffers", "_parameters", "_modules") and isinstance(place, dict):
-        keys = dict.fromkeys([*place, *before])
-        key = next(str(key) for key in keys if not same(place.get(key, place), before.get(key, place)))
-        return f"{text}.{key}", key
-    return text, name
-
-
-def put_back(place: object, before: object) -> None:
-    """Make a place what it was."""
-    if not differs(place, before):
-        return
-    if isinstance(place, CellType):
-        place.cell_contents = before
-    elif isinstance(place, tuple):
-        owner, key = place
-        if isinstance(owner, type):
-            setattr(owner, key, before)
-        elif isinstance(before, Effects):
-            owner.pop(key, None)
-        else:
-            owner[key] = before
-    elif isinstance(before, int):
-        while len(place) > before:
-            place.popitem() if isinstance(place, dict) else place.pop()
-    elif isinstance(place, OrderedDict):
-        OrderedDict.clear(place)
-        OrderedDict.update(place, before)
-    elif isinstance(place, dict):
-        dict.clear(place)
-        dict.update(place, before)
-    elif isinstance(place, set):
-        place.clear()
-        place.update(before)
-    elif isinstance(place, list | bytearray):
-        place[:] = before
-    elif isinstance(place, deque):
-        place.clear()
-        place.extend(before)
-    else:
-        place[...] = before

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile
-from frontends.pytorch.calls.argument_unpacking import assembler
+from frontends.pytorch.calls.result_assembly import assembler
 from frontends.pytorch.python.assembling import maker, same
 
 generic = pytest.importorskip("transformers.utils.generic")
