@@ -39,8 +39,8 @@ from frontends.pytorch.python.autograd_calls import autograd_watched, saving_pla
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
 from frontends.pytorch.python.fields import classes_in, in_place, opens
-from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.python.importing import FirstImport, import_first
+from frontends.pytorch.python.interception import Symbolic
 from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.messages import Messages
 from frontends.pytorch.python.ran import noted

@@ -26,7 +26,7 @@ from frontends.pytorch.breaks.reads import Reads
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.decompositions.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
-from frontends.pytorch.python.forcing import Symbolic, suspended
+from frontends.pytorch.python.interception import Symbolic, suspended
 from frontends.pytorch.recording.operations import draws_numbers, is_custom
 from frontends.pytorch.source_location import origin
 

@@ -48,7 +48,7 @@ from frontends.pytorch.calls.reads import (
     shown,
     varying,
 )
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran, result_for
 

@@ -57,9 +57,9 @@ from frontends.pytorch.errors import (
     reason_of,
     refusal,
 )
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.effects import line_of
 from frontends.pytorch.python.fields import classes_in
-from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.memoized import after, replayed
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching

@@ -62,7 +62,8 @@ from frontends.pytorch.calls.reads import (
     view_of,
 )
 from frontends.pytorch.python.appended import GROWING, read_otherwise
-from frontends.pytorch.python.forcing import CLOCKS, own_code
+from frontends.pytorch.python.code_replacement import own_code
+from frontends.pytorch.python.impure_calls import CLOCKS
 from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
 from frontends.pytorch.python.ran import Ran, can_follow, kind_of

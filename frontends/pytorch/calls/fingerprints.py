@@ -45,7 +45,7 @@ import torch
 
 from frontends.pytorch.calls.reads import ABSENT, Contents, Kept, Place, is_numpy
 from frontends.pytorch.calls.taken import source_of
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.settings import SETTINGS, Setting
 from frontends.pytorch.python.state import is_without_state
 from frontends.pytorch.source_location import FRAMEWORKS

@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location
 
 Route: TypeAlias = list[object]

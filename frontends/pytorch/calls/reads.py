@@ -29,7 +29,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from frontends.pytorch.errors import Uninitialized
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.ran import result_for
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)

@@ -39,7 +39,7 @@ from frontends.pytorch.calls.telling import (
     fingerprint_of,
     found_functions,
 )
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.ran import Ran, noted, unwatched
 from frontends.pytorch.recording.arguments import Arguments, known_arguments, with_offset
 from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism

@@ -36,7 +36,7 @@ from frontends.pytorch.calls.restoring import Restored
 from frontends.pytorch.calls.taken import Taken, source_of
 from frontends.pytorch.calls.telling import Reads, of_process, told
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
 from shapes import __version__
 from shapes.guards import extension_modules, toolchain

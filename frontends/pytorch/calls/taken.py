@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 import torch
 
 from frontends.pytorch.calls.marks import ATTRIBUTE, Mark, marks_of
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.recording.inputs import Choice
 
 DEEPEST: Final = 16

@@ -27,7 +27,7 @@ from frontends.pytorch.calls.fingerprints import Fingerprint, Untold, altered
 from frontends.pytorch.calls.orders import goes_by_order, names_in_order
 from frontends.pytorch.calls.reaching import code_at, made_by_call, place_in, reached, route_to
 from frontends.pytorch.graphs.captured import in_graph
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran
 from shapes.environment.events import Chosen, Declared, Guarded, Sourced

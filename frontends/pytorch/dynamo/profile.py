@@ -39,7 +39,7 @@ from frontends.pytorch.calls.artifact import AGAIN, content_of, entry, of_kind, 
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.saving import code_of, name_of
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
 
 FORMAT: Final = 1

@@ -41,8 +41,8 @@ from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, TraceError,
 from frontends.pytorch.python.caches import is_of_enum
 from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
-from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
+from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.mentions import location
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching

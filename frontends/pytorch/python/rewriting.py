@@ -1,4 +1,4 @@
-"""Calls such as `max(n, 16)` and `int(n / 2)` in a program, led to functions that keep sizes symbolic.
+"""Bytecode rewriting: calls such as `max(n, 16)` and `int(n / 2)` load functions that keep sizes symbolic.
 
     >>> from frontends.pytorch.python.rewriting import rewritten
     >>> def f(n):
@@ -8,7 +8,7 @@
     ('max', 'list', 'map', 'int', '<greatest>')
 
 The interpreter marks a global that is about to be called (`LOAD_GLOBAL` with its lowest bit), so exactly the calls are
-led elsewhere: `int` as a value, as in `map(int, ...)` and `type(x) is int`, is what it always was. Instructions keep
+intercepted: `int` as a value, as in `map(int, ...)` and `type(x) is int`, is what it always was. Instructions keep
 their places, and with them their lines. `program_of` finds the functions that a call can reach by the names that they
 mention, which is enough that a program's own modules, methods and helpers are among them.
 """

@@ -7,7 +7,8 @@
     >>> differs(numbers, before), put_back(numbers, before), numbers
     (True, None, [1, 2])
 
-A place is a container, the cell of a closure, or an owner with a name: a dictionary and a key, a class and an attribute.
+A place is a container, the cell of a closure, or an owner with a name: a dictionary and a key, a class and an
+attribute.
 """
 
 from __future__ import annotations

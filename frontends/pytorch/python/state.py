@@ -26,7 +26,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.python.forcing import is_rewritten
+from frontends.pytorch.python.code_replacement import is_rewritten
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.source_location import FRAMEWORKS

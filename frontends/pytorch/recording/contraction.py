@@ -16,7 +16,7 @@ import itertools
 import torch
 from torch.backends import opt_einsum
 
-from frontends.pytorch.python.forcing import suspended
+from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
 from frontends.pytorch.symbolic.node import value_of
 from shapes.symbolic.symint import SymInt

@@ -40,7 +40,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.meta_rules.registry import sizes_of
-from frontends.pytorch.python.forcing import suspended
+from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Template

@@ -30,7 +30,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch import compile
-from frontends.pytorch.python import forcing
+from frontends.pytorch.python import interception
+from frontends.pytorch.python.active_trace import current
+from frontends.pytorch.python.code_replacement import replaced
 from frontends.pytorch.recording import object_reconstruction
 from frontends.pytorch.recording.custom import custom_op
 from frontends.pytorch.symbolic.tensor import Traced
@@ -403,7 +405,7 @@ def state() -> dict[str, object]:
         "defaults": (torch.get_default_dtype(), torch.get_default_device()),
         "saved": torch._C._autograd._top_saved_tensors_default_hooks(True),
         "python": (sys.getprofile(), sys.gettrace(), sys.getrecursionlimit(), gc.get_freeze_count()),
-        "trace": (forcing._count, len(forcing._rewritten), len(forcing._current.stack), object_reconstruction._blocks),
+        "trace": (interception._count, len(replaced), len(current.stack), object_reconstruction._blocks),
         "random": (random.getstate(), torch.get_rng_state().tolist()),
     }
 

@@ -13,7 +13,7 @@ import torch
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.forcing import tracing
+from frontends.pytorch.python.active_trace import tracing
 from shapes.errors import UndecidedGuard
 
 F = torch.nn.functional
@@ -252,7 +252,7 @@ def test_refused_with_line_and_fix(name):
     with pytest.raises(kind) as error:
         trace(function, (torch.randn(6, 4),))
     message = str(error.value)
-    assert "test_python_forcing.py" in message
+    assert "test_interception.py" in message
     assert "fix:" in message
     assert text in message
 

@@ -1,0 +1,75 @@
+"""The code of traced functions, replaced by code whose calls are intercepted for as long as some trace runs.
+
+    >>> from frontends.pytorch.python.code_replacement import own_code, replace_code, restore_code
+    >>> def f(n):
+    ...     return max(n, 16)
+    >>> own = f.__code__
+    >>> replace_code(f, {id(max): "<greatest>"}), f.__code__ is own, own_code(f) is own
+    (True, False, True)
+    >>> restore_code(f)
+    >>> f.__code__ is own
+    True
+
+Whoever replaces and restores holds the lock of `interception`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from types import CodeType, FunctionType
+from typing import Final
+
+from frontends.pytorch.python.rewriting import rewritten
+
+replaced: Final[dict[int, list[object]]] = {}
+"""By identity, functions with replaced code: the function, its own code, the other one, and how many traces need it."""
+_known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
+
+
+def replace_code(function: FunctionType, instead: Mapping[int, str]) -> bool:
+    """Intercept the calls of these values (by identity) in a function; whether it has any."""
+    entry = replaced.get(id(function))
+    if entry is None:
+        own = function.__code__
+        known = _known.get(function)
+        if known is None or known[0] is not own:
+            known = _known[function] = (own, rewritten(own, function.__globals__, instead))
+        changed = known[1]
+        if changed is own:
+            return False
+        entry = replaced[id(function)] = [function, own, changed, 0]
+        function.__code__ = changed
+    entry[3] += 1
+    return True
+
+
+def restore_code(function: FunctionType) -> None:
+    """Undo one `replace_code`; the function has its own code again when all are undone."""
+    entry = replaced[id(function)]
+    entry[3] -= 1
+    if entry[3] == 0:
+        del replaced[id(function)]
+        own, changed = entry[1], entry[2]
+        assert isinstance(own, CodeType)
+        if function.__code__ is changed:
+            function.__code__ = own
+
+
+def is_rewritten(function: FunctionType) -> bool:
+    """Whether calls in a function were intercepted when it was last traced."""
+    known = _known.get(function)
+    return known is not None and known[0] is own_code(function)
+
+
+def own_code(function: FunctionType) -> CodeType:
+    """The code of a function, whatever a trace has put in its place for as long as it runs."""
+    entry = replaced.get(id(function))
+    if entry is None:
+        return function.__code__
+    own = entry[1]
+    assert isinstance(own, CodeType)
+    return own
+
+
+__all__ = ["is_rewritten", "own_code", "replace_code", "replaced", "restore_code"]

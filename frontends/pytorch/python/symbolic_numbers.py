@@ -1,0 +1,149 @@
+"""The methods of `torch.SymInt`, `torch.SymFloat` and `torch.SymBool` that differ while a trace runs.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: x.new_zeros(divmod(x.shape[0], 2)), (torch.randn(7),))
+    >>> variant.guards, variant.graph(torch.randn(9))[0].shape
+    ((), torch.Size([4, 1]))
+
+To the program a symbolic number is of Python's class (`n.__class__ is int`) and has no hash; its text is its digits,
+which concretizes it. To torch and to us it is of torch's class, and its text is the expression.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import math
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Final
+
+import torch
+import torch.export
+
+from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.python.caught_errors import NUMBER
+from frontends.pytorch.python.python_calls import SEEN_AS, ours, wrapped
+from frontends.pytorch.source_location import is_told, is_users, origin
+from frontends.pytorch.symbolic.node import value_of
+from shapes.symbolic import choices
+
+
+class Unhashable(GraphBreak, TypeError):
+    """A size as a key, or as the argument of a function that remembers its results."""
+
+
+def _seen_class(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> type:
+    """The class of a number as the program asks for it, without a call by name: `n.__class__`, `case int():`,
+    `functools.singledispatch`. To torch it is what it is."""
+    file = _frame(1).f_code.co_filename
+    asks = _asks.get(file)
+    if asks is None:
+        asks = _asks[file] = file == functools.__file__ or is_users(file)
+    return SEEN_AS[type(number)] if asks and ours(number) else type(number)
+
+
+_frame: Final = sys._getframe
+_asks: Final[dict[str, bool]] = {}
+"""By file, whether it asks for the program."""
+_seen_as: Final = property(_seen_class)
+_class_attributes: Final = tuple([
+    # `__class__` of a class itself is something else than that of its instances, so it can not be set as an attribute
+    next(found for found in gc.get_referents(vars(kind)) if type(found) is dict)
+    for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)
+])  # fmt: skip
+"""The attributes of torch's classes of numbers."""
+_torch_choice: Final = torch.SymBool.__sym_ite__
+
+
+def _choice(condition, then, otherwise):
+    """`torch.sym_ite`, which takes nodes of torch's own class only."""
+    if not ours(condition):
+        return _torch_choice(condition, then, otherwise)
+    return wrapped(condition, choices.sym_ite(*[value_of(each) for each in (condition, then, otherwise)]))
+
+
+_torch_hash: Final = torch.SymInt.__hash__
+
+
+def _hash(number: torch.SymInt) -> int:
+    if ours(number) and not number.node.is_plain:
+        raise Unhashable(refusal(f"a size has no hash while it is symbolic: {number}", NUMBER, origin()))
+    return _torch_hash(number)
+
+
+def _number(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> float:
+    """Its value, with a guard."""
+    if isinstance(number, torch.SymBool):
+        return bool(number)
+    return int(number) if isinstance(number, torch.SymInt) else float(number)
+
+
+_EXPRESSIONS: Final = {kind: kind.__repr__ for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)}
+"""How torch writes a symbolic number."""
+
+
+def _array(number: torch.SymInt | torch.SymFloat, dtype: object = None, copy: object = None) -> object:
+    """What NumPy makes of a number: one that it computes with."""
+    numpy = sys.modules["numpy"]
+    return numpy.asarray(_number(number), dtype=dtype)
+
+
+def _product(plain):
+    """`numpy.prod`, of sizes without making numbers of them: of how many elements there are."""
+
+    def prod(numbers, *args, **kwargs):
+        if isinstance(numbers, list | tuple) and not args and not kwargs and any(map(ours, numbers)):
+            return math.prod(numbers)
+        return plain(numbers, *args, **kwargs)
+
+    return prod
+
+
+def _text(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> str:
+    """The digits, where the program asks, of a list of sizes too, or by way of Python's library: it may go by them.
+    Torch and we get the expression."""
+    if ours(number) and is_told(sys._getframe(1).f_code.co_filename):
+        return str(_number(number))
+    return _EXPRESSIONS[type(number)](number)
+
+
+def _formatted(number: torch.SymInt | torch.SymFloat | torch.SymBool, form: str) -> str:
+    if ours(number) and (form or is_told(sys._getframe(1).f_code.co_filename)):
+        return format(_number(number), form)
+    return _EXPRESSIONS[type(number)](number)
+
+
+def show_classes_of_python() -> None:
+    """Let numbers be of Python's classes; Python notices when an attribute of their own classes is set next."""
+    for attributes in _class_attributes:
+        attributes["__class__"] = _seen_as
+
+
+def show_own_classes() -> None:
+    """Undo `show_classes_of_python`."""
+    for attributes in _class_attributes:
+        attributes.pop("__class__", None)
+
+
+def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
+    """What stands in for methods of numbers while a trace runs: the owner, the name and the function."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        yield numpy, "prod", _product(numpy.prod)
+    for kind in (torch.SymInt, torch.SymFloat):
+        yield kind, "__divmod__", lambda a, b: (a // b, a % b)
+        yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)
+    yield torch.SymInt, "__hash__", _hash
+    yield torch.SymBool, "__sym_ite__", _choice
+    for kind in _EXPRESSIONS:
+        yield kind, "__array__", _array
+    for kind in _EXPRESSIONS:
+        yield kind, "__str__", _text
+        yield kind, "__repr__", _text
+        yield kind, "__format__", _formatted
+
+
+__all__ = ["Unhashable", "show_classes_of_python", "show_own_classes", "stand_ins"]
