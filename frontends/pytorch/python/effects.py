@@ -107,7 +107,7 @@ class Effects:
         self.changes = Changes(before, arguments, memoized, has_effects=has_effects)
         with suspended():
             # may build the hook
-            self._ran = Ran((self._entered, self.changes.changes, self.changes.audited))
+            self._ran = Ran((self._entered, self.changes.observer.observe, self.changes.observer.audited))
             self._watching: AbstractContextManager[None] = watching(self._ran)
         self.generators = Generators(mentioned_states(functions))
 
