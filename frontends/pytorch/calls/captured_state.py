@@ -31,7 +31,8 @@ from operator import is_
 from types import FunctionType
 from typing import Final
 
-from frontends.pytorch.calls.exploring import Explorer, Unguarded
+from frontends.pytorch.calls.exploring import Explorer
+from frontends.pytorch.calls.found_places import Unguarded
 from frontends.pytorch.calls.identity_guards import Held, Layouts
 from frontends.pytorch.calls.reads import (
     ABSENT,

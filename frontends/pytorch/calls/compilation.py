@@ -75,7 +75,7 @@ from shapes.errors import SpecializedDynamic, UndecidedGuard
 if TYPE_CHECKING:
     from os import PathLike
 
-    from frontends.pytorch.calls.exploring import Unguarded
+    from frontends.pytorch.calls.found_places import Unguarded
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.reads import Place
     from frontends.pytorch.calls.report import Report

@@ -29,10 +29,8 @@ import gc
 import logging
 import sys
 import time
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -46,74 +44,41 @@ from types import (
 from typing import Final
 
 import torch
-from torch.nn.modules import module as modules
 
+from frontends.pytorch.calls.classes import (
+    HEAP_TYPE,
+    OF_MODULES,
+    hooks_of,
+    is_generic,
+    is_of_library,
+    is_python,
+    is_special,
+    kind_of_class,
+    names_of_library,
+)
+from frontends.pytorch.calls.found_places import FoundPlaces
 from frontends.pytorch.calls.reads import (
     ABSENT,
-    Contents,
     Kept,
-    Kind,
     Place,
     elements_in,
     in_order,
     layout,
     logs_at,
+    registrations,
     times_used,
     view_of,
 )
-from frontends.pytorch.python.appended import GROWING, read_otherwise
+from frontends.pytorch.python.appended import GROWING, WHOLE, can_grow, read_otherwise
 from frontends.pytorch.python.code_replacement import own_code
+from frontends.pytorch.python.importing import imported
 from frontends.pytorch.python.impure_calls import CLOCKS
 from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
-from frontends.pytorch.python.ran import Ran, can_follow, kind_of
+from frontends.pytorch.python.ran import Ran, can_follow
 from frontends.pytorch.python.settings import of_setting, read_by
 from frontends.pytorch.python.state import is_impure, is_without_state, reflects
-
-MOST_ITEMS: Final = 50_000
-"""More items than these are not looked at on each call."""
-OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
-"""What torch keeps in each module."""
-HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-GLOBAL_HOOKS: Final = (
-    modules._global_forward_hooks,
-    modules._global_forward_pre_hooks,
-    modules._global_backward_hooks,
-    modules._global_backward_pre_hooks,
-)
-
-
-def registrations(_: object) -> object:
-    """Changes when a class is registered with an abstract one."""
-    return abc.get_cache_token()
-
-
-def is_generic(function: FunctionType) -> bool:
-    """Whether a function chooses another by the class of its argument (`functools.singledispatch`)."""
-    return function.__code__.co_filename == functools.__file__ and hasattr(function, "registry")
-
-
-@dataclass(frozen=True, slots=True)
-class Unguarded:
-    """Something that a program reads and that no place tells of.
-
-    Attributes:
-        text: where it is.
-        what: what it is.
-        name: the name in the program that leads to it.
-    """
-
-    text: str
-    what: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.text}, {self.what}"
-
-
-def can_grow(value: object) -> bool:
-    """Whether what is appended to a value is only added to it."""
-    return type(value) is list or (type(value) is deque and value.maxlen is None)
+from frontends.pytorch.source_location import OUR_PACKAGES
 
 
 class Explorer:
@@ -134,13 +99,11 @@ class Explorer:
         inner: Sequence[FunctionType] = (),
     ) -> None:
         """From these functions on, and those inside of them (`inner`), whose names theirs have among them."""
-        self.places: list[Place] = []
-        self.unguarded: list[Unguarded] = []
-        self._known: set[tuple[int, str, object]] = set()
+        self._found = FoundPlaces()
+        self.places, self.unguarded = self._found.places, self._found.unguarded
         self._seen: set[int] = set()
         self._kept: list[object] = []
         self._known_classes: set[int] = set()
-        self._items, self._most, self._largest = 0, 0, ""
         # by code: of the functions that share one, some may have run unnoticed
         self._ran = {location(function.__code__) for function in (*functions, *inner)}
         self._waiting: deque[tuple[str, str, object]] = deque()
@@ -158,7 +121,7 @@ class Explorer:
         for each in mentions:
             self.names.update(each.attributes)
         for setting in read_by({*self.names, *[name for each in mentions for name in each.globals]}):
-            self._add(setting.text, setting, of_setting, "view")
+            self._found.add(setting.text, setting, of_setting, "view")
         for start in roots:
             name = "self" if isinstance(start, torch.nn.Module) else type(start).__name__
             self._value(getattr(start, "__name__", name) if isinstance(start, FunctionType) else "self", name, start)
@@ -170,47 +133,18 @@ class Explorer:
                 self._contents("a tensor", "", vars(tensor))
             for use in ran.memoized:
                 text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
-                self._add(text, use.function, use.key, "result")
+                self._found.add(text, use.function, use.key, "result")
                 self._behind(text, "", use.result())
             for logger, level in ran.silent:
                 name = logging.getLevelName(level)
-                self._add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
+                self._found.add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
         self._look()
         self.appended: dict[int, object] = {key: value for key, (_, _, value, _) in self._growing.items()}
         for tensor in ran.elements if ran is not None else ():
-            self._add(f"what is in {self._name_of(tensor)}", tensor, elements_in, "view")
-        if self._items > MOST_ITEMS:
-            self._refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
+            self._found.add(f"what is in {self._found.name_of(tensor)}", tensor, elements_in, "view")
+        self._found.refuse_too_many()
 
-    # ------------------------------------------------------------------ what is noted
-
-    def _add(
-        self, text: str, container: object, key: object = None, kind: Kind = "item", owner: type | None = None
-    ) -> None:
-        place = Place(text, container, key, kind, owner)
-        if place.identity not in self._known:
-            self._known.add(place.identity)
-            self.places.append(place)
-
-    def _name_of(self, tensor: torch.Tensor) -> str:
-        """What the program calls a tensor, as far as places tell."""
-        for place in self.places:
-            found = place.read() if place.kind in ("item", "cell", "slot", "contents") else None
-            if isinstance(found, Kept) and found.tensor is tensor:
-                return place.text
-            if isinstance(found, Contents) and isinstance(found.container, dict):
-                for key, value in zip(found.items, found.values):
-                    if value is tensor:
-                        return f"{place.text}.{key}"
-        return "a tensor"
-
-    def _refuse(self, text: str, name: str, what: str) -> None:
-        self.unguarded.append(Unguarded(text, what, name))
-
-    def _count(self, text: str, items: int) -> None:
-        self._items += items
-        if items > self._most:
-            self._most, self._largest = items, text
+    # ------------------------------------------------------------------ what is found
 
     def _held(
         self,
@@ -224,7 +158,7 @@ class Explorer:
         by: str | None = None,
     ) -> None:
         """An item of a dictionary, which may be that of a class, and what it leads to."""
-        self._add(text, container, key, owner=owner)
+        self._found.add(text, container, key, owner=owner)
         self._behind(text, name, value, by=by)
 
     def _behind(self, text: str, name: str, value: object, *, by: str | None = None) -> None:
@@ -250,8 +184,8 @@ class Explorer:
 
     def _look(self) -> None:
         """Look at what is waiting, and at what is found there; last at what is appended to and read as well."""
-        while self._items <= MOST_ITEMS:
-            while self._waiting and self._items <= MOST_ITEMS:
+        while not self._found.is_full:
+            while self._waiting and not self._found.is_full:
                 self._look_at(*self._waiting.popleft())
             read = [key for key, (*_, names) in self._growing.items() if not all(map(self._is_appended_to, names))]
             if not read:
@@ -275,22 +209,22 @@ class Explorer:
         for name in mentioned.globals:
             if name in scope:
                 value = scope[name]
-                self._add(name, scope, name)
+                self._found.add(name, scope, name)
                 if isinstance(value, ModuleType):
                     self._module(name, value, mentioned.attributes)
                 else:
                     self._behind(name, name, value, by=name)
             else:
-                self._add(name, scope, name, "absent")
+                self._found.add(name, scope, name, "absent")
                 if name in plain:
-                    self._add(name, plain, name)
+                    self._found.add(name, plain, name)
                     self._value(name, name, plain[name])
         package = str(scope.get("__package__") or "")
         for name in mentioned.imports:
             for whole in imported(name, package):
                 module = sys.modules.get(whole)
                 if module is not None:
-                    self._add(name, sys.modules, whole)
+                    self._found.add(name, sys.modules, whole)
                     self._module(name, module, mentioned.attributes)
 
     def _function(self, text: str, name: str, function: FunctionType) -> None:
@@ -299,12 +233,12 @@ class Explorer:
         if is_generic(function):
             self._value(f"{text}.registry", name, function.registry)
             if any(isinstance(each, abc.ABCMeta) for each in function.registry):
-                self._add(f"abstract classes of {text}", abc, registrations, "view")
+                self._found.add(f"abstract classes of {text}", abc, registrations, "view")
         if location(function.__code__) not in self._ran:
             return
         if vars(function) or self._computed:
-            self._add(f"the attributes of {text}", vars(function), kind="keys")
-        self._add(text, function, kind="function")
+            self._found.add(f"the attributes of {text}", vars(function), kind="keys")
+        self._found.add(text, function, kind="function")
         for value in function.__defaults__ or ():
             self._value(f"a default value of {text}", name, value)
         if function.__kwdefaults__:
@@ -316,7 +250,7 @@ class Explorer:
             self._cell(name, cell)
 
     def _cell(self, name: str, cell: CellType) -> None:
-        self._add(name, cell, kind="cell")
+        self._found.add(name, cell, kind="cell")
         try:
             value = cell.cell_contents
         except ValueError:
@@ -328,12 +262,12 @@ class Explorer:
         scope = vars(module)
         for name in sorted(scope.keys() & names):
             value = scope[name]
-            self._add(f"{text}.{name}", scope, name)
+            self._found.add(f"{text}.{name}", scope, name)
             if isinstance(value, ModuleType):
                 if value is not module and value not in within:
                     self._module(f"{text}.{name}", value, names, (*within, module))
             elif value is sys.modules:
-                self._refuse(f"{text}.{name}", name, "in which there may be any module")
+                self._found.refuse(f"{text}.{name}", name, "in which there may be any module")
             elif not (module is time and name in CLOCKS):
                 # a call of a clock is noticed when it is made
                 self._behind(f"{text}.{name}", name, value)
@@ -351,14 +285,14 @@ class Explorer:
                 owner = value.__self__
                 if owner is None or isinstance(owner, ModuleType):
                     if is_impure(value):
-                        self._refuse(text, name, "which gives something else at another time")
+                        self._found.refuse(text, name, "which gives something else at another time")
                 else:
                     self._value(f"{text}.__self__", name, owner)
             case ModuleType():
                 self._module(text, value, self.names)
             case type():
                 if value in CALENDARS and not self.names.isdisjoint(("now", "today", "utcnow")):
-                    self._refuse(text, name, "which gives something else at another time")
+                    self._found.refuse(text, name, "which gives something else at another time")
                 self._class(value)
             case functools.partial():
                 self._value(text, name, value.func)
@@ -367,15 +301,15 @@ class Explorer:
             case functools._lru_cache_wrapper():
                 # what was asked of it is looked at, whatever the function inside would read now
                 if is_programs(value) and not can_follow():
-                    self._add(text, value, times_used, "view")
+                    self._found.add(text, value, times_used, "view")
             case property():
                 for part in (value.fget, value.fset):
                     self._value(text, name, part)
             case staticmethod() | classmethod():
                 self._value(text, name, value.__func__)
             case torch.Tensor():
-                self._add(text, value, layout, "view")
-            case _ if type(value).__module__.startswith(OURS):
+                self._found.add(text, value, layout, "view")
+            case _ if type(value).__module__.startswith(OUR_PACKAGES):
                 # another compiled function or module
                 compilation = getattr(value, "_compilation", None)
                 self._value(text, name, getattr(compilation, "fn", None))
@@ -385,7 +319,7 @@ class Explorer:
                     self._torch_module(f"{text}.{path}" if path else text, name, module)
             case logging.Logger():
                 if not self.names.isdisjoint(("isEnabledFor", "getEffectiveLevel", "level")):
-                    self._add(text, value, logging.Logger.getEffectiveLevel, "view")
+                    self._found.add(text, value, logging.Logger.getEffectiveLevel, "view")
             case CellType():
                 self._cell(text, value)
             case _:
@@ -407,23 +341,23 @@ class Explorer:
             # what a class in C is asked for attributes by
             return
         elif not is_python(kind):
-            self._refuse(text, name, f"a {kind.__name__}")
+            self._found.refuse(text, name, f"a {kind.__name__}")
             return
         if kind.__flags__ & HEAP_TYPE or hasattr(value, "__dict__"):
-            self._add(text, value, kind="class")
+            self._found.add(text, value, kind="class")
             self._class(kind)
             self._attributes_of(text, name, value)
 
     def _all(self, text: str, name: str, items: Iterable[object]) -> None:
         for item in items:
-            self._items += 1
+            self._found.items += 1
             self._value(f"{text}[...]", name, item)
 
     def _contents(self, text: str, name: str, container: list | dict | set) -> None:
-        self._count(text, len(container))
-        if self._items > MOST_ITEMS:
+        self._found.count(text, len(container))
+        if self._found.is_full:
             return
-        self._add(text, container, kind="contents")
+        self._found.add(text, container, kind="contents")
         items = in_order(container)
         for item in items:
             if isinstance(item, torch.Tensor):
@@ -433,10 +367,10 @@ class Explorer:
             self._value(f"{text}.default_factory", name, container.default_factory)
 
     def _viewed(self, text: str, name: str, value: object, view: object) -> None:
-        self._count(text, getattr(value, "nbytes", 0) // 16)
-        if self._items > MOST_ITEMS:
+        self._found.count(text, getattr(value, "nbytes", 0) // 16)
+        if self._found.is_full:
             return
-        self._add(text, value, view, "view")
+        self._found.add(text, value, view, "view")
         found = Place(text, value, view, "view").read()
         if isinstance(value, deque):
             self._all(text, name, found)
@@ -455,7 +389,7 @@ class Explorer:
             slots = {key: each for key, each in vars(kind).items() if isinstance(each, MemberDescriptorType)}
             for key in self._attributes(slots, whole=whole):
                 place = Place(f"{text}.{key}", value, key, "slot")
-                self._add(place.text, value, key, "slot")
+                self._found.add(place.text, value, key, "slot")
                 found = place.read()
                 if found is not ABSENT and not isinstance(found, Kept):
                     self._value(place.text, key, found)
@@ -467,7 +401,7 @@ class Explorer:
             by = key if is_name and not whole else None
             self._held(f"{text}.{key}", key if is_name else name, attributes, key, attributes[key], by=by)
         # another attribute may come before that of the class
-        self._add(f"the attributes of {text}", attributes, kind="keys")
+        self._found.add(f"the attributes of {text}", attributes, kind="keys")
 
     def _class(self, kind: type) -> None:
         """What classes hold: methods, properties, and all else."""
@@ -485,7 +419,7 @@ class Explorer:
                 names = [*names, "forward"]
             if owner == "program":
                 names = dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]])
-                self._add(f"the attributes of {each.__name__}", attributes, kind="keys")
+                self._found.add(f"the attributes of {each.__name__}", attributes, kind="keys")
             for key in names:
                 self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key], each)
         if type(kind) is not type:
@@ -494,104 +428,30 @@ class Explorer:
     def _torch_module(self, text: str, name: str, module: torch.nn.Module) -> None:
         attributes = vars(module)
         self._class(type(module))
-        self._add(text, module, kind="class")
+        self._found.add(text, module, kind="class")
         of_torch = names_of_library(type(module)) & attributes.keys()
         for key in dict.fromkeys([*self._attributes(attributes), *sorted(of_torch)]):
             if key not in OF_MODULES:
                 by = key if key not in of_torch else None
                 self._held(f"{text}.{key}", key, attributes, key, attributes[key], by=by)
-        self._add(f"the attributes of {text}", attributes, kind="keys")
-        self._add(f"{text}.training", attributes, "training")
+        self._found.add(f"the attributes of {text}", attributes, kind="keys")
+        self._found.add(f"{text}.training", attributes, "training")
         for kind in ("_parameters", "_buffers", "_modules"):
             if attributes.get(kind) or kind in self.names:
-                self._add(text, attributes[kind], kind="contents")
+                self._found.add(text, attributes[kind], kind="contents")
                 for key, held in attributes[kind].items() if kind != "_modules" else ():
                     if held is not None:
                         self._behind(f"{text}.{key}", key, held)
             elif kind in attributes:
-                self._add(text, attributes[kind], kind="count")
-        for kind in HOOKS:
-            self._hooks(f"{kind[1:].replace('_', ' ')} of {text}", attributes.get(kind))
-        for each in GLOBAL_HOOKS:
-            self._hooks("hooks of all modules", each)
-
-    def _hooks(self, text: str, hooks: dict[int, object] | None) -> None:
-        if hooks:
-            self._value(text, "", hooks)
-        elif hooks is not None:
-            self._add(text, hooks, kind="count")
+                self._found.add(text, attributes[kind], kind="count")
+        for described, hooks in hooks_of(text, attributes):
+            if hooks:
+                self._value(described, "", hooks)
+            else:
+                self._found.add(described, hooks, kind="count")
 
 
-WHOLE: Final = frozenset(("__self__", "dump", "dumps", "Pickler"))
-"""Names of a method's own object, and of what looks into all that an object holds."""
-OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 CALENDARS: Final = (datetime.datetime, datetime.date)
-HEAP_TYPE: Final = 1 << 9
-WORD: Final = tuple.__itemsize__
-SOLID: Final = (
-    *(object, BaseException, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, bytearray),
-    *(type, ModuleType, property, functools.partial),
-)
 
 
-def is_python(kind: type) -> bool:
-    """Whether an object of a class is its attributes, and what is known of the class of Python's that it is of."""
-    if hasattr(kind, "__next__"):
-        return False
-    for each in kind.__mro__:
-        if not each.__flags__ & HEAP_TYPE:
-            return each in SOLID or each.__name__ == "SimpleNamespace"
-        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
-        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
-        if each.__basicsize__ - each.__base__.__basicsize__ > WORD * own:
-            # a class in C
-            return False
-    return True
-
-
-def kind_of_class(kind: type) -> str:
-    """Whose a class is: "program", "library" (Python's), or "ours", which is torch's too."""
-    name = str(kind.__module__)
-    file = getattr(sys.modules.get(name), "__file__", None)
-    if file is None:
-        return "library" if name.partition(".")[0] in sys.stdlib_module_names and name != "__main__" else "program"
-    return kind_of(file)
-
-
-_names: Final[weakref.WeakKeyDictionary[type, frozenset[str]]] = weakref.WeakKeyDictionary()
-
-
-def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
-    """What the methods read that a class of modules has from torch."""
-    known = _names.get(kind)
-    if known is not None:
-        return known
-    found: set[str] = set()
-    for each in kind.__mro__:
-        if kind_of_class(each) != "program" and each not in (torch.nn.Module, object):
-            for name, method in vars(each).items():
-                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
-                    found.update(mentions_of(method.__code__).attributes)
-    known = _names[kind] = frozenset(found)
-    return known
-
-
-def is_of_library(kind: type) -> bool:
-    """Whether methods that are not the program's read the attributes of an object of a class."""
-    return kind_of_class(kind) != "program" and kind.__module__ not in ("builtins", "abc", "typing")
-
-
-def is_special(name: str, value: object) -> bool:
-    """Whether an attribute of a class is called by no name: by an operator, a `with`, a `for`."""
-    return name[:2] == "__" and isinstance(value, FunctionType | property | classmethod | staticmethod)
-
-
-def imported(name: str, package: str) -> Iterable[str]:
-    """The modules that an import may mean: by its whole name, or beside the package's."""
-    yield name
-    while package:
-        yield f"{package}.{name}" if name else package
-        package = package.rpartition(".")[0]
-
-
-__all__ = ["Explorer", "Unguarded"]
+__all__ = ["Explorer"]

@@ -48,7 +48,7 @@ from frontends.pytorch.calls.taken import source_of
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.settings import SETTINGS, Setting
 from frontends.pytorch.python.state import is_without_state
-from frontends.pytorch.source_location import FRAMEWORKS
+from frontends.pytorch.source_location import FRAMEWORKS, OUR_PACKAGES
 
 SHORT: Final = 8
 """So many digits of the hash of each place are kept, to find the one that differs."""
@@ -224,7 +224,7 @@ class Fingerprint:
             return of_kind
         if is_numpy(value, "generic"):
             return f"{of_kind} {value.dtype.str} {value.tobytes().hex()}"
-        if of_kind.startswith(("frontends.", "backends.", "shapes.", "solver.")):
+        if of_kind.startswith(OUR_PACKAGES):
             raise Untold(f"an object of the class {of_kind}")
         if is_without_state(value):
             return f"{of_kind} {self._stateless(value)}"

@@ -14,6 +14,7 @@ place of its own for what is in it. What only a function tells (the items of a q
 
 from __future__ import annotations
 
+import abc
 import array
 import logging
 import sys
@@ -393,6 +394,11 @@ def view_of(value: object) -> Callable[[object], object] | None:
     """What tells the state of such an object, if anything does."""
     found = next((view for kind, view in VIEWS if isinstance(value, kind)), None)
     return elements if found is None and is_numpy(value, "ndarray") else found
+
+
+def registrations(_: object) -> object:
+    """Changes when a class is registered with an abstract one."""
+    return abc.get_cache_token()
 
 
 __all__ = ["Contents", "Kept", "Place", "can_be_given", "in_order", "layout", "same", "shown", "varying"]

@@ -16,6 +16,7 @@ to load `append` or `extend`, which add to what is there whatever that is, and g
 from __future__ import annotations
 
 import dis
+from collections import deque
 from functools import lru_cache
 from types import CodeType
 from typing import Final
@@ -56,6 +57,15 @@ def read_otherwise(code: CodeType) -> frozenset[str]:
             # attributes that a pattern asks for
             found.update([each for each in inner if isinstance(each, str)])
     return frozenset(found)
+
+
+def can_grow(value: object) -> bool:
+    """Whether what is appended to a value is only added to it."""
+    return type(value) is list or (type(value) is deque and value.maxlen is None)
+
+
+WHOLE: Final = frozenset(("__self__", "dump", "dumps", "Pickler"))
+"""Names of a method's own object, and of what looks into all that an object holds."""
 
 
 __all__ = ["read_otherwise"]

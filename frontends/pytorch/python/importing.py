@@ -17,6 +17,7 @@ torch imports when it needs it first is imported in place, outside of the trace.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from contextlib import suppress
 from types import FrameType
 from typing import Final
@@ -52,6 +53,14 @@ def import_first(name: str) -> None:
     _tried.add(name)
     with unwatched(), suppress(Exception):
         importlib.import_module(name)
+
+
+def imported(name: str, package: str) -> Iterable[str]:
+    """The modules that an import may mean: by its whole name, or beside the package's."""
+    yield name
+    while package:
+        yield f"{package}.{name}" if name else package
+        package = package.rpartition(".")[0]
 
 
 __all__ = ["FirstImport", "import_first", "is_first"]

@@ -30,11 +30,10 @@ from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.identities import identity
 from frontends.pytorch.python.snapshots import IMMUTABLE, WITHOUT_STATE, is_torchs
 from frontends.pytorch.python.state import is_without_state
-from frontends.pytorch.source_location import FRAMEWORKS, is_users
+from frontends.pytorch.source_location import FRAMEWORKS, OUR_PACKAGES, is_users
 from shapes.origin import FRAMEWORK
 
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
-OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 CONTAINERS: Final = (
     *(dict, list, set, deque, OrderedDict, defaultdict, Counter, SimpleNamespace, CellType),
@@ -112,7 +111,7 @@ def is_settled(owner: object) -> bool:
     if isinstance(owner, torch.Tensor) or is_generator(owner):
         return True
     kind = type(owner)
-    return kind in WITHOUT_STATE or (is_torchs(kind) and (kind.__module__ or "").startswith(("torch._", *OURS)))
+    return kind in WITHOUT_STATE or (is_torchs(kind) and (kind.__module__ or "").startswith(("torch._", *OUR_PACKAGES)))
 
 
 def is_plain(owner: object) -> bool:

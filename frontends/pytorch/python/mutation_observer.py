@@ -36,7 +36,6 @@ from frontends.pytorch.python.mutability import (
     COMPARING,
     IDENTITIES,
     LOCKS,
-    OURS,
     OWN,
     PRINT,
     PRINTS,
@@ -59,7 +58,7 @@ from frontends.pytorch.python.snapshots import (
     is_torchs,
 )
 from frontends.pytorch.python.state import is_impure
-from frontends.pytorch.source_location import is_users
+from frontends.pytorch.source_location import OUR_PACKAGES, is_users
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
@@ -318,7 +317,8 @@ class MutationObserver:
             self._handed(given, place)
             return False
         owner = given[0] if given else None
-        if owner is None or isinstance(owner, torch.Tensor | type) or str(type(owner).__module__).startswith(OURS):
+        is_ours = str(type(owner).__module__).startswith(OUR_PACKAGES)
+        if owner is None or isinstance(owner, torch.Tensor | type) or is_ours:
             return self._known(function)
         if any(vars(each).get(function.__name__) is function for each in type(owner).__mro__):
             self.note(owner, place, surely=False)

@@ -1,0 +1,112 @@
+"""Whose a class is, and what of its objects a program or the methods of a library may read.
+
+    >>> import collections
+    >>> from frontends.pytorch.calls.classes import is_python, kind_of_class
+    >>> class Point: ...
+    >>> is_python(Point), is_python(collections.Counter), is_python(memoryview), kind_of_class(collections.Counter)
+    (True, True, False, 'library')
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Final
+
+import torch
+from torch.nn.modules import module as modules
+
+from frontends.pytorch.python.mentions import mentions_of
+from frontends.pytorch.python.ran import kind_of
+
+HEAP_TYPE: Final = 1 << 9
+WORD: Final = tuple.__itemsize__
+SOLID: Final = (
+    *(object, BaseException, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, bytearray),
+    *(type, ModuleType, property, functools.partial),
+)
+
+
+def is_python(kind: type) -> bool:
+    """Whether an object of a class is its attributes, and what is known of the class of Python's that it is of."""
+    if hasattr(kind, "__next__"):
+        return False
+    for each in kind.__mro__:
+        if not each.__flags__ & HEAP_TYPE:
+            return each in SOLID or each.__name__ == "SimpleNamespace"
+        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
+        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
+        if each.__basicsize__ - each.__base__.__basicsize__ > WORD * own:
+            # a class in C
+            return False
+    return True
+
+
+def kind_of_class(kind: type) -> str:
+    """Whose a class is: "program", "library" (Python's), or "ours", which is torch's too."""
+    name = str(kind.__module__)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return "library" if name.partition(".")[0] in sys.stdlib_module_names and name != "__main__" else "program"
+    return kind_of(file)
+
+
+_names: Final[weakref.WeakKeyDictionary[type, frozenset[str]]] = weakref.WeakKeyDictionary()
+
+
+def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
+    """What the methods read that a class of modules has from torch."""
+    known = _names.get(kind)
+    if known is not None:
+        return known
+    found: set[str] = set()
+    for each in kind.__mro__:
+        if kind_of_class(each) != "program" and each not in (torch.nn.Module, object):
+            for name, method in vars(each).items():
+                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
+                    found.update(mentions_of(method.__code__).attributes)
+    known = _names[kind] = frozenset(found)
+    return known
+
+
+def is_of_library(kind: type) -> bool:
+    """Whether methods that are not the program's read the attributes of an object of a class."""
+    return kind_of_class(kind) != "program" and kind.__module__ not in ("builtins", "abc", "typing")
+
+
+def is_special(name: str, value: object) -> bool:
+    """Whether an attribute of a class is called by no name: by an operator, a `with`, a `for`."""
+    return name[:2] == "__" and isinstance(value, FunctionType | property | classmethod | staticmethod)
+
+
+OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
+"""What torch keeps in each module."""
+HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+GLOBAL_HOOKS: Final = (
+    modules._global_forward_hooks,
+    modules._global_forward_pre_hooks,
+    modules._global_backward_hooks,
+    modules._global_backward_pre_hooks,
+)
+
+
+def is_generic(function: FunctionType) -> bool:
+    """Whether a function chooses another by the class of its argument (`functools.singledispatch`)."""
+    return function.__code__.co_filename == functools.__file__ and hasattr(function, "registry")
+
+
+def hooks_of(text: str, attributes: Mapping[str, object]) -> Iterator[tuple[str, dict[int, object]]]:
+    """What torch calls around the `forward` of a module, by its name: its own hooks, and those of all modules."""
+    for kind in HOOKS:
+        hooks = attributes.get(kind)
+        if isinstance(hooks, dict):
+            yield f"{kind[1:].replace('_', ' ')} of {text}", hooks
+    for each in GLOBAL_HOOKS:
+        yield "hooks of all modules", each
+
+
+__all__ = ["OF_MODULES", "hooks_of", "is_generic", "is_of_library", "is_python", "is_special", "names_of_library"]

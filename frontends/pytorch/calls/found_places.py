@@ -1,0 +1,89 @@
+"""Where a program reads state that it is not given: the places found, each once, and what no place tells of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+
+from frontends.pytorch.calls.reads import Contents, Kept, Kind, Place
+
+MOST_ITEMS: Final = 50_000
+"""More items than these are not looked at on each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """Something that a program reads and that no place tells of.
+
+    Attributes:
+        text: where it is.
+        what: what it is.
+        name: the name in the program that leads to it.
+    """
+
+    text: str
+    what: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.what}"
+
+class FoundPlaces:
+    """The places that were found, in the order in which they were.
+
+    Attributes:
+        places: each once.
+        unguarded: what there is no place for.
+        items: how many there are in the containers that are looked at on each call.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.unguarded: list[Unguarded] = []
+        self.items = 0
+        self._known: set[tuple[int, str, object]] = set()
+        self._most, self._largest = 0, ""
+
+    def add(
+        self, text: str, container: object, key: object = None, kind: Kind = "item", owner: type | None = None
+    ) -> None:
+        place = Place(text, container, key, kind, owner)
+        if place.identity not in self._known:
+            self._known.add(place.identity)
+            self.places.append(place)
+
+    def name_of(self, tensor: torch.Tensor) -> str:
+        """What the program calls a tensor, as far as places tell."""
+        for place in self.places:
+            found = place.read() if place.kind in ("item", "cell", "slot", "contents") else None
+            if isinstance(found, Kept) and found.tensor is tensor:
+                return place.text
+            if isinstance(found, Contents) and isinstance(found.container, dict):
+                for key, value in zip(found.items, found.values):
+                    if value is tensor:
+                        return f"{place.text}.{key}"
+        return "a tensor"
+
+    def refuse(self, text: str, name: str, what: str) -> None:
+        self.unguarded.append(Unguarded(text, what, name))
+
+    def count(self, text: str, items: int) -> None:
+        self.items += items
+        if items > self._most:
+            self._most, self._largest = items, text
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more items than are looked at on each call."""
+        return self.items > MOST_ITEMS
+
+    def refuse_too_many(self) -> None:
+        """Where there are more items than that, nothing tells of changes of the largest container."""
+        if self.is_full:
+            self.refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
+
+
+__all__ = ["FoundPlaces", "Unguarded"]
