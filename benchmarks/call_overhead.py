@@ -151,12 +151,12 @@ def overhead(network: Network, rounds: int) -> list[list[report.Cell]]:
             for _ in range(3):
                 compiled(x)
             taken = beside(partial(compiled, x), spent, rounds)
-        state = looped(compiled._compilation._surroundings.state)
+        state = looped(compiled._compilation.tracer.captured.state)
         allowed = BASE + EACH * count
         hosts = compiled.variants[-1].running.hosts if compiled.variants else ()
         note = "" if hosts else "runs operator by operator"
         kind = "training, forward" if training else "inference"
-        places = len(compiled._compilation._surroundings.places)
+        places = len(compiled._compilation.tracer.captured.places)
         rows.append([network.name, kind, count, places, state, taken, allowed, note])
         print(*rows[-1])
     return rows

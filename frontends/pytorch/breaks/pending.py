@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import torch
@@ -193,3 +193,13 @@ def enter(session: Queue) -> None:
 
 def leave() -> None:
     _sessions.stack.pop()
+
+
+def any_pending(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether an argument is a tensor of a queue; in what holds itself there is none."""
+    try:
+        return is_waiting((tuple(args), dict(kwargs)))
+    except RecursionError:
+        return False
+
+

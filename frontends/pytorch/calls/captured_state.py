@@ -1,10 +1,10 @@
 """What a program reads without being given it: globals, closures, attributes, parameters, told apart by identity.
 
-    >>> from frontends.pytorch.calls.captured_state import Surroundings
+    >>> from frontends.pytorch.calls.captured_state import CapturedState
     >>> factor = 2
     >>> def f(x):
     ...     return x * factor
-    >>> surroundings = Surroundings([f])
+    >>> surroundings = CapturedState([f])
     >>> surroundings.explore([f])
     []
     >>> surroundings.state()
@@ -57,7 +57,7 @@ SOON: Final = 16
 """A queue of so many items at most is soon full: there may be a variant for each number of them before."""
 
 
-class Surroundings:
+class CapturedState:
     """The places that some functions and objects read, and the states that these were in.
 
     Attributes:
@@ -288,4 +288,4 @@ def _parts(tests: Sequence[str]) -> list[str]:
     return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
 
 
-__all__ = ["Surroundings"]
+__all__ = ["CapturedState"]

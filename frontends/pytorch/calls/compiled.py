@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from backends.backend import AnyBackend
     from frontends.pytorch.calls.breaking import Breaking
-    from frontends.pytorch.calls.compilation import Setting
     from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.calls.native import Native
+    from frontends.pytorch.calls.options import Setting
     from frontends.pytorch.calls.recompiling import Fallback, Recompilation
     from frontends.pytorch.calls.report import Report
     from frontends.pytorch.calls.times import Times

@@ -25,10 +25,9 @@ from collections.abc import Callable
 from typing import overload
 
 from backends import named
-from frontends.pytorch.calls.compilation import Setting
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.dynamism import Policy
-from frontends.pytorch.calls.options import check_settings
+from frontends.pytorch.calls.options import Setting, check_settings
 
 
 @overload

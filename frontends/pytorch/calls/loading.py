@@ -161,14 +161,14 @@ def _trace(
     compilation = compiled._compilation
     if restoring is not None:
         restoring.begin(described)
-        compilation.tracing = restoring.traced
+        compilation.tracer.tracing = restoring.traced
     with _ambient(name, described):
         try:
             compilation.found(args, kwargs)
         except Exception as error:
             refuse(name, f"variant {place} cannot be traced here: {str(error).splitlines()[0]}", MODEL)
         finally:
-            compilation.tracing = trace
+            compilation.tracer.tracing = trace
     if len(compilation.variants) != place + 1:
         reason = f": {compilation.fallbacks[-1].reason.splitlines()[0]}" if compilation.fallbacks else ""
         refuse(name, f"variant {place} is not one here{reason}", MODEL)

@@ -9,15 +9,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
 
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.inputs import Choice, Input
+    from shapes.env import ShapeEnv
+    from shapes.origin import Origin
+
+Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 DYNAMIC = "True, False, None, a function or relations"
+
+
+class KnownSizes(Protocol):
+    """What is known of the sizes of a function's inputs: relations that a caller states, or what torch knows."""
+
+    def choice(self, name: str, axis: int) -> Choice | None: ...
+
+    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None: ...
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None: ...
 
 
 def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:

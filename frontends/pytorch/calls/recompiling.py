@@ -13,10 +13,14 @@ Questions about other values of the same thing have the same key, so that they c
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Final
+
+import torch
 
 from frontends.pytorch.calls.argument_unpacking import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
@@ -24,11 +28,13 @@ from shapes.guards.dispatch import MISSING
 from solver.floats.programs import double
 
 if TYPE_CHECKING:
-    from frontends.pytorch.calls.captured_state import Surroundings
+    from frontends.pytorch.calls.captured_state import CapturedState
+    from frontends.pytorch.variant import Variant
     from shapes.guards.arguments import Path
     from shapes.guards.variants import Entry
     from solver.terms.prop import Prop
 
+log: Final = logging.getLogger("symshape")
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
 """Inputs with few values, by the last step of their path: they are asked about as often as they like."""
 
@@ -74,7 +80,7 @@ class Fallback:
 
 
 def question_of(
-    signature: Signature, arguments: Sequence[object], surroundings: Surroundings | None
+    signature: Signature, arguments: Sequence[object], surroundings: CapturedState | None
 ) -> Question | None:
     """Why the variant that is the closest to a call of this form does not accept it: the one of which the fewest tests
     fail, of those the latest; None where there is no variant."""
@@ -132,7 +138,7 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
 
 
 def value_question(
-    signature: Signature, path: Path, actual: object, wanted: object, surroundings: Surroundings | None
+    signature: Signature, path: Path, actual: object, wanted: object, surroundings: CapturedState | None
 ) -> Question:
     """What is no size and another than a variant expects."""
     name = signature.shown(path)
@@ -174,3 +180,22 @@ def _repeated(signature: Signature, pattern: object) -> str:
     names = [signature.leaves[place].shown for place in signature.tensors]
     groups = [[name for name, first in zip(names, pattern) if first == place] for place in range(len(names))]
     return " and ".join([f"{' and '.join(group)} are the same tensor" for group in groups if len(group) > 1])
+
+
+def is_bought(question: Question, variants: Sequence[Variant]) -> bool:
+    """Whether it is about a guard that was added for kernels only."""
+    return any(question.guard in variant.running.bought for variant in variants if variant.running is not None)
+
+
+def never_settles(question: Question, variants: Sequence[Variant]) -> bool:
+    """Whether what variants store is what tells each call from the one before."""
+    return question.test == ("surroundings",) and any(effect.places for v in variants for effect in v.effects)
+
+
+def warn_of(fn: object, fallback: Fallback, how: str) -> None:
+    """Log what becomes of calls, and why."""
+    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    name = fn.__name__ if isinstance(fn, FunctionType | MethodType) else type(fn).__name__
+    log.warning("%s %s: %s", name, how, fallback.reason)
+
+

@@ -20,7 +20,7 @@ device, layout and whatever else variants rely on, once each, and finds the vari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
@@ -70,6 +70,9 @@ AMBIENT: Final[Mapping[str, Callable[[], object]]] = {
     "autocast": lambda: autocast() if torch._C._is_any_autocast_enabled() else None,
 }
 """What a program relies on without being given it."""
+
+
+Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 
 
 class Lookups:
@@ -326,3 +329,31 @@ def value_tests(name: str, value: object) -> dict[Source, Hashable]:
     elif value is not None and value is not Ellipsis:
         tests[name,] = value
     return tests
+
+
+def lookup_of(signatures: Iterable[Signature]) -> Lookup:
+    """One look-up of those of all forms: variants first, then what is done where none accepts a call."""
+    forms = [lookups for signature in signatures for lookups in signature.forms.values()]
+    both = [*[lookups.dispatch for lookups in forms], *[lookups.others for lookups in forms]]
+    whole = [dispatch for dispatch in both if dispatch.entries]
+    for dispatch in whole:
+        dispatch.lookup((), {})
+    found = [dispatch.lookup for dispatch in whole]
+
+    def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Call | None:
+        for each in found:
+            call = each(args, kwargs)
+            if call is not None:
+                return call
+        return None
+
+    return found[0] if len(found) == 1 else lookup
+
+
+def decisive(leaf: object) -> object:
+    """What of an argument a decision depends on, without the argument itself."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf.shape, leaf.stride()
+    return type(leaf) if kind_of(leaf) == "object" else leaf
+
+

@@ -10,7 +10,7 @@ import torch
 from torch import nn, randn
 
 from frontends.pytorch import Policy, compile
-from frontends.pytorch.calls.captured_state import Surroundings
+from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.compiled import Compiled
 
 
@@ -285,7 +285,7 @@ def test_what_a_container_holds_is_looked_at(held, change) -> None:
     def program(x):
         return x + len(held)
 
-    surroundings = Surroundings([program])
+    surroundings = CapturedState([program])
     assert not surroundings.explore([program])
     assert surroundings.state() == 0
     change(held)
@@ -299,7 +299,7 @@ def test_an_equal_item_is_no_change() -> None:
     def program(x):
         return x + held["size"]
 
-    surroundings = Surroundings([program])
+    surroundings = CapturedState([program])
     assert not surroundings.explore([program])
     held["size"], held["name"] = int("1000"), "".join(["lon", "g"])
     assert surroundings.state() == 0

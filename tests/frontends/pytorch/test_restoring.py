@@ -147,7 +147,7 @@ def test_what_was_restored_is_guarded_as_what_was_traced(saved: Path) -> None:
     with torch.no_grad():
         compiled(inputs())
     assert [*map(str, loaded.variants[0].guards)] == [*map(str, compiled.variants[0].guards)]
-    places = [each._compilation._surroundings.places for each in (loaded, compiled)]
+    places = [each._compilation.tracer.captured.places for each in (loaded, compiled)]
     assert len(places[0]) == len(places[1]) > 50
     model.scale = 5
     compared(loaded, model, (inputs(),))

@@ -1,0 +1,293 @@
+"""How a compiled function is traced: with symbols for numbers where that goes, watched for what it reads and changes.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> scale = {"by": 2.0}
+    >>> f = compile(lambda x: x * scale["by"])
+    >>> f(torch.ones(1)), scale.update(by=3.0), f(torch.ones(1)), f.recompilations[1].cause
+    (tensor([2.]), None, tensor([3.]), 'scale.by is 3.0, was 2.0')
+
+What a function reads without being given it is its captured state (`captured_state`), which guards compare. Numbers in
+it that are seen to change become arguments of the variants that follow (`changed_numbers`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import torch
+
+from frontends.pytorch.calls.argument_unpacking import nothing_around
+from frontends.pytorch.calls.captured_state import CapturedState
+from frontends.pytorch.calls.dynamism import History, Mixed, Policy
+from frontends.pytorch.calls.forms import Form
+from frontends.pytorch.calls.marks import marks_of
+from frontends.pytorch.calls.options import KnownSizes
+from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
+from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
+from frontends.pytorch.calls.taken import Taken
+from frontends.pytorch.calls.telling import Reads
+from frontends.pytorch.errors import (
+    EagerOnly,
+    GraphBreak,
+    OpensObjects,
+    Settles,
+    TraceError,
+    Uninitialized,
+    refusal,
+)
+from frontends.pytorch.python.code_replacement import own_code
+from frontends.pytorch.python.effects import line_of
+from frontends.pytorch.python.fields import classes_in
+from frontends.pytorch.python.memoized import after, replayed
+from frontends.pytorch.python.mentions import mentions_of
+from frontends.pytorch.python.ran import Ran, watching
+from frontends.pytorch.python.side_effects import Said
+from frontends.pytorch.python.state import reflects
+from frontends.pytorch.recording.escapes import KeptTensor
+from frontends.pytorch.recording.outside import Outside
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
+from shapes.errors import UndecidedGuard
+
+if TYPE_CHECKING:
+
+    from frontends.pytorch.calls.found_places import Unguarded
+    from frontends.pytorch.calls.reads import Place
+    from frontends.pytorch.python.side_effects import SideEffect
+    from shapes.guards.codegen import Check
+
+
+
+class Tracer:
+    """Traces a function for calls.
+
+    Attributes:
+        tracing: what makes a variant of a call: `trace`, unless a file has them.
+        varying: sizes that a guard was about which was added for kernels and then did not hold: none is again.
+        unguarded: what the last trace has read that tells of no change; None before there was one.
+    """
+
+    def __init__(
+        self, fn: Callable[..., object], *, backend: ModuleType, policy: Policy, history: History, is_graph: bool
+    ) -> None:
+        """Where it `is_graph`, the function reads nothing but its arguments."""
+        self.fn: Final = fn
+        self.tracing: Callable[..., Variant] = trace
+        self.varying: set[str] = set()
+        self.unguarded: Sequence[Unguarded] | None = None
+        self._backend: Final = backend
+        self._policy: Final = policy
+        self._history: Final = history
+        self._is_graph: Final = is_graph
+        self._traced_at: set[int] = set()
+        """The numbers of the captured states in which variants were traced."""
+        self._captured: CapturedState | None = None
+
+    @property
+    def captured(self) -> CapturedState:
+        """What the function reads; looked at when it is first called, as it may not be whole before."""
+        if self._captured is None:
+            self._captured = CapturedState([self.fn])
+        return self._captured
+
+    @property
+    def read(self) -> Mapping[str, Place]:
+        """The numbers that the function reads without being given them and that vary, by what they are called."""
+        return {} if self._captured is None else self._captured.varying
+
+    def signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
+        """The kinds of the arguments of a call, and what the program reads besides."""
+        leaves, structure = flattened(args, kwargs)
+        state: Callable[[], object] = self.captured.state
+        if self._is_graph:
+            state = nothing_around
+        elif is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
+            state = functools.partial(own_code, self.fn)
+        return Signature.of(self.fn, args, kwargs, state, form)
+
+    def mixed(self, tensors: Mapping[str, torch.Tensor], dynamic: object, relations: KnownSizes | None) -> Mixed:
+        """Which sizes of these arguments, by name, are symbols."""
+        return Mixed(
+            dynamic,
+            self._history,
+            relations=relations,
+            marks={name: marks_of(tensor) for name, tensor in tensors.items()},
+            ranks={name: tensor.dim() for name, tensor in tensors.items()},
+            read=self.read,
+        )
+
+    def observed(self, signature: Signature, leaves: Sequence[object], dynamic: object) -> list[str]:
+        """Note the sizes; what is new, in words."""
+        notes = []
+        for leaf, value in zip(signature.leaves, leaves):
+            if leaf.kind in ("tensor", "integer"):
+                found = self._history.observe(leaf.shown, value)
+                if dynamic is None if leaf.kind == "tensor" else dynamic is not False:
+                    notes += found
+            elif leaf.kind == "float":
+                self._history.observe_float(leaf.shown, value)
+        return notes
+
+    def traced(
+        self,
+        signature: Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        leaves: Sequence[object],
+        mixed: Mixed,
+    ) -> tuple[Variant, Check]:
+        """The function traced, and found from now on by its check."""
+        try:
+            return self._tried(signature, args, kwargs, leaves, mixed)
+        except (OpensObjects, EagerOnly, Settles, Uninitialized, KeptTensor):
+            raise
+        except (TraceError, UndecidedGuard):
+            if not mixed.outside.is_asked:
+                raise
+            # the program needs the elements of tensors that it is not given
+            mixed.outside = Outside(are_known=True)
+            return self._tried(signature, args, kwargs, leaves, mixed)
+
+    def _tried(
+        self,
+        signature: Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        leaves: Sequence[object],
+        mixed: Mixed,
+    ) -> tuple[Variant, Check]:
+        """The function traced with symbols for numbers, or as they are where something wants that."""
+        try:
+            return self._made(signature, args, kwargs, leaves, mixed)
+        except Exception as error:
+            if not mixed.tentative or isinstance(error, OpensObjects):
+                raise
+            # they are no symbols from now on
+            self._history.fixed.update(mixed.tentative)
+            return self._made(signature, args, kwargs, leaves, mixed)
+
+    def _made(
+        self,
+        signature: Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        leaves: Sequence[object],
+        mixed: Mixed,
+    ) -> tuple[Variant, Check]:
+        """The function traced, and found from now on by its check."""
+        gradients, ran = torch.is_grad_enabled(), Ran()
+        try:
+            with watching(ran):
+                variant = self.tracing(
+                    self.fn,
+                    args,
+                    dict(sorted(kwargs.items())),
+                    dynamic=mixed,
+                    gradients=gradients,
+                    shared=True,
+                    effects=not self._is_graph,
+                    read=self.read,
+                )
+        except OpensObjects:
+            # what is read of these is given from now on
+            raise
+        except BaseException:
+            self.unguarded = self.explore(signature, ran, leaves)
+            raise
+        unguarded = self.unguarded = self.explore(signature, ran, leaves)
+        if unguarded:
+            refuse_unguarded(unguarded[0], ran.functions())
+        for effect in variant.effects:
+            is_known = effect.node is not None or isinstance(effect.steps, Said)
+            if not is_known and id(effect.holder) not in self.captured.containers:
+                refuse_unwatched(effect)
+        if variant.effects or variant.needs_distinct:
+            variant.program, variant.watched = self.fn, self.captured.containers
+            self.captured.stored.update([place for effect in variant.effects for place in effect.places])
+        policy = self._policy
+        run = variant.run_by(self._backend, policy.withheld, policy.guards, self.varying)
+        replay = replayed(variant.memoized)
+        if replay is not None:
+            run = after(replay, run)
+        if signature.surroundings == self.captured.state:
+            self._traced_at.add(self.captured.state())
+        if not self._is_graph:
+            variant.taken = Taken.of(args, kwargs, ran.functions(), reads=bool(self.read))
+            variant.reads = Reads.of(ran, signature.surroundings)
+        return variant, signature.add(variant, signature.values(leaves), run)
+
+    def explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
+        """Look from now on at what the functions read that ran, and calls of this signature with them."""
+        if self._is_graph:
+            return ()
+        functions = ran.functions()
+        if signature.surroundings != self.captured.state:
+            if all(each is self.fn for each in functions) and not ran.memoized and not ran.silent:
+                return ()
+            signature.depend_on(self.captured.state)
+        objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]
+        return self.captured.explore(functions, [*objects, *classes_in(signature.structure)], ran)
+
+    def changed_numbers(self, dynamic: object) -> list[str] | None:
+        """Take numbers that are seen to change out of the captured state, so that variants are given them; what
+        changed. None where nothing is to be done: else no state and no signature from before is one any more."""
+        if self._captured is None:
+            return None
+        around = self._captured
+        others = [name for name, place in around.varying.items() if not can_be_given(place.held())]
+        if others:
+            around.take_back(others)
+        changing = around.changing(self._traced_at) if self._traced_at else {}
+        if dynamic is False:
+            changing = {name: found for name, found in changing.items() if holds_tensors(found[0].held())}
+        if changing:
+            around.leave_out({name: place for name, (place, _) in changing.items()})
+        if not others and not changing:
+            return None
+        notes = []
+        for name, (place, before) in changing.items():
+            for value in (before, place.held()):
+                if isinstance(value, float):
+                    self._history.observe_float(name, value)
+                elif type(value) is int or isinstance(value, torch.Tensor):
+                    self._history.observe(name, value)
+            notes.append(f"{name} is {shown(place.read())}, was {shown(before)}")
+        self._traced_at.clear()
+        return notes
+
+
+def is_alone(fn: Callable[..., object]) -> bool:
+    """Whether a function mentions nothing that it is not given."""
+    if not isinstance(fn, FunctionType) or fn.__closure__:
+        return False
+    mentioned = mentions_of(own_code(fn))
+    return not mentioned.globals and not mentioned.imports and not reflects(fn)
+
+
+def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoReturn:
+    """Say that a program can not be in a graph because of what it reads.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"the function reads {found}: the graph would not notice a change of it"
+    fix = "read it outside of the compiled function and pass what is needed; fullgraph=False reads it on every call"
+    raise GraphBreak(refusal(what, fix, line_of(functions, found.name)))
+
+
+def refuse_unwatched(effect: SideEffect) -> NoReturn:
+    """Say that a call changes what no place tells of, so that at another call it may be something else.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"the function changes {effect.text}, which outlives the call: nothing tells of other changes of it"
+    fix = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+    raise GraphBreak(refusal(what, fix, effect.line))
+
+
+__all__ = ["Tracer"]
