@@ -112,7 +112,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Int, Int], Truth]]] = {
     "<=": lambda a, b: a <= b,
 }
 
-CALLS: Final[Mapping[str, Callable[..., Int]]] = {
+CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]
     "floordiv": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
     "max": sym_max,
@@ -254,7 +254,7 @@ class _Writing:
         import jax.core
 
         self.scope = scope
-        self.calls: Mapping[str, Callable[..., object]] = {
+        self.calls: Mapping[str, Callable[..., object]] = {  # type: ignore[explicit-any]
             "ceildiv": lambda a, b: -(-a // b),
             "abs": lambda a: jax.core.max_dim(a, -a),
             "max": lambda *parts: reduce(jax.core.max_dim, parts),

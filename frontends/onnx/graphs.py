@@ -41,8 +41,8 @@ class GraphEnv(ShapeEnv):
 
     node: str = ""
 
-    def require(self, question: Question, message: str = "") -> None:
-        super().require(question, f"{self.node}: {message}" if self.node else message)
+    def require(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
+        super().require(question, f"{self.node}: {message}" if self.node else message, error=error)
 
 
 class Walk:
@@ -104,9 +104,9 @@ class Walk:
     def _outputs(self, node: onnx.NodeProto, values: dict[str, Value]) -> list[Value]:
         try:
             outputs = self._run(node, values)
-        except (NotKnown, UndecidedGuard) as reason:
+        except (NotKnown, UndecidedGuard) as unknown:
             for name in node.output:
-                self.unknown[name] = f"{label_of(node)}: {reason}"
+                self.unknown[name] = f"{label_of(node)}: {unknown}"
             return [UNKNOWN for _ in node.output]
         except (ShapeError, *MALFORMED) as refusal:
             inputs = ", ".join([f"{name}: {values[name].shape}" for name in node.input if name in values])

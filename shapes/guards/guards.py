@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from shapes.accepted import shown, whole_number
 from shapes.environment.answers import Answers, decided
@@ -191,7 +191,17 @@ def _some_value(declared: Declared) -> int:
     return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
 
 
-def within(fact: Fact) -> Prop:
+class Stated(Protocol):
+    """A fact, or what a compiled check tests."""
+
+    @property
+    def prop(self) -> Prop: ...
+
+    @property
+    def domain(self) -> Prop: ...
+
+
+def within(fact: Stated) -> Prop:
     """A fact's proposition together with its domain, which comes first."""
     return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
 

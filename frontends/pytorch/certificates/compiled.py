@@ -110,7 +110,7 @@ def function_of(original: Any) -> FunctionType | None:
 def entries_of(function: FunctionType, context: Any) -> list[Any]:
     """What Dynamo keeps for the code of a function, as this backend compiled it."""
     backend = getattr(context, "callback", None)
-    while hasattr(backend, "_torchdynamo_orig_backend"):
+    while backend is not None and hasattr(backend, "_torchdynamo_orig_backend"):
         backend = backend._torchdynamo_orig_backend
     entries = _debug_get_cache_entry_list(function.__code__)
     return [entry for entry in entries if backend is None or entry.backend is backend or entry.backend == backend]

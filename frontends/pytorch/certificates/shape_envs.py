@@ -164,7 +164,7 @@ class Reader:
             return user, ""
         frame = None if sloc is None else sloc.framework_loc
         file = getattr(frame, "filename", None)
-        if user is None and file is not None:
+        if user is None and frame is not None and file is not None:
             user = Origin(file, frame.lineno, frame.name)
             if is_users(file):
                 return user, ""
