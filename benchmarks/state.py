@@ -163,7 +163,7 @@ def row(case: Case, backend: str, rounds: int) -> list[report.Cell]:
     times = [(spent(eager, case.given, x), spent(compiled, case.given, x)) for _ in range(rounds)]
     one, other = [statistics.median(part) for part in zip(*times)]
     ratio = statistics.median([ours / theirs for theirs, ours in times])
-    how = "runs as it is" if compiled.fallbacks else str(len(compiled.variants))
+    how = "falls back to eager" if compiled.fallbacks else str(len(compiled.variants))
     return [case.name, one, other, ratio, how]
 
 

@@ -1,4 +1,4 @@
-"""The rules of this project in the words of other libraries.
+"""The shape rules of this project under the operator names of other libraries.
 
     >>> from frontends.operator_names import aten, lax, numpy
     >>> from shapes import ShapeEnv
@@ -10,21 +10,21 @@
     Shape(b, s, 4)
 
 `aten` has PyTorch's operators as its graphs call them, `numpy` also stands for `jax.numpy`, `lax` has JAX's primitives,
-and `onnx` the types of ONNX. A vocabulary maps names to rules, keeps the library's argument names, and loads none of
-the libraries; only `onnx`, which reads attributes as its models do, needs the package.
+and `onnx` the types of ONNX. Each is an `OperatorNames`: it maps names to rules, keeps the library's argument names,
+and loads none of the libraries; only `onnx`, which reads attributes as its models do, needs the package.
 """
 
 from typing import TYPE_CHECKING
 
 from frontends.operator_names.aten_operators import aten
 from frontends.operator_names.jax_functions import lax
-from frontends.operator_names.named_rules import Vocabulary, Word
+from frontends.operator_names.named_rules import NamedRule, OperatorNames
 from frontends.operator_names.numpy_functions import numpy
 
 if TYPE_CHECKING:
     from frontends.operator_names.onnx_operators import onnx as onnx
 
-__all__ = ["Vocabulary", "Word", "aten", "lax", "numpy", "onnx"]
+__all__ = ["NamedRule", "OperatorNames", "aten", "lax", "numpy", "onnx"]
 
 
 def __getattr__(name: str) -> object:

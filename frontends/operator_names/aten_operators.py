@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from frontends.operator_names.named_rules import Vocabulary, renamed
+from frontends.operator_names.named_rules import OperatorNames, renamed
 from shapes.environment.layout import numel
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
@@ -185,10 +185,10 @@ def _like(name: str) -> Rule | None:
     return renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
 
 
-aten: Final = Vocabulary("aten", TABLE, like=_like)
+aten: Final = OperatorNames("aten", TABLE, like=_like)
 
 
-@aten.word("slice.Tensor")
+@aten.define("slice.Tensor")
 def slice_tensor(
     env: ShapeEnv, self: Shape, dim: int = 0, start: Int | None = None, end: Int | None = None, step: int = 1
 ) -> object:
@@ -197,7 +197,7 @@ def slice_tensor(
     return rules["getitem"](env, self, (*[slice(None)] * axis, slice(start, end, step)))
 
 
-@aten.word("convolution")
+@aten.define("convolution")
 def convolution(
     env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None, stride: Sequence[Int], padding: Sequence[Int],
     dilation: Sequence[Int], transposed: bool, output_padding: Sequence[Int], groups: int,
@@ -223,13 +223,13 @@ def _register_batch_norms() -> None:
         return found, saved, saved
 
     for name in ("native_batch_norm", "_native_batch_norm_legit"):
-        aten.word(name)(batch_norm)
+        aten.define(name)(batch_norm)
 
 
 _register_batch_norms()
 
 
-@aten.word("native_group_norm")
+@aten.define("native_group_norm")
 def native_group_norm(
     env: ShapeEnv, input: Shape, weight: Shape | None, bias: Shape | None, N: Int, C: Int, HxW: Int, group: Int,
     eps: float,

@@ -1,6 +1,6 @@
 """JAX's primitives as `jax.lax` names them: `lax["dot_general"]`, `lax["conv_general_dilated"]`. None of it needs JAX.
 
-`jax.numpy` has the words of NumPy (`frontends.operator_names.numpy`).
+`jax.numpy` has the names of NumPy (`frontends.operator_names.numpy`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from frontends.operator_names.named_rules import Vocabulary, renamed
+from frontends.operator_names.named_rules import OperatorNames, renamed
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules import Rule, Shape, rules
@@ -51,7 +51,7 @@ def _like(name: str) -> Rule | None:
     return None
 
 
-lax: Final = Vocabulary("lax", TABLE, like=_like)
+lax: Final = OperatorNames("lax", TABLE, like=_like)
 
 
 def _elementwise(env: ShapeEnv, x: Shape, y: Shape) -> Shape:
@@ -62,10 +62,10 @@ def _elementwise(env: ShapeEnv, x: Shape, y: Shape) -> Shape:
 
 
 for _name in BINARY:
-    lax.word(_name)(_elementwise)
+    lax.define(_name)(_elementwise)
 
 
-@lax.word("select")
+@lax.define("select")
 def select(env: ShapeEnv, pred: Shape, on_true: Shape, on_false: Shape) -> Shape:
     """The sizes of both choices; the predicate has them too, or is one truth."""
     if len(on_true) != len(on_false) or len(pred) not in (0, len(on_true)):
@@ -76,14 +76,14 @@ def select(env: ShapeEnv, pred: Shape, on_true: Shape, on_false: Shape) -> Shape
     return Shape(on_true, dtype=on_true.dtype)
 
 
-@lax.word("reshape")
+@lax.define("reshape")
 def reshape(env: ShapeEnv, operand: Shape, new_sizes: Sequence[Int], dimensions: Sequence[int] | None = None) -> Shape:
     """The new sizes, which have as many elements; none may be left open."""
     env.require(numel(operand) == numel(new_sizes), "the number of elements is another one")
     return Shape(new_sizes, dtype=operand.dtype)
 
 
-@lax.word("broadcast_in_dim")
+@lax.define("broadcast_in_dim")
 def broadcast_in_dim(
     env: ShapeEnv, operand: Shape, shape: Sequence[Int], broadcast_dimensions: Sequence[int]
 ) -> Shape:
@@ -100,7 +100,7 @@ def broadcast_in_dim(
     return Shape(shape, dtype=operand.dtype)
 
 
-@lax.word("slice")
+@lax.define("slice")
 def slice_(
     env: ShapeEnv, operand: Shape, start_indices: Sequence[Int], limit_indices: Sequence[Int],
     strides: Sequence[Int] | None = None,
@@ -117,7 +117,7 @@ def slice_(
     return Shape(sizes, dtype=operand.dtype)
 
 
-@lax.word("dynamic_slice")
+@lax.define("dynamic_slice")
 def dynamic_slice(env: ShapeEnv, operand: Shape, start_indices: object, slice_sizes: Sequence[Int]) -> Shape:
     """The given sizes, which are at most those of the operand."""
     for size, wanted in zip(operand, slice_sizes, strict=True):
@@ -125,7 +125,7 @@ def dynamic_slice(env: ShapeEnv, operand: Shape, start_indices: object, slice_si
     return Shape(slice_sizes, dtype=operand.dtype)
 
 
-@lax.word("pad")
+@lax.define("pad")
 def pad(env: ShapeEnv, operand: Shape, padding_value: object, padding_config: Sequence[Sequence[Int]]) -> Shape:
     """Elements before, behind and between; negative numbers take some away."""
     sizes: list[Int] = []
@@ -137,7 +137,7 @@ def pad(env: ShapeEnv, operand: Shape, padding_value: object, padding_config: Se
     return Shape(sizes, dtype=operand.dtype)
 
 
-@lax.word("iota")
+@lax.define("iota")
 def iota(env: ShapeEnv, dtype: object, size: Int) -> Shape:
     """So many numbers."""
     return Shape((size,))
@@ -146,7 +146,7 @@ def iota(env: ShapeEnv, dtype: object, size: Int) -> Shape:
 Contracting = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
-@lax.word("dot_general")
+@lax.define("dot_general")
 def dot_general(env: ShapeEnv, lhs: Shape, rhs: Shape, dimension_numbers: Contracting) -> Shape:
     """Batch axes, then what is left of the one and of the other."""
     (left, right), (left_batch, right_batch) = dimension_numbers
@@ -157,7 +157,7 @@ def dot_general(env: ShapeEnv, lhs: Shape, rhs: Shape, dimension_numbers: Contra
     return Shape((*[lhs[axis] for axis in left_batch], *rest), dtype=lhs.dtype)
 
 
-@lax.word("conv_general_dilated")
+@lax.define("conv_general_dilated")
 def conv_general_dilated(
     env: ShapeEnv, lhs: Shape, rhs: Shape, window_strides: Sequence[Int], padding: str | Sequence[tuple[Int, Int]],
     lhs_dilation: Sequence[Int] | None = None, rhs_dilation: Sequence[Int] | None = None,
@@ -187,7 +187,7 @@ def conv_general_dilated(
     return Shape((batch, rhs[0], *sizes), dtype=lhs.dtype)
 
 
-@lax.word("reduce_window")
+@lax.define("reduce_window")
 def reduce_window(
     env: ShapeEnv, operand: Shape, init_value: object, computation: object, window_dimensions: Sequence[Int],
     window_strides: Sequence[Int], padding: str | Sequence[tuple[Int, Int]],
@@ -203,7 +203,7 @@ def reduce_window(
     return Shape(sizes, dtype=operand.dtype)
 
 
-@lax.word("expand_dims")
+@lax.define("expand_dims")
 def expand_dims(env: ShapeEnv, array: Shape, dimensions: Sequence[int]) -> Shape:
     """New axes of size 1 at these places of the result."""
     rank = len(array) + len(dimensions)

@@ -1,7 +1,7 @@
-"""Words: operators as one library calls them, each a line that says which rule it is.
+"""Tables of named rules: operators as one library calls them, each a line that says which rule it is.
 
     >>> from shapes import ShapeEnv
-    >>> mine = Vocabulary("mine", '''
+    >>> mine = OperatorNames("mine", '''
     ...     join(arrays, axis=0)             = cat(arrays, axis)
     ...     halves(a, axis=-1)               = chunk(a, 2, axis)
     ... ''')
@@ -36,7 +36,7 @@ PLAIN: Final = {"len": len, "range": range, "slice": slice, "tuple": tuple}
 """Functions of Python that an expression may call beside rules."""
 
 
-class Word(Rule):
+class NamedRule(Rule):
     """A rule under a library's name. Its errors show the call as the library has it."""
 
     def __call__(self, env: ShapeEnv, /, *args: object, **kwargs: object) -> Output:
@@ -47,34 +47,34 @@ class Word(Rule):
             raise Refused(f"{self.call_text(args, kwargs)}: {reason}") from refused
 
 
-class Vocabulary(Mapping[str, Rule]):
+class OperatorNames(Mapping[str, Rule]):
     """Operators by the names of one library, as items and as attributes."""
 
     def __init__(self, name: str, table: str, *, like: Callable[[str], Rule | None] = lambda name: None) -> None:
-        """`table` has a word a line; `like` makes those that it does not have, or gives None."""
+        """`table` has a rule a line; `like` makes those that it does not have, or gives None."""
         self.name = name
         joined = re.sub(r"\n {2,}", " ", dedent(table).strip())
         self._lines = dict(_line(line) for line in joined.splitlines() if line.strip())
         self._like = like
-        self._words: dict[str, Rule] = {}
+        self._rules: dict[str, Rule] = {}
         self._made: dict[str, Rule] = {}
-        """The words that were asked for: from a line, or like a rule."""
+        """The rules that were asked for: from a line, or like a rule."""
 
     def __getitem__(self, name: str) -> Rule:
-        word = self._words.get(name) or self._made.get(name)
-        if word is None:
+        rule = self._rules.get(name) or self._made.get(name)
+        if rule is None:
             line = self._lines.get(name)
-            made = self._like(name) if line is None else _word(f"{self.name}.{name}", *line)
+            made = self._like(name) if line is None else _defined(f"{self.name}.{name}", *line)
             if made is None:
                 raise KeyError(name)
-            word = self._made[name] = made
-        return word
+            rule = self._made[name] = made
+        return rule
 
-    def word(self, name: str) -> Callable[[Callable[..., object]], Word]:  # type: ignore[explicit-any]
-        """Register a function as a word, where a line says too little."""
+    def define(self, name: str) -> Callable[[Callable[..., object]], NamedRule]:  # type: ignore[explicit-any]
+        """Register a function as a rule, where a line says too little."""
 
-        def register(function: Callable[..., object]) -> Word:  # type: ignore[explicit-any]
-            made = self._words[name] = Word(f"{self.name}.{name}", function)
+        def register(function: Callable[..., object]) -> NamedRule:  # type: ignore[explicit-any]
+            made = self._rules[name] = NamedRule(f"{self.name}.{name}", function)
             return made
 
         return register
@@ -83,21 +83,21 @@ class Vocabulary(Mapping[str, Rule]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"{self.name} has no word {name}") from None
+            raise AttributeError(f"{self.name} has no rule {name}") from None
 
     def __iter__(self) -> Iterator[str]:
-        """The words that were written down; there may be more that are like a rule."""
-        return iter(sorted({*self._lines, *self._words}))
+        """The names that were written down; there may be more that are like a rule."""
+        return iter(sorted({*self._lines, *self._rules}))
 
     def __len__(self) -> int:
-        return len({*self._lines, *self._words})
+        return len({*self._lines, *self._rules})
 
     def __repr__(self) -> str:
-        return f"<vocabulary {self.name}, {len(self)} words>"
+        return f"<operator names of {self.name}, {len(self)}>"
 
 
-def renamed(name: str, rule: Rule, names: Mapping[str, str]) -> Word:
-    """A rule as a word, with other names for some of its parameters."""
+def renamed(name: str, rule: Rule, names: Mapping[str, str]) -> NamedRule:
+    """A rule with other names for some of its parameters."""
     back = {new: old for old, new in names.items()}
 
     def call(env: ShapeEnv, /, *args: object, **kwargs: object) -> Output:
@@ -106,25 +106,25 @@ def renamed(name: str, rule: Rule, names: Mapping[str, str]) -> Word:
     call.__doc__ = rule.__doc__
     parameters = [one.replace(name=names.get(one.name, one.name)) for one in rule.signature.parameters.values()]
     call.__signature__ = rule.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return Word(name, call)
+    return NamedRule(name, call)
 
 
 def _line(line: str) -> tuple[str, tuple[str, str]]:
-    """The name of a word, its parameters and its expression."""
+    """A line of a table: name, parameters and expression."""
     found = re.fullmatch(r"([\w.]+)\((.*?)\) += (.*)", line)
     if found is None:
         raise ValueError(f"expected `name(parameters) = expression`, not {line!r}")
     return found[1], (found[2], found[3])
 
 
-def _word(name: str, parameters: str, expression: str) -> Word:
+def _defined(name: str, parameters: str, expression: str) -> NamedRule:
     tree = ast.parse(f"lambda env, {parameters}: {expression}", mode="eval")
     tree = ast.fix_missing_locations(_Calls().visit(tree))
     # a file of ours by its name: what a rule asks happens in the caller's line
     file = f"{os.path.dirname(__file__)}{os.sep}<{name}>"
     function = eval(compile(tree, file, "eval"), {"__builtins__": {}, **PLAIN, "call": _call})
     function.__doc__ = f"As {expression}."
-    return Word(name, function)
+    return NamedRule(name, function)
 
 
 class _Calls(ast.NodeTransformer):
@@ -143,4 +143,4 @@ def _call(name: str, env: ShapeEnv, *args: object, **kwargs: object) -> Output:
     return rules[name](env, *args, **kwargs)
 
 
-__all__ = ["Vocabulary", "Word", "renamed"]
+__all__ = ["NamedRule", "OperatorNames", "renamed"]

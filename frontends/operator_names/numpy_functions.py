@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from frontends.operator_names.named_rules import Vocabulary, renamed
+from frontends.operator_names.named_rules import OperatorNames, renamed
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
 from shapes.symbolic.choices import Int, sym_and, sym_or
@@ -147,10 +147,10 @@ def _like(name: str) -> Rule | None:
     return None
 
 
-numpy: Final = Vocabulary("numpy", TABLE, like=_like)
+numpy: Final = OperatorNames("numpy", TABLE, like=_like)
 
 
-@numpy.word("take")
+@numpy.define("take")
 def take(env: ShapeEnv, a: Shape, indices: Shape, axis: int | None = None) -> Shape:
     """The sizes of the indices, in the place of an axis if one is named."""
     if axis is None:
@@ -159,7 +159,7 @@ def take(env: ShapeEnv, a: Shape, indices: Shape, axis: int | None = None) -> Sh
     return Shape((*a[:place], *indices, *a[place + 1 :]), dtype=a.dtype)
 
 
-@numpy.word("dot")
+@numpy.define("dot")
 def dot(env: ShapeEnv, a: Shape, b: Shape) -> object:
     """Over the last axis of the one and the second to last of the other, whatever else there is."""
     if not a or not b:
@@ -167,7 +167,7 @@ def dot(env: ShapeEnv, a: Shape, b: Shape) -> object:
     return rules["tensordot"](env, a, b, ([len(a) - 1], [max(len(b) - 2, 0)]))
 
 
-@numpy.word("split")
+@numpy.define("split")
 def split(env: ShapeEnv, ary: Shape, indices_or_sections: Int | Sequence[Int], axis: int = 0) -> object:
     """Equal pieces, or those between indices."""
     if isinstance(indices_or_sections, int):
@@ -176,7 +176,7 @@ def split(env: ShapeEnv, ary: Shape, indices_or_sections: Int | Sequence[Int], a
     return rules["tensor_split"](env, ary, indices_or_sections, axis)
 
 
-@numpy.word("pad")
+@numpy.define("pad")
 def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[Int]], mode: str = "constant") -> Shape:
     """More elements before and behind each axis; one number or pair may stand for all."""
     pairs = _pairs(pad_width)

@@ -62,7 +62,7 @@ def save_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
     """Write which sizes were found to differ: by Dynamo in this process, and by these compiled functions.
 
     Raises:
-        WrongStatement: something else was given, or the file cannot be written.
+        ConstraintViolation: something else was given, or the file cannot be written.
     """
     from frontends.pytorch.dynamo.profile import save_profile as save
 
@@ -74,7 +74,7 @@ def load_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
 
     Raises:
         WrongArtifact: it is no such file, or others can write to it.
-        WrongStatement: something else was given.
+        ConstraintViolation: something else was given.
     """
     from frontends.pytorch.dynamo.profile import load_profile as load
 

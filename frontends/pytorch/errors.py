@@ -63,7 +63,7 @@ class Settles(GraphBreak):
 
 
 class EagerOnly(GraphBreak):
-    """What neither a graph nor a program with breaks would do as eager torch does: the call runs as it is."""
+    """What neither a graph nor a program with breaks would do as eager torch does: the call falls back to eager."""
 
 
 class Unsupported(TraceError):
@@ -74,7 +74,7 @@ class InternalError(TraceError):
     """Tracing failed where the program is not at fault."""
 
 
-class WrongStatement(TraceError):
+class ConstraintViolation(TraceError):
     """Marks or stated relations that contradict each other, or the sizes at hand."""
 
 
@@ -103,7 +103,7 @@ def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
     Raises:
         EagerOnly: always.
     """
-    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call as it is", *(places or [origin()])))
+    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(places or [origin()])))
 
 
 def unsupported(what: str, fix: str) -> NoReturn:
@@ -116,7 +116,7 @@ def unsupported(what: str, fix: str) -> NoReturn:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a call runs as it is, of what ended its trace."""
+    """Why a call falls back to eager, of what ended its trace."""
     if isinstance(error, ShapeError):
         return str(error)
     place = place_of(error)
@@ -128,7 +128,7 @@ def located(error: TraceError, fn: Callable[..., object]) -> None:
     """Say in an error where the program was, if it does not: the line that raised it, or where `fn` returned to what
     looks at its results; and what to do."""
     text = str(error)
-    if type(error) is WrongStatement or not error.args or text != error.args[0]:
+    if type(error) is ConstraintViolation or not error.args or text != error.args[0]:
         return
     what, *rest = text.split("\n")
     if not any(line.startswith(("  at: ", "  needed: ")) for line in rest):
@@ -136,7 +136,7 @@ def located(error: TraceError, fn: Callable[..., object]) -> None:
         if found is not None:
             rest.insert(0, f"  at:     `{found.source_line}`  ({found})")
     if not any(line.startswith("  fix: ") for line in rest):
-        rest.append("  fix:    do it outside of the function; fullgraph=False runs the call as it is")
+        rest.append("  fix:    do it outside of the function; fullgraph=False runs the call eagerly")
     error.args = ("\n".join([what, *rest]), *error.args[1:])
 
 
@@ -148,7 +148,7 @@ def as_ours(error: Exception) -> Exception:
     said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     if OF_TRACES.search(str(error)):
         what = f"this takes tensors with elements and plain numbers, which a trace has not: {said}"
-        fix = "do it outside of the function; fullgraph=False runs the call as it is"
+        fix = "do it outside of the function; fullgraph=False runs the call eagerly"
         return Unsupported(refusal(what, fix, place_of(error)))
     if not is_internal(error):
         return error

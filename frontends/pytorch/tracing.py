@@ -26,10 +26,10 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch import decompositions, differentiation
 from frontends.pytorch.errors import (
+    ConstraintViolation,
     GraphBreak,
     OpensObjects,
     TraceError,
-    WrongStatement,
     eager_only,
     located,
 )
@@ -128,15 +128,16 @@ def trace(
     `kwargs` is not given to the function, which reads it in these places.
     """
     if not callable(fn):
-        raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
+        raise ConstraintViolation(f"fn={shown(fn)}: expected a function or a module")
     if not isinstance(args, list | tuple):
-        raise WrongStatement(f"args={shown(args)}: expected a tuple of the arguments, as in trace(f, (x,))")
+        raise ConstraintViolation(f"args={shown(args)}: expected a tuple of the arguments, as in trace(f, (x,))")
     if not (kwargs is None or isinstance(kwargs, Mapping)):
-        raise WrongStatement(f"kwargs={shown(kwargs)}: expected the arguments by name, or None")
+        raise ConstraintViolation(f"kwargs={shown(kwargs)}: expected the arguments by name, or None")
     if isinstance(dynamic, Dynamism):
         dynamism = dynamic
     elif not (isinstance(dynamic, bool) or callable(dynamic)):
-        raise WrongStatement(f"dynamic={shown(dynamic)}: expected True, False or a function of name, axis and size")
+        expected = "expected True, False or a function of name, axis and size"
+        raise ConstraintViolation(f"dynamic={shown(dynamic)}: {expected}")
     else:
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
     given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared, effects and shared)

@@ -14,7 +14,7 @@ from backends.loops.schedule import schedule
 from backends.program.host import Host
 from backends.program.memory import plan
 from frontends.pytorch import Policy, compile, trace
-from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.errors import ConstraintViolation
 from shapes import ShapeEnv
 
 
@@ -165,7 +165,7 @@ def test_a_kind_that_is_withheld_is_not_asked(kind):
 
 def test_unknown_kinds_are_refused():
     """A kind that does not exist is withheld, and seems to be worth nothing."""
-    with pytest.raises(WrongStatement, match="the kinds of decisions are"):
+    with pytest.raises(ConstraintViolation, match="the kinds of decisions are"):
         Policy(withheld=frozenset(["speed"]))
 
 

@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     PyObject *bind;      /* gives the arguments as the function has them, or None; None where they are that already */
     PyObject *structure; /* None: so many positional arguments, all of them leaves */
-    PyObject *surroundings;
+    PyObject *captured_state;
     Py_ssize_t leaves, tensors, integers, variants;
     const Leaf *leaf;
     const Variant *variant;
@@ -198,7 +198,7 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
     }
     if (fits && is_for_form(form, &given)) {
         /* asked before tensors are read, as it runs Python */
-        PyObject *around = form->surroundings == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->surroundings);
+        PyObject *around = form->captured_state == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->captured_state);
         if (around && read_arguments(form, &given)) found = call_variants(form, &given, grad_mode, default_dtype, around);
         else if (around) found = Py_NewRef(Py_NotImplemented);
         Py_XDECREF(around);
@@ -293,11 +293,11 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
 
 static PyTypeObject *program_type;
 
-/* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), surroundings, variants), a variant
+/* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), captured_state, variants), a variant
    (program, values, grad_mode, default_dtype, around, tensors, integers, firsts, done). */
 static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     PyObject *leaves, *variants;
-    if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
+    if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->captured_state, &PyTuple_Type,
                           &variants))
         return -1;
     form->leaves = PyTuple_GET_SIZE(leaves);

@@ -53,7 +53,7 @@ class Variant:
 
     Attributes:
         values: by leaf: whether a tensor requires a gradient, the value, or the object.
-        around: what the form's surroundings give.
+        around: what the form's captured_state give.
         tensors: which leaves are the tensors of the program.
         integers: which leaves are its integers.
         same: by leaf that is the same tensor as one before it, which one that is.
@@ -77,14 +77,14 @@ class Form:
 
     Attributes:
         structure: of the positional arguments and of the named ones; None where all are positional, and leaves.
-        surroundings: the state of what the function reads besides.
+        captured_state: the state of what the function reads besides.
         bind: the arguments as the function has them, or None for another form; None where they are that already.
     """
 
     leaves: tuple[Leaf, ...]
     variants: Sequence[Variant]
     structure: tuple[Structure, Structure] | None = None
-    surroundings: Callable[[], object] | None = None
+    captured_state: Callable[[], object] | None = None
     bind: Call | None = None
 
 
@@ -110,4 +110,4 @@ def _described(form: Form) -> tuple[object, ...]:
         firsts = tuple([v.same.get(place, place) for place in range(len(leaves))])
         ambient = v.grad_mode, v.default_dtype, v.around
         variants.append((v.program, v.values, *ambient, v.tensors, v.integers, firsts, v.done))
-    return form.bind, form.structure, leaves, form.surroundings, tuple(variants)
+    return form.bind, form.structure, leaves, form.captured_state, tuple(variants)

@@ -1,8 +1,8 @@
 """What a program that is run with breaks has to know of an operator: whether it can wait, and what varies in it.
 
 >>> import torch
->>> from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
->>> forces(torch.ops.aten.nonzero.default, ()), forces(torch.ops.aten.relu.default, ())
+>>> from frontends.pytorch.breaks.operators import cause_of, concretizes, traits_of
+>>> concretizes(torch.ops.aten.nonzero.default, ()), concretizes(torch.ops.aten.relu.default, ())
 (True, False)
 >>> cause_of(torch.ops.aten._local_scalar_dense.default), traits_of(torch.ops.aten.select.int).varying
 ('item()', (False, False, True))
@@ -20,7 +20,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 aten: Final = torch.ops.aten
-FORCING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
+CONCRETIZING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
 INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
 """What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
@@ -40,14 +40,14 @@ class Traits:
     """An operator.
 
     Attributes:
-        forces: whether what it gives depends on elements, or the sizes of its argument change.
+        concretizes: whether what it gives depends on elements, or the sizes of its argument change.
         indexes: whether that is so if it is given a mask.
         varying: for each argument by place, whether it is a number of the call: a size or a factor, not an axis.
         varying_names: the names of those that are.
         is_pointwise: whether the values of its numbers say nothing about what comes out.
     """
 
-    forces: bool
+    concretizes: bool
     indexes: bool
     varying: tuple[bool, ...]
     varying_names: frozenset[str]
@@ -64,7 +64,7 @@ def traits_of(func: torch._ops.OpOverload) -> Traits:
         # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
         names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
         found = _known[func] = Traits(
-            func in LAZY_BITS or any(tag in func.tags for tag in FORCING_TAGS),
+            func in LAZY_BITS or any(tag in func.tags for tag in CONCRETIZING_TAGS),
             func in INDEXING,
             tuple([argument.name in names for argument in func._schema.arguments]),
             frozenset(names),
@@ -73,10 +73,10 @@ def traits_of(func: torch._ops.OpOverload) -> Traits:
     return found
 
 
-def forces(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
+def concretizes(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
     """Whether the outcome of an operator depends on elements, or the sizes of its argument change."""
     traits = traits_of(func)
-    return traits.forces or (
+    return traits.concretizes or (
         traits.indexes
         and any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
     )

@@ -20,7 +20,7 @@ from torch.utils._pytree import SUPPORTED_NODES, is_structseq_class, tree_flatte
 
 from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.kinds import Kind
-from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of, written_together
+from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, concretizes, traits_of, written_together
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, as_counted, pending_of
 from frontends.pytorch.breaks.reads import Reads
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
@@ -83,7 +83,7 @@ class Session(TorchDispatchMode):
                 # not by torch's functions in Python, which leave the dropout of recurrent layers out
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         is_trusted = not is_custom(func) and func not in self.program.distrusted
-        if forces(func, args) or not is_trusted or kwargs.get("generator") is not None:
+        if concretizes(func, args) or not is_trusted or kwargs.get("generator") is not None:
             # a generator may be seeded by what the program does next
             return self.eagerly(func, args, kwargs)
         if self.program.is_exact and draws_numbers(func):

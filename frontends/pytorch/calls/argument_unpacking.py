@@ -3,9 +3,9 @@
     >>> import torch
     >>> from torch.utils._pytree import tree_structure
     >>> from frontends.pytorch.calls.forms import Form
-    >>> from frontends.pytorch.calls.argument_unpacking import Leaf, OpeningPrinter, nothing_around
+    >>> from frontends.pytorch.calls.argument_unpacking import Leaf, UnpackingPrinter, constant_state
     >>> leaves = [Leaf("x", "tensor", torch.Tensor, 2), Leaf("n", "integer", int)]
-    >>> printer = OpeningPrinter(leaves, tree_structure(((0, [0]), {})), Form(2, ()), nothing_around)
+    >>> printer = UnpackingPrinter(leaves, tree_structure(((0, [0]), {})), Form(2, ()), constant_state)
     >>> print(*printer.opening().statements[:9], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default
@@ -17,7 +17,8 @@
         return default
     if type(n) is not _type_1:
 
-What is read of a tensor is read once, into locals; a call of another form leaves at the first thing that differs.
+What is read of a tensor is read once, into locals; a call with a different pytree structure leaves at the first
+difference.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def local_name(shown: str, place: int, taken: Container[str]) -> str:
     return name
 
 
-def nothing_around() -> int:
-    """The state of what a program reads that is given everything."""
+def constant_state() -> int:
+    """Constant captured state, for a program that reads only its arguments."""
     return 0
 
 
@@ -124,16 +125,16 @@ def autocast() -> tuple[object, ...]:
     )
 
 
-class OpeningPrinter:
+class UnpackingPrinter:
     """Prints the statements that take a call apart, and those of the call itself."""
 
     def __init__(
-        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, surroundings: Callable[[], object]
+        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, captured_state: Callable[[], object]
     ) -> None:
         self.leaves = leaves
         self.structure = structure
         self.form = form
-        self.surroundings = surroundings
+        self.captured_state = captured_state
         self.scope: dict[str, object] = dict(form.scope or {})
         self.names = [leaf.name for leaf in leaves]
         self._given_back: Container[int] = ()
@@ -174,14 +175,14 @@ class OpeningPrinter:
         scope["_function_modes"] = torch._C._len_torch_function_stack
         scope["_transforms"] = torch._C._functorch.peek_interpreter_stack
         scope["_forward"] = forward_ad
-        scope["_surroundings"], scope["_pattern"] = self.surroundings, pattern
+        scope["_captured_state"], scope["_pattern"] = self.captured_state, pattern
         lines = [
             "if _modes() or _function_modes() or _transforms() or _forward._current_level >= 0:",
             "    return default",
             "grad_mode = _grad_mode()",
             "default_dtype = _default_dtype()",
             "autocast = _autocast() if _any_autocast() else None",
-            f"surroundings = {'_surroundings()' if self.surroundings is not nothing_around else 0}",
+            f"captured_state = {'_captured_state()' if self.captured_state is not constant_state else 0}",
         ]
         if len(tensors) <= PAIRS:
             pairs = [f"{a} is {b}" for place, a in enumerate(tensors) for b in tensors[:place]]

@@ -33,7 +33,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn, TypeVar
 
-from frontends.pytorch.errors import WrongArtifact, WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, WrongArtifact, refusal
 
 FORMAT: Final = 1
 MAGIC: Final = b"symshape artifact\n"
@@ -56,14 +56,15 @@ def write(path: str | os.PathLike[str], described: Mapping[str, object], librari
     """Write such a file, which is there when it is whole, and not before.
 
     Raises:
-        WrongStatement: it cannot be written, or is too large.
+        ConstraintViolation: it cannot be written, or is too large.
     """
     text = json.dumps(described, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
     parts = [MAGIC, HEADER.pack(FORMAT, len(text), sum(map(len, libraries))), text, *libraries]
     whole = b"".join(parts)
     name = os.fspath(path)
     if len(whole) + HASH > LARGEST or len(text) > LARGEST_TEXT:
-        raise WrongStatement(refusal(f"save({name!r}): {len(whole)} bytes", f"at most {LARGEST} are read again", None))
+        what = f"save({name!r}): {len(whole)} bytes"
+        raise ConstraintViolation(refusal(what, f"at most {LARGEST} are read again", None))
     write_whole(name, whole + hashlib.sha256(whole).digest(), f"save({name!r})")
 
 
@@ -71,7 +72,7 @@ def write_whole(name: str, content: bytes, asked: str) -> None:
     """Write a file, which is there when it is whole, and not before.
 
     Raises:
-        WrongStatement: it cannot be written.
+        ConstraintViolation: it cannot be written.
     """
     part = None
     try:
@@ -86,7 +87,7 @@ def write_whole(name: str, content: bytes, asked: str) -> None:
             with suppress(OSError):
                 os.unlink(part)
         what = f"{asked}: {error.strerror or error}"
-        raise WrongStatement(refusal(what, "a path in a folder that you can write to", None)) from None
+        raise ConstraintViolation(refusal(what, "a path in a folder that you can write to", None)) from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, bytes]]:

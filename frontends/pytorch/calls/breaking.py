@@ -27,12 +27,8 @@ from frontends.pytorch.errors import Written
 from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
-    import torch
-
     from backends.backend import AnyBackend
-    from frontends.pytorch.breaks.remembered import Break
     from frontends.pytorch.calls.dynamism import Policy
-    from frontends.pytorch.variant import Variant
 
 CAPTURED: Final[Mapping[type[Exception], str]] = {
     UndecidedGuard: "a branch or a loop on data, or a number that Python takes out of data",
@@ -41,6 +37,11 @@ CAPTURED: Final[Mapping[type[Exception], str]] = {
 """What ends a trace of a function that Dynamo is given. What ends all others it was seen to do otherwise than eager
 torch, silently: numbers of NumPy, what changes and outlives the call, generators, `eval`, random numbers of Python, and
 what is logged, in which the function is named that runs."""
+
+TOLD: Final = frozenset(
+    ("breaks", "captured", "graphs", "in_graphs", "kernels", "operators", "table", "variants"),
+)
+"""What each way to run a program with graph breaks says of it; `variants` are what ran between two breaks."""
 
 captures: Final[list[Callable[..., Any]]] = []
 """What makes a program that Dynamo runs: `frontends.pytorch.dynamo.captured` puts itself here."""
@@ -100,40 +101,11 @@ class Breaking:
             self._run_with_breaks()
         return self.way.run(args, kwargs)
 
-    # ------------------------------------------------------------------ what is told of it
-
-    @property
-    def breaks(self) -> list[Break]:
-        return self.way.breaks
-
-    @property
-    def graphs(self) -> list[torch.fx.GraphModule]:
-        return self.way.graphs
-
-    @property
-    def variants(self) -> list[Variant]:
-        """What is between two breaks, as it was traced for kernels."""
-        return self.way.variants
-
-    @property
-    def kernels(self) -> list[Any]:
-        return self.way.kernels
-
-    @property
-    def operators(self) -> int:
-        return self.way.operators
-
-    @property
-    def captured(self) -> int:
-        return self.way.captured
-
-    @property
-    def in_graphs(self) -> float:
-        return self.way.in_graphs
-
-    def table(self) -> str:
-        """The breaks as text."""
-        return self.way.table()
+    def __getattr__(self, name: str) -> Any:
+        """What the way tells of it: `breaks`, `graphs` and what else is in `TOLD`."""
+        if name in TOLD:
+            return getattr(self.way, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
 
 __all__ = ["CAPTURED", "Breaking", "captures"]

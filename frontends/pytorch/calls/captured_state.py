@@ -4,16 +4,16 @@
     >>> factor = 2
     >>> def f(x):
     ...     return x * factor
-    >>> surroundings = CapturedState([f])
-    >>> surroundings.explore([f])
+    >>> captured_state = CapturedState([f])
+    >>> captured_state.explore([f])
     []
-    >>> surroundings.state()
+    >>> captured_state.state()
     0
     >>> factor = 3
-    >>> surroundings.state(), surroundings.difference(0, 1)
+    >>> captured_state.state(), captured_state.difference(0, 1)
     (1, ['factor is 3, was 2'])
     >>> factor = 2
-    >>> surroundings.state()
+    >>> captured_state.state()
     0
 
 The places are those that the functions lead to that ran while the program was traced (`exploring`). Each state that was
@@ -265,7 +265,7 @@ class CapturedState:
         lines += ["if same_objects: return True", *[f"if not ({part}): return False" for part in _parts(tests)]]
         errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
-        exec(compile(text, "<surroundings>", "exec"), scope)
+        exec(compile(text, "<captured_state>", "exec"), scope)
         return scope.pop("check")
 
 

@@ -45,12 +45,12 @@ from frontends.pytorch.calls.signatures import Lookup, Signature, decisive, flat
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.calls.tracer import Tracer
 from frontends.pytorch.errors import (
+    ConstraintViolation,
     EagerOnly,
     OpensObjects,
     Settles,
     TraceError,
     Uninitialized,
-    WrongStatement,
     as_it_stands,
     as_ours,
     reason_of,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
 MOST_SETTLING: Final = 2
-"""How many calls of a function run as they are because they fill in what is worked out once and kept."""
+"""How many calls of a function fall back to eager because they fill in what is worked out once and kept."""
 
 
 def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
@@ -89,7 +89,7 @@ class Compilation:
         options: how it is compiled.
         variants: in the order in which they were traced.
         recompilations: why each of them was.
-        fallbacks: what runs as it is, or with breaks, and why.
+        fallbacks: what runs eagerly, or with graph breaks, and why.
         broken: how calls run that can not be one graph.
         native: the variants that are called from C; None with a backend that has none.
         tracer: how the function is traced, and what it reads besides its arguments.
@@ -174,7 +174,7 @@ class Compilation:
         """Write what `frontends.pytorch.load(path, fn)` needs to make these variants again without a compiler.
 
         Raises:
-            WrongStatement: there is nothing to save, or something that another process could not make.
+            ConstraintViolation: there is nothing to save, or something that another process could not make.
         """
         from frontends.pytorch.calls.saving import save
 
@@ -185,7 +185,7 @@ class Compilation:
         given), for calls such as the last one that was traced: Always, or sizes that no variant accepts (`false_at`).
         """
         if not self.signatures:
-            raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
+            raise ConstraintViolation("coverage() of a function that has never been called: no arguments are known")
         dispatch = list(self.signatures.values())[-1].dispatch
         tests = dispatch.entries[-1].tests if dispatch.entries else {}
         return dispatch.coverage(ranges, tests=tests)
@@ -219,7 +219,7 @@ class Compilation:
                     self._settled += 1
                     return self._eagerly
                 raise
-            except (WrongStatement, SpecializedDynamic):
+            except (ConstraintViolation, SpecializedDynamic):
                 raise
             except Exception as error:
                 if not self.fullgraph:
@@ -234,7 +234,7 @@ class Compilation:
         return self.fn(*args, **kwargs)
 
     def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """Trace the function for these arguments, unless they are to run as they are."""
+        """Trace the function for these arguments, unless they are to fall back to eager."""
         changed = self._read_numbers()
         form = self._forms.of(args, kwargs)
         bound, named = form.bind(args, kwargs)
@@ -267,9 +267,9 @@ class Compilation:
         try:
             variant, check = self.tracer.traced(signature, bound, named, leaves, mixed)
         except OpensObjects:
-            # the arguments are of another structure from now on
+            # the arguments have a different pytree structure from now on
             return self._variant(args, kwargs)
-        except (WrongStatement, SpecializedDynamic, Uninitialized):
+        except (ConstraintViolation, SpecializedDynamic, Uninitialized):
             raise
         except Settles as error:
             if self.fullgraph or self._settled < MOST_SETTLING:
@@ -339,7 +339,7 @@ class Compilation:
             fallback = Fallback("", reason_of(error))
             if fallback not in self.fallbacks:
                 self.fallbacks.append(fallback)
-                warn_of(self.fn, fallback, "runs as it is")
+                warn_of(self.fn, fallback, "falls back to eager")
             return found
 
         return call
@@ -397,8 +397,8 @@ class Compilation:
         question: Question | None,
         call: Call | None = None,
     ) -> Call:
-        """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
-        how = "runs as it is" if call is None or call == self._eagerly else "runs with breaks"
+        """From now on calls like this one run eagerly, or as `call` does, where no variant accepts them."""
+        how = "falls back to eager" if call is None or call == self._eagerly else "runs with breaks"
         if call is None:
             call = self._unless_new if self.limits.is_exhausted(question) else self._eagerly
         else:
@@ -413,9 +413,9 @@ class Compilation:
         return call
 
     def _stop(self, reason: str) -> Call:
-        """From now on no call looks at what it reads, which would be something else each time: all run as they are."""
+        """From now on all calls fall back to eager: what the function reads would be something else each time."""
         self.fallbacks.append(Fallback("", reason))
-        warn_of(self.fn, self.fallbacks[-1], "runs as it is")
+        warn_of(self.fn, self.fallbacks[-1], "falls back to eager")
         self.native = self.enter = None
         if self.lookup == self._find:
             self.lookup = self._always_eagerly
@@ -426,7 +426,7 @@ class Compilation:
         return self._eagerly
 
     def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """Run as it is, where a question that was asked too often is why no variant accepts the call."""
+        """Fall back to eager, where a question that was asked too often is why no variant accepts the call."""
         if elsewhere():
             return self.fn(*args, **kwargs)
         return self._decided(args, kwargs)(args, kwargs)

@@ -15,7 +15,7 @@
 A call looks for a variant whose guards hold (`frontends.pytorch.calls.signatures`); where there is none, the function
 is traced for the arguments at hand, with the sizes as symbols that `frontends.pytorch.calls.dynamism` says. Each
 recompilation has a cause, and a question that asked for it; the same question is answered so only a few times
-(`Policy.repeats`), after which calls that no variant accepts run as they are.
+(`Policy.recompile_limit`), after which calls that no variant accepts fall back to eager.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
 from frontends.pytorch.calls.sources import is_named
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
 from frontends.pytorch.recording.outside import Outside
 from shapes.accepted import did_you_mean, is_truth, shown
@@ -48,8 +48,8 @@ class Policy:
     """When a function stops being traced again.
 
     Attributes:
-        repeats: at so many recompilations for the same question there are no more: calls that no variant accepts run
-            as they are.
+        recompile_limit: at so many recompilations for the same question there are no more: calls that no variant
+            accepts fall back to eager.
         variants: so many variants a function has at most.
         of_module: so many variants the functions of one module have together.
         withheld: kinds of decisions (`backends.decisions.questions`) whose questions kernels are made without asking,
@@ -59,25 +59,25 @@ class Policy:
             None adds none (see `backends.decisions.costs`).
     """
 
-    repeats: int = 2
+    recompile_limit: int = 2
     variants: int = 64
     of_module: int = 256
     withheld: frozenset[str] = frozenset()
     guards: Expected | None = None
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "variants", "of_module"):
+        for name in ("recompile_limit", "variants", "of_module"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise WrongStatement(f"{name}={value!r}: expected a number of at least 1")
+                raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
         if not isinstance(self.withheld, Collection) or isinstance(self.withheld, str):
-            raise WrongStatement(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")
+            raise ConstraintViolation(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")
         unknown = sorted(map(str, set(self.withheld) - KINDS))
         if unknown:
             known = f"the kinds of decisions are {', '.join(sorted(KINDS))}"
-            raise WrongStatement(f"withheld={unknown}: {known}{did_you_mean(unknown[0], KINDS)}")
+            raise ConstraintViolation(f"withheld={unknown}: {known}{did_you_mean(unknown[0], KINDS)}")
         if not (self.guards is None or isinstance(self.guards, Expected)):
-            raise WrongStatement(f"guards={shown(self.guards)}: expected an Expected, or None")
+            raise ConstraintViolation(f"guards={shown(self.guards)}: expected an Expected, or None")
 
 
 class History:
@@ -193,7 +193,7 @@ class Mixed(Dynamism):
         stated = self.relations.choice(name, axis) if self.relations is not None else None
         if mark is not None and stated is not None and mark.choice.kind != stated.kind:
             what = f"{name}: {mark.text}, but a relation is stated for size({axis})"
-            raise WrongStatement(refusal(what, "the mark or the relation", mark.place))
+            raise ConstraintViolation(refusal(what, "the mark or the relation", mark.place))
         if stated is not None:
             return stated
         if mark is not None:
@@ -202,7 +202,8 @@ class Mixed(Dynamism):
             choice = self.setting(name, axis, size)
             if not (choice is None or isinstance(choice, Choice | int) or is_truth(choice)):
                 what = f"dynamic= gave {shown(choice)} for {name}: expected True, False or a Choice"
-                raise WrongStatement(refusal(what, "a function of name, axis and size that gives one of these", None))
+                fix = "a function of name, axis and size that gives one of these"
+                raise ConstraintViolation(refusal(what, fix, None))
             return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
         if self.setting is False:
             return STATIC

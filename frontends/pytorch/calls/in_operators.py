@@ -7,7 +7,7 @@
     tensor([2., 2.])
 
 Called by themselves, such operators have Dynamo capture what they are given, and a break is an error there. So for that
-time a compiled function is the original one; what another thread calls meanwhile runs as it is.
+time a compiled function is the original one; what another thread calls meanwhile runs eagerly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _plain_call(self: Compiled, /, *args: object, **kwargs: object) -> object:
 
 @contextmanager
 def as_originals() -> Iterator[None]:
-    """Compiled functions run as they are."""
+    """Compiled functions run eagerly, as the originals."""
     with _lock:
         _running.append(None)
         Compiled.__call__ = _plain_call  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
     >>> from frontends.pytorch.calls.dynamism import Policy
     >>> from frontends.pytorch.calls.limits import Limits
     >>> from frontends.pytorch.calls.recompiling import Question
-    >>> limits = Limits(len, Policy(repeats=2))
+    >>> limits = Limits(len, Policy(recompile_limit=2))
     >>> question = Question("x_size0 == #", "x_size0 == 3 fails at 4", counted=True)
     >>> limits.over(question, 1), limits.over(question, 2)
     (None, '2 recompilations for the same question: x_size0 == 3 fails at 4')
@@ -42,14 +42,14 @@ class Limits:
         if question is not None and question.counted:
             self._asked[question.key] += 1
             if self.is_exhausted(question):
-                return f"{self.policy.repeats} recompilations for the same question: {question.text}"
+                return f"{self.policy.recompile_limit} recompilations for the same question: {question.text}"
         return self.reached(variants)
 
     def is_exhausted(self, question: Question | None) -> bool:
         """Whether a question was asked so often that it is not answered by a variant any more."""
         if question is None or not question.counted or not self._counts_questions:
             return False
-        return self._asked[question.key] >= self.policy.repeats
+        return self._asked[question.key] >= self.policy.recompile_limit
 
     def reached(self, variants: int) -> str | None:
         """Why there can be no other variant, if so."""
@@ -63,7 +63,7 @@ class Limits:
     def always_breaks(self, reason: str) -> bool:
         """Whether traces have ended at the same place so often that no other is tried; this one is counted."""
         self._asked[reason] += 1
-        return self._asked[reason] >= self.policy.repeats
+        return self._asked[reason] >= self.policy.recompile_limit
 
     def added(self) -> None:
         """There is one more variant."""

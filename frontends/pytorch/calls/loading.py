@@ -34,17 +34,17 @@ from frontends.pytorch.calls.restoring import Restored, Restoring
 from frontends.pytorch.calls.saving import (
     BACKENDS,
     OPTIONS,
+    captured_state,
     code_of,
     libraries_of,
     name_of,
     outcome,
-    surroundings,
     tensors_of,
     whole,
 )
 from frontends.pytorch.calls.taken import DTYPES, Taken, made
 from frontends.pytorch.calls.telling import of_process
-from frontends.pytorch.errors import WrongArtifact, WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, WrongArtifact, refusal
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.tracing import trace
 from shapes.guards.toolchain import supply, withdraw
@@ -62,7 +62,7 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     name = fspath(path)
     if elsewhere():
         what = f"load({name!r}) inside of a mode, a transform or another trace"
-        raise WrongStatement(refusal(what, "load it before", origin()))
+        raise ConstraintViolation(refusal(what, "load it before", origin()))
     if isinstance(fn, Compiled):
         fn = fn._compilation.fn
     described, libraries = read(path)
@@ -104,7 +104,7 @@ def _written_for(gnu: bool | None) -> bool | None:
 
 
 def _check_surroundings(name: str, described: Mapping[str, object]) -> None:
-    for what, here in surroundings().items():
+    for what, here in captured_state().items():
         saved = entry(name, described, what, str)
         if saved != here:
             shown = "" if what == "processor" else f": it was saved with {saved}, this is {here}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown, whole_number
@@ -46,7 +46,7 @@ def mark_dynamic(
     """These sizes are symbols, between `lo` and `hi`; with `strict`, what would make one a constant is an error.
 
     Raises:
-        WrongStatement: the size is not between them, or it is marked otherwise.
+        ConstraintViolation: the size is not between them, or it is marked otherwise.
     """
     _mark(x, dim, Choice("dynamic", lo, hi, strict, why="marked"), "mark_dynamic")
 
@@ -75,8 +75,8 @@ def marks_of(x: torch.Tensor) -> dict[int, Mark]:
 def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: str) -> None:
     place = origin()
 
-    def wrong(what: str, fix: str) -> WrongStatement:
-        return WrongStatement(refusal(f"{function}({what}", fix, place))
+    def wrong(what: str, fix: str) -> ConstraintViolation:
+        return ConstraintViolation(refusal(f"{function}({what}", fix, place))
 
     if not isinstance(x, torch.Tensor):
         raise wrong(f"{shown(x)}, ...): expected a tensor", "the tensor itself, not what holds it")
@@ -93,7 +93,7 @@ def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: 
     marks = dict(marks_of(x))
     for dim in numbers:
         if not -x.dim() <= dim < x.dim():
-            raise WrongStatement(
+            raise ConstraintViolation(
                 refusal(f"{function}(dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has", place)
             )
         axis, size = dim % x.dim(), x.shape[dim]
@@ -101,15 +101,15 @@ def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: 
         bounds = ", ".join([f"{label}={bound}" for label, bound in (("lo", lo), ("hi", hi)) if bound is not None])
         text = f"{function}({', '.join([f'dim={dim}', bounds] if bounds else [f'dim={dim}'])})"
         if lo is not None and hi is not None and lo > hi:
-            raise WrongStatement(refusal(f"{text}: no size lies between", f"lo={hi}, hi={lo}", place))
+            raise ConstraintViolation(refusal(f"{text}: no size lies between", f"lo={hi}, hi={lo}", place))
         if (lo is not None and size < lo) or (hi is not None and size > hi):
-            raise WrongStatement(
+            raise ConstraintViolation(
                 refusal(f"{text}: the size is {size}", "bounds that hold for every tensor that you pass", place)
             )
         known = marks.get(axis)
         if known is not None and known.choice.kind != choice.kind:
             where = f" ({known.place})" if known.place is not None else ""
-            raise WrongStatement(
+            raise ConstraintViolation(
                 refusal(f"{text}: it is marked otherwise by {known.text}{where}", "one of the two marks", place)
             )
         marks[axis] = Mark(choice, text, place)

@@ -26,7 +26,7 @@ from torch.utils._pytree import TreeSpec
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole_graph import described
-from frontends.pytorch.calls.argument_unpacking import Kind, changeable, nothing_around
+from frontends.pytorch.calls.argument_unpacking import Kind, changeable, constant_state
 from frontends.pytorch.calls.result_assembly import assembler, performer
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
@@ -85,7 +85,7 @@ def _form(signature: Signature, form: forms.Form, variants: Sequence[Variant]) -
         tuple([Leaf(_kind(leaf.kind), leaf.type, leaf.rank) for leaf in signature.leaves]),
         tuple(variants),
         None if is_flat else (_structure(arguments), _structure(named)),
-        None if signature.surroundings is nothing_around else signature.surroundings,
+        None if signature.captured_state is constant_state else signature.captured_state,
         None if form.expression is None else _bind(form),
     )
 
@@ -136,7 +136,7 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, object],
         tuple([_expected(leaf.kind, given[leaf.name]) for leaf in signature.leaves]),
         given["grad_mode"],
         given["default_dtype"],
-        None if signature.surroundings is nothing_around else given["surroundings"],
+        None if signature.captured_state is constant_state else given["captured_state"],
         tensors,
         integers,
         {signature.tensors[place]: signature.tensors[first] for place, first in enumerate(given["repeated"] or ())},

@@ -3,7 +3,7 @@
     >>> from frontends.pytorch import compile
     >>> compile(lambda x: x, dynamic="yes")
     Traceback (most recent call last):
-    frontends.pytorch.errors.WrongStatement: dynamic='yes': expected True, False, None, a function or relations
+    frontends.pytorch.errors.ConstraintViolation: dynamic='yes': expected True, False, None, a function or relations
       ...
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from frontends.pytorch.calls.dynamism import Policy
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
 
@@ -40,7 +40,7 @@ def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: obj
     """Refuse what is no function, and options that are none.
 
     Raises:
-        WrongStatement: with what is accepted.
+        ConstraintViolation: with what is accepted.
     """
     if isinstance(fn, type):
         _wrong(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), the module that it makes")
@@ -57,8 +57,8 @@ def check_settings(*, dynamic: object, fullgraph: object, policy: object) -> Non
     if not is_truth(fullgraph):
         _wrong(f"fullgraph={shown(fullgraph)}: expected True or False", "fullgraph=True, or leave it out")
     if not (policy is None or isinstance(policy, Policy)):
-        _wrong(f"policy={shown(policy)}: expected a Policy", "policy=Policy(repeats=2, variants=64)")
+        _wrong(f"policy={shown(policy)}: expected a Policy", "policy=Policy(recompile_limit=2, variants=64)")
 
 
 def _wrong(what: str, fix: str) -> NoReturn:
-    raise WrongStatement(refusal(what, fix, origin()))
+    raise ConstraintViolation(refusal(what, fix, origin()))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("symshape")
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
-"""Inputs with few values, by the last step of their path: they are asked about as often as they like."""
+"""Guard sources with finitely many values, by the last step of their path; exempt from the recompile limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class Recompilation:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Calls that run as they are, and why."""
+    """Calls that fall back to eager, and why."""
 
     question: str
     reason: str
 
 
 def question_of(
-    signature: Signature, arguments: Sequence[object], surroundings: CapturedState | None
+    signature: Signature, arguments: Sequence[object], captured_state: CapturedState | None
 ) -> Question | None:
     """Why the variant that is the closest to a call of this form does not accept it: the one of which the fewest tests
     fail, of those the latest; None where there is no variant."""
@@ -92,7 +92,7 @@ def question_of(
     closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
     if not failed[closest]:
         return size_question(signature, dispatch.entries[closest], values)
-    first, *more = [value_question(signature, *test, surroundings) for test in failed[closest]]
+    first, *more = [value_question(signature, *test, captured_state) for test in failed[closest]]
     return replace(first, text="; ".join([first.text, *[each.text for each in more]]))
 
 
@@ -104,7 +104,7 @@ def form_question(signature: Signature, others: Sequence[Signature]) -> Question
             pairs = zip(signature.leaves, other.leaves, strict=True)
             differences.append([text for leaf, was in pairs if (text := _difference(leaf, was))])
     if not differences:
-        return Question("form", "arguments of another structure", False)
+        return Question("form", "different pytree structure", False)
     return Question("form", "; ".join(min(differences, key=len)), False)
 
 
@@ -138,18 +138,18 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
 
 
 def value_question(
-    signature: Signature, path: Path, actual: object, wanted: object, surroundings: CapturedState | None
+    signature: Signature, path: Path, actual: object, wanted: object, captured_state: CapturedState | None
 ) -> Question:
     """What is no size and another than a variant expects."""
     name = signature.shown(path)
-    if path == ("surroundings",) and not (isinstance(actual, int) and isinstance(wanted, int)):
+    if path == ("captured_state",) and not (isinstance(actual, int) and isinstance(wanted, int)):
         return Question("code", "the function has other code", True, path)
-    if path == ("surroundings",) and surroundings is not None:
-        places = surroundings.different_places(wanted, actual)
-        text = "; ".join(surroundings.difference(wanted, actual))
-        finite = all(place.endswith(".training") for place in places) or surroundings.is_about_filling(wanted, actual)
-        is_data = surroundings.is_about_elements(wanted, actual)
-        return Question(f"surroundings: {', '.join(places)}", text, not finite, path, is_data=is_data)
+    if path == ("captured_state",) and captured_state is not None:
+        places = captured_state.different_places(wanted, actual)
+        text = "; ".join(captured_state.difference(wanted, actual))
+        finite = all(place.endswith(".training") for place in places) or captured_state.is_about_filling(wanted, actual)
+        is_data = captured_state.is_about_elements(wanted, actual)
+        return Question(f"captured_state: {', '.join(places)}", text, not finite, path, is_data=is_data)
     if str(path[0]).endswith("_identity"):
         return Question(f"{name}_identity", f"{name} is another object", True, path)
     finite = path[-1] in FINITE or isinstance(wanted, str | bool)
@@ -189,7 +189,7 @@ def is_bought(question: Question, variants: Sequence[Variant]) -> bool:
 
 def never_settles(question: Question, variants: Sequence[Variant]) -> bool:
     """Whether what variants store is what tells each call from the one before."""
-    return question.test == ("surroundings",) and any(effect.places for v in variants for effect in v.effects)
+    return question.test == ("captured_state",) and any(effect.places for v in variants for effect in v.effects)
 
 
 def warn_of(fn: object, fallback: Fallback, how: str) -> None:

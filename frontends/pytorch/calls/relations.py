@@ -10,7 +10,7 @@
     (torch.Size([5, 4]), ())
     >>> f(torch.randn(3, 14), torch.randn(3, 4))
     Traceback (most recent call last):
-    frontends.pytorch.errors.WrongStatement: x.size(1) is 14, but is stated to be 5*b, which is 15 with b = 3
+    frontends.pytorch.errors.ConstraintViolation: x.size(1) is 14, but is stated to be 5*b, which is 15 with b = 3
     ...
 
 A relation is an expression over named sizes, as text or as Python. What is stated is a fact in the trace, so that
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean, shown, whole_number
@@ -112,8 +112,8 @@ Statements: TypeAlias = Mapping[str, Sequence[Statement]]
 
 def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[str] = ()) -> tuple[Dim, ...]:
     """Named sizes between `lo` and `hi`; `where` are conditions over them, such as "s % 16 == 0"."""
-    def wrong(what: str, fix: str) -> WrongStatement:
-        return WrongStatement(refusal(f"dims({', '.join(map(shown, names))}{what}", fix, origin()))
+    def wrong(what: str, fix: str) -> ConstraintViolation:
+        return ConstraintViolation(refusal(f"dims({', '.join(map(shown, names))}{what}", fix, origin()))
 
     if not names or not all(isinstance(name, str) for name in names):
         raise wrong(")", 'names, as in dims("b", "s")')
@@ -143,7 +143,7 @@ def _check_conditions(
     lo: int,
     hi: int | None,
     conditions: Sequence[str],
-    wrong: Callable[[str, str], WrongStatement],
+    wrong: Callable[[str, str], ConstraintViolation],
 ) -> None:
     """Refuse conditions that cannot be read or cannot hold; they may be about names of other `dims` too."""
     env = ShapeEnv(origin=lambda: None)
@@ -168,7 +168,7 @@ def one_of(*values: int) -> OneOf:
     except ShapeError:
         sizes = [-1]
     if not sizes or min(sizes) < 0:
-        raise WrongStatement(refusal(f"one_of({', '.join(map(shown, values))})", "sizes, at least one", origin()))
+        raise ConstraintViolation(refusal(f"one_of({', '.join(map(shown, values))})", "sizes, at least one", origin()))
     return OneOf(tuple(sorted(set(sizes))))
 
 
@@ -266,8 +266,8 @@ class Relations:
             fix = "an expression over the named sizes"
             raise self._wrong(f"what is stated cannot be read: {error}", fix) from error
 
-    def _wrong(self, what: str, fix: str) -> WrongStatement:
-        return WrongStatement(refusal(what, fix, self.place))
+    def _wrong(self, what: str, fix: str) -> ConstraintViolation:
+        return ConstraintViolation(refusal(what, fix, self.place))
 
     # ------------------------------------------------------------------ for one trace
 
@@ -290,11 +290,11 @@ class Relations:
         """Hold the sizes of a call against what is stated.
 
         Raises:
-            WrongStatement: a size is another than stated.
+            ConstraintViolation: a size is another than stated.
         """
 
-        def wrong(what: str) -> WrongStatement:
-            return WrongStatement(refusal(what, f"other sizes, or {FIX}", place))
+        def wrong(what: str) -> ConstraintViolation:
+            return ConstraintViolation(refusal(what, f"other sizes, or {FIX}", place))
 
         for name, of_input in self.statements.items():
             if name not in shapes:

@@ -1,4 +1,4 @@
-"""What became of a compiled function: its variants with guards and lines, why each was traced, what runs as it is.
+"""What became of a compiled function: its variants with guards and lines, why each was traced, what runs eagerly.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -110,7 +110,7 @@ class VariantReport:
     Attributes:
         provenance: of an artifact, whether it was restored, or why it was traced.
         inputs: the tensors among the arguments.
-        guards: what a call is held against; `promises` are those that the caller stated.
+        guards: what a call is checked against; `assumptions` are those that the caller stated.
         asserts: what the graph checks when it runs.
         specializations: sizes that became constants, and the lines that made them so.
         effects: what is changed that outlives the call, after the graph.
@@ -121,7 +121,7 @@ class VariantReport:
     cause: str
     provenance: str
     inputs: tuple[str, ...]
-    promises: tuple[Line, ...]
+    assumptions: tuple[Line, ...]
     guards: tuple[Line, ...]
     asserts: tuple[Line, ...]
     specializations: tuple[Line, ...]
@@ -154,7 +154,7 @@ class VariantReport:
 
     def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
         return [
-            ("stated", self.promises),
+            ("stated", self.assumptions),
             ("guards", self.guards),
             ("checks of the run", self.asserts),
             ("specialized", self.specializations),

@@ -14,8 +14,8 @@
     >>> [variant.provenance for variant in loaded.variants], loaded(torch.ones(5, 3)).sum().item()
     (['restored'], 120.0)
 
-What a trace tells is the same wherever the program, what it reads and torch are the same. That is held against the file
-before anything of it is used: the code of all functions that ran, found by the way that leads to them, and what is
+What a trace tells is the same wherever the program, what it reads and torch are the same. That is checked against the
+file before anything of it is used: the code of all functions that ran, found by the way that leads to them, and what is
 around, by its fingerprint. Where something differs, or cannot be told to another process, the function is traced.
 """
 

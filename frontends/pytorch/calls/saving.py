@@ -35,7 +35,7 @@ from frontends.pytorch.calls import artifact
 from frontends.pytorch.calls.restoring import Restored
 from frontends.pytorch.calls.taken import Taken, source_of
 from frontends.pytorch.calls.telling import Reads, of_process, told
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
 from shapes import __version__
@@ -62,7 +62,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
     """Write the variants that there are.
 
     Raises:
-        WrongStatement: there are none, or one that another process could not make.
+        ConstraintViolation: there are none, or one that another process could not make.
     """
     options = compilation.options
     if not compilation.variants:
@@ -101,7 +101,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
         )
     libraries.update(shared())
     manifest = {
-        **surroundings(),
+        **captured_state(),
         "name": name_of(compilation.fn),
         "code": code_of(compilation.fn),
         "tensors": tensors_of(compilation.fn),
@@ -122,7 +122,7 @@ def whole(described: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def surroundings() -> dict[str, str]:
+def captured_state() -> dict[str, str]:
     """What a file is for, whatever is compiled."""
     from backends.cpu.compiler import made_for
 
@@ -170,7 +170,7 @@ def content_of(path: Path, identity: str) -> bytes:
     """A library as it was built.
 
     Raises:
-        WrongStatement: nothing has kept it, and it cannot be built again.
+        ConstraintViolation: nothing has kept it, and it cannot be built again.
     """
     content = toolchain.content_of(path, identity)
     if isinstance(content, toolchain.Unavailable):
@@ -207,7 +207,7 @@ def tensors_of(fn: Callable[..., object]) -> list[list[object]]:
 
 
 def _cannot(what: str, fix: str) -> NoReturn:
-    raise WrongStatement(refusal(f"save(): {what}", fix, origin()))
+    raise ConstraintViolation(refusal(f"save(): {what}", fix, origin()))
 
 
 __all__ = ["save"]

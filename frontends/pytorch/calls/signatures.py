@@ -32,11 +32,11 @@ from frontends.pytorch.calls.argument_unpacking import (
     Call,
     Kind,
     Leaf,
-    OpeningPrinter,
     Run,
+    UnpackingPrinter,
     autocast,
+    constant_state,
     local_name,
-    nothing_around,
     pattern,
 )
 from frontends.pytorch.calls.forms import Form
@@ -79,7 +79,7 @@ class Lookups:
     """How calls of one form find what to do: a variant, or what is done where no variant accepts them."""
 
     def __init__(self, signature: Signature, form: Form) -> None:
-        self.printer = OpeningPrinter(signature.leaves, signature.structure, form, signature.surroundings)
+        self.printer = UnpackingPrinter(signature.leaves, signature.structure, form, signature.captured_state)
         opening = self.printer.opening()
         self.dispatch: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
         self.others: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
@@ -91,17 +91,17 @@ class Signature:
     Attributes:
         leaves: the arguments in order.
         forms: the ways in which such calls name their arguments, each with its look-ups.
-        given_up: what is no longer tested before calls run as they are, since it is always something else.
+        given_up: what is no longer tested before calls fall back to eager, since it is always something else.
         otherwise: what to do where no variant accepts a call, once that is known for all of them.
         keeps: whether such a call has put one of its tensors where it outlives the call.
     """
 
     def __init__(
-        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, surroundings: Callable[[], object]
+        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, captured_state: Callable[[], object]
     ) -> None:
         self.leaves = tuple(leaves)
         self.structure = structure
-        self.surroundings = surroundings
+        self.captured_state = captured_state
         self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
         self.given_up: set[Path] = set()
         self.otherwise: Call | None = None
@@ -122,7 +122,7 @@ class Signature:
         fn: Callable[..., object],
         args: Sequence[object],
         kwargs: Mapping[str, object],
-        surroundings: Callable[[], object] = nothing_around,
+        captured_state: Callable[[], object] = constant_state,
         form: Form | None = None,
     ) -> Signature:
         """The kinds of the arguments of a call, which are those of the function, whatever the form of the call."""
@@ -131,7 +131,7 @@ class Signature:
         if any_key_is_tensor(structure):
             unsupported("a dictionary whose keys are tensors", "pass the tensors as its values, or in a list")
         names = leaf_names(fn, args, kwargs, len(leaves))
-        taken = {*AMBIENT, "surroundings", "repeated"}
+        taken = {*AMBIENT, "captured_state", "repeated"}
         described = []
         for place, (name, leaf) in enumerate(zip(names, leaves)):
             kind = kind_of(leaf)
@@ -144,7 +144,7 @@ class Signature:
             taken.add(local)
             rank = leaf.dim() if isinstance(leaf, torch.Tensor) else 0
             described.append(Leaf(local, kind, type(leaf), rank, name))
-        return Signature(described, structure, form or Form(len(args), tuple(kwargs)), surroundings)
+        return Signature(described, structure, form or Form(len(args), tuple(kwargs)), captured_state)
 
     @property
     def dispatch(self) -> Dispatch[Callable[..., object]]:
@@ -162,9 +162,9 @@ class Signature:
             made.others.add(self._anything(), other, tests=tests)
         return False
 
-    def depend_on(self, surroundings: Callable[[], object]) -> None:
+    def depend_on(self, captured_state: Callable[[], object]) -> None:
         """Have calls looked up by what is around as well, and by nothing that there was before."""
-        self.surroundings = surroundings
+        self.captured_state = captured_state
         self._variants.clear()
         self._others.clear()
         self.forms = {form: Lookups(self, form) for form in self.forms}
@@ -179,7 +179,7 @@ class Signature:
         """What the dispatch is about: the leaves, identities of objects, and what is around."""
         objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
         floats = [f"{leaf.name}_bits" for leaf in self.leaves if leaf.kind == "float"]
-        return [*[leaf.name for leaf in self.leaves], *objects, *floats, *AMBIENT, "repeated", "surroundings"]
+        return [*[leaf.name for leaf in self.leaves], *objects, *floats, *AMBIENT, "repeated", "captured_state"]
 
     def shown(self, path: Path) -> str:
         """Something that is tested, as the program calls it."""
@@ -194,7 +194,7 @@ class Signature:
         objects = [id(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "object"]
         floats = [pattern_of(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "float"]
         ambient = [read() for read in AMBIENT.values()]
-        return [*leaves, *objects, *floats, *ambient, self.repeated(leaves), self.surroundings()]
+        return [*leaves, *objects, *floats, *ambient, self.repeated(leaves), self.captured_state()]
 
     def repeated(self, leaves: Sequence[object]) -> tuple[int, ...] | None:
         """Which tensors are the same object, if any."""
@@ -278,7 +278,7 @@ class Signature:
             elif leaf.kind == "object":
                 self._kept.append(value)
                 tests[f"{leaf.name}_identity",] = id(value)
-        for name in (*AMBIENT, "repeated", "surroundings"):
+        for name in (*AMBIENT, "repeated", "captured_state"):
             tests[name,] = given[name]
         return tests
 

@@ -21,7 +21,7 @@ from typing import Final
 import torch
 import torch.compiler.config
 
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 
 SETTING: Final = "torch.compiler.config.dynamic_sources"
 AXIS: Final = re.compile(r"(.+):(\d+)")
@@ -31,7 +31,7 @@ def is_named(name: str, axis: int | None = None) -> bool:
     """Whether a parameter is dynamic as a whole, or along this axis; without an axis, whether any part of it is.
 
     Raises:
-        WrongStatement: a pattern is none.
+        ConstraintViolation: a pattern is none.
     """
     named = torch.compiler.config.dynamic_sources
     if not named:
@@ -44,7 +44,7 @@ def is_named(name: str, axis: int | None = None) -> bool:
             is_meant = bool(pattern) and (pattern == source or re.match(pattern, source) is not None)
         except re.error as error:
             fix = "names such as L['x'], or patterns of names, between commas"
-            raise WrongStatement(refusal(f"{SETTING}: {pattern!r} is no pattern: {error}", fix, None)) from None
+            raise ConstraintViolation(refusal(f"{SETTING}: {pattern!r} is no pattern: {error}", fix, None)) from None
         if is_meant and (axis is None or only is None or only == axis):
             return True
     return False

@@ -57,7 +57,7 @@ class Reads:
         names: attributes that the program asked for by a name that it computed.
         silent: loggers that it asked whether they log at a level.
         reason: why that is not all, if it is not.
-        surroundings, state: what tells the state of what is around, and that state.
+        captured_state, state: what tells the state of what is around, and that state.
     """
 
     outer: tuple[FunctionType, ...]
@@ -65,11 +65,11 @@ class Reads:
     names: frozenset[str]
     silent: tuple[tuple[str, int], ...]
     reason: str
-    surroundings: Callable[[], object]
+    captured_state: Callable[[], object]
     state: object
 
     @staticmethod
-    def of(ran: Ran, surroundings: Callable[[], object]) -> Reads:
+    def of(ran: Ran, captured_state: Callable[[], object]) -> Reads:
         functions = ran.functions()
         reason = "it remembers results of functions" * bool(ran.memoized or ran.has_computed)
         reason = reason or "it reads tensors' attributes, or elements" * bool(ran.tensors or ran.elements)
@@ -79,8 +79,8 @@ class Reads:
             frozenset(ran.names),
             tuple(sorted([(logger.name, level) for logger, level in ran.silent])),
             reason,
-            surroundings,
-            surroundings(),
+            captured_state,
+            captured_state(),
         )
 
 
@@ -113,7 +113,7 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
         raise Another("it is kernels and nothing else, which are called from C as they are traced")
     if reads.reason:
         raise Another(reads.reason)
-    if reads.surroundings() != reads.state:
+    if reads.captured_state() != reads.state:
         raise Another("what is around is not what it was when it was traced")
     ways = routes(fn, reads)
     functions, outer = found_functions(fn, ways, [(each.__module__, each.__qualname__) for each in reads.outer])

@@ -51,10 +51,6 @@ class Times:
     _known: dict[Call, Call] = field(default_factory=dict, repr=False)
 
     @property
-    def share_captured(self) -> float:
-        return self.captured / self.operators if self.operators else 1.0
-
-    @property
     def share_of_time(self) -> float:
         return self.in_graphs / self.seconds if self.seconds else 0.0
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import torch
 
-from frontends.pytorch.calls.argument_unpacking import nothing_around
+from frontends.pytorch.calls.argument_unpacking import constant_state
 from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form
@@ -104,7 +104,7 @@ class Tracer:
         leaves, structure = flattened(args, kwargs)
         state: Callable[[], object] = self.captured.state
         if self._is_graph:
-            state = nothing_around
+            state = constant_state
         elif is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
             state = functools.partial(own_code, self.fn)
         return Signature.of(self.fn, args, kwargs, state, form)
@@ -213,11 +213,11 @@ class Tracer:
         replay = replayed(variant.memoized)
         if replay is not None:
             run = after(replay, run)
-        if signature.surroundings == self.captured.state:
+        if signature.captured_state == self.captured.state:
             self._traced_at.add(self.captured.state())
         if not self._is_graph:
             variant.taken = Taken.of(args, kwargs, ran.functions(), reads=bool(self.read))
-            variant.reads = Reads.of(ran, signature.surroundings)
+            variant.reads = Reads.of(ran, signature.captured_state)
         return variant, signature.add(variant, signature.values(leaves), run)
 
     def explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
@@ -225,7 +225,7 @@ class Tracer:
         if self._is_graph:
             return ()
         functions = ran.functions()
-        if signature.surroundings != self.captured.state:
+        if signature.captured_state != self.captured.state:
             if all(each is self.fn for each in functions) and not ran.memoized and not ran.silent:
                 return ()
             signature.depend_on(self.captured.state)

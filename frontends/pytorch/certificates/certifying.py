@@ -27,7 +27,7 @@ import torch
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.compiled import OWN, Compiled
 from frontends.pytorch.certificates.variants import of_compilation, of_variant
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
 from shapes.accepted import shown
@@ -45,14 +45,14 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
     `torch.export` program, or the path of a file of guards. Of variants beside each other, one has to accept.
 
     Raises:
-        WrongStatement: it is none of these, or was never called.
+        ConstraintViolation: it is none of these, or was never called.
         ShapeError: a range that is none, or of a size that there is not.
     """
     found = guards_of(compiled)
     if found is None:
         what = f"compiled={shown(compiled)}: nothing that was compiled"
         fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
-        raise WrongStatement(refusal(what, fix, origin()))
+        raise ConstraintViolation(refusal(what, fix, origin()))
     variants, alternatives = found
     return judged(variants, sizes, facts, alternatives=alternatives)
 

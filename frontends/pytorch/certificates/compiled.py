@@ -29,7 +29,7 @@ from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_lis
 from torch._subclasses import FakeTensor
 
 from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.source_location import origin
 from shapes.certification.certificates import Condition, Conditions
 from shapes.origin import Origin
@@ -66,7 +66,7 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     entries = entries_of(function, context) if function is not None else []
     if not entries:
         what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
-        raise WrongStatement(refusal(what, "call it once with typical arguments", origin()))
+        raise ConstraintViolation(refusal(what, "call it once with typical arguments", origin()))
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]
     if isinstance(original, torch.nn.Module):

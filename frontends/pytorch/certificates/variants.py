@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.signatures import is_backed
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
@@ -44,7 +44,7 @@ def of_compilation(compilation: Compilation) -> list[Conditions]:
     """Those of all variants of a function; of calls that run without one nothing is shown."""
     if not compilation.signatures:
         what = "certify() of a function that has never been called: nothing is compiled"
-        raise WrongStatement(refusal(what, "call it once with typical arguments", origin()))
+        raise ConstraintViolation(refusal(what, "call it once with typical arguments", origin()))
     reasons = [fallback.reason for fallback in compilation.fallbacks]
     if compilation.broken is not None:
         reasons.append("calls run with graph breaks")

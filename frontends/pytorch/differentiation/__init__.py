@@ -19,11 +19,11 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from frontends.pytorch.differentiation.registry import gradient, installed, instead
+from frontends.pytorch.differentiation.registry import gradient, installed, override_gradient
 
 FAMILIES: Final = ("products", "deviations", "factors", "reflections", "least_squares", "pointwise", "extremes")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.differentiation.{family}")
 
-__all__ = ["gradient", "installed", "instead"]
+__all__ = ["gradient", "installed", "override_gradient"]

@@ -16,13 +16,13 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.differentiation.registry import instead
+from frontends.pytorch.differentiation.registry import override_gradient
 
 aten: Final = torch.ops.aten
 Tensor = torch.Tensor
 
 
-@instead(aten.cumprod_backward.default)
+@override_gradient(aten.cumprod_backward.default)
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
     """Before the first zero a sum divided by the element; at it the products without it; behind it nothing."""
     if not input.dim():
@@ -51,7 +51,7 @@ def _with_one_left_out(grad: Tensor, input: Tensor, dim: int) -> Tensor:
     return each.sum(-1).movedim(-1, dim)
 
 
-@instead(aten.trace_backward.default)
+@override_gradient(aten.trace_backward.default)
 def trace_backward(grad: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient on the diagonal."""
     rows, columns = sizes

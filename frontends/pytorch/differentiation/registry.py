@@ -31,7 +31,7 @@ def installed() -> AbstractContextManager[None]:
     return standing_in(GRADIENTS)
 
 
-def instead(operator: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
+def override_gradient(operator: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Register a function to run in the place of an operator."""
 
     def register(function: Callable[..., object]) -> Callable[..., object]:
@@ -79,7 +79,7 @@ def gradient(
     """
 
     def register(formula: Formula) -> Formula:
-        @instead(operator)
+        @override_gradient(operator)
         def applied(*args: object, **options: object) -> object:
             if not torch.is_grad_enabled() or not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
                 with torch._C._AutoDispatchBelowAutograd():

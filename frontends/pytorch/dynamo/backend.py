@@ -27,7 +27,7 @@ from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.dynamo.graphs import function_of
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.symbols import GraphSizes, read_off_tensors
-from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
+from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of, refusal
 from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
@@ -80,7 +80,7 @@ def refused(error: ShapeError) -> Callable[..., NoReturn]:
 
 
 def wrong(what: str, expected: str) -> NoReturn:
-    raise WrongStatement(refusal(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")', origin()))
+    raise ConstraintViolation(refusal(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")', origin()))
 
 
 class Region:
@@ -131,7 +131,7 @@ class Region:
         """What runs a call; the graph is traced if need be."""
         try:
             call = self.compilation.found(args, {})
-        except WrongStatement:
+        except ConstraintViolation:
             raise
         except (TraceError, UndecidedGuard) as error:
             self._left(str(error))

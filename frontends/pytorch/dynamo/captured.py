@@ -13,7 +13,7 @@
     ('', 3, [3])
 
 Dynamo sees bytecode, so that Python between two graphs costs what it costs in Python, and what it reads is guarded on.
-It is trusted only with code of which that is known (`trusted`). What else it comes upon runs as it is, and says so
+It is trusted only with code of which that is known (`trusted`). What else it comes upon runs eagerly, and says so
 (`refused`): from then on the program runs as the caller knows better. Its own errors never reach the program.
 """
 
@@ -57,7 +57,7 @@ user may have set for `torch.compile`, which is not ours to read."""
 ADVISING: Final = ("torch._dynamo.variables.tensor", "torch._dynamo.convert_frame")
 """The loggers by which Dynamo advises of what breaks a graph, and of how often it was compiled."""
 MOST_GRAPHS: Final = 8
-"""So many graphs begin at one place at most, as Dynamo itself has it: what comes there then runs as it is."""
+"""So many graphs begin at one place at most, as Dynamo itself has it: what comes there then runs eagerly."""
 
 
 class Piece:
@@ -245,7 +245,7 @@ class Captured:
 
 def unless_told(run: Callable[..., object], fn: Callable[..., object]) -> Callable[..., object]:
     """What runs a program by Dynamo, but where somebody has told `torch.compile` what to do with programs of its own
-    (`torch.compiler.set_stance`): it then runs as it is."""
+    (`torch.compiler.set_stance`): it then runs eagerly."""
     from torch._dynamo import eval_frame
 
     def call(*args: object, **kwargs: object) -> object:

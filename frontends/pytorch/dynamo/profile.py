@@ -38,7 +38,7 @@ import torch
 from frontends.pytorch.calls.artifact import AGAIN, content_of, entry, of_kind, parsed, refuse, write_whole
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.saving import code_of, name_of
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
 
@@ -53,7 +53,7 @@ def save_profile(path: str | PathLike[str], *functions: Compiled) -> None:
     """Write what Dynamo has seen in this process, and what these compiled functions have.
 
     Raises:
-        WrongStatement: something else was given, or the file cannot be written.
+        ConstraintViolation: something else was given, or the file cannot be written.
     """
     given = [*_checked("save_profile", functions)]
     described = {
@@ -74,7 +74,7 @@ def load_profile(path: str | PathLike[str], *functions: Compiled) -> None:
 
     Raises:
         WrongArtifact: it is no such file, or others can write to it.
-        WrongStatement: something else was given.
+        ConstraintViolation: something else was given.
     """
     name, given = fspath(path), [*_checked("load_profile", functions)]
     described = parsed(name, content_of(name))
@@ -104,7 +104,7 @@ def _checked(asked: str, functions: tuple[Compiled, ...]) -> Iterator[tuple[Comp
     for each in functions:
         if not isinstance(each, Compiled):
             what = f"{asked}(): {type(each).__qualname__} is nothing that `frontends.pytorch.compile` gives"
-            raise WrongStatement(refusal(what, "what torch compiles is in it without being given", origin()))
+            raise ConstraintViolation(refusal(what, "what torch compiles is in it without being given", origin()))
         yield each, each._compilation.fn
 
 

@@ -11,7 +11,7 @@
     aten.mm.default            float32[x_size0, x_size0] = [5, 5]   (... in <lambda>)
     aten.sum.dim_IntList       float32[x_size0] = [5]   (... in <lambda>)
 
-Each tensor's sizes, strides, dtype and device are held against what the trace says of them at the sizes at hand.
+Each tensor's sizes, strides, dtype and device are compared with what the trace says of them at the sizes at hand.
 A symbol whose value only the run tells takes it where it first appears.
 """
 

@@ -55,7 +55,7 @@ NO_SECOND: Final = (
 )
 
 MOST_BACKWARDS: Final = 8
-"""For so many sets of outputs that nobody used there is a backward without these; for others they count as zeros."""
+"""Limit of specialized backwards, one per set of outputs without gradient; beyond it missing gradients are zeros."""
 
 Runner = Callable[[Sequence[object]], Sequence[object]]
 _is_any_autocast_enabled: Final = torch._C._is_any_autocast_enabled
@@ -175,7 +175,7 @@ class JointRunner:
             (results[output], tangent.metadata.strides is output.metadata.strides)
             for output, tangent in zip(joint.differentiable, joint.tangents)
         ]
-        """Which of the outputs have a gradient, and whether it lies as they do."""
+        """(output index, whether the tangent has the output's strides)."""
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         self.learned = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
         """The inputs that have a gradient."""
@@ -216,7 +216,7 @@ class JointRunner:
 
     def run_backward(self, backward: Backward, given: list[object]):
         """The gradients of all tensors that went in, None where there is none, from the tensors that were saved, the
-        gradients of the outputs, and sizes. Of what is given no more is there than the backward still needs."""
+        gradients of the outputs, and sizes. `given` is consumed: each entry is dropped after its last use."""
         gradients: list[object] = [None] * self.count
         for place, gradient in zip(self._gradient_places, backward.run(given)):
             gradients[place] = gradient

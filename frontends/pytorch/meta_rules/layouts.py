@@ -243,7 +243,7 @@ def is_by_channel(metadata: Metadata) -> bool:
 
 
 def is_repeated(metadata: Metadata) -> bool:
-    """Whether all elements are one and the same in memory: to kernels such a tensor lies in no order of its own."""
+    """Whether all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
     strides = metadata.shape.strides
     assert strides is not None
     return all(is_number(stride, 0) for stride in strides)

@@ -26,7 +26,7 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
@@ -84,7 +84,7 @@ def minify(
         preamble: what the script does first, such as an import that registers an operator.
 
     Raises:
-        WrongStatement: nothing fails, or not in a graph of torch's operators.
+        ConstraintViolation: nothing fails, or not in a graph of torch's operators.
     """
     if not callable(fn) or not isinstance(args, list | tuple) or not (kwargs is None or isinstance(kwargs, Mapping)):
         _wrong("minify()", "a function, a tuple of its arguments, and those by name", "minify(f, (x,))")
@@ -98,12 +98,12 @@ def minify(
     if failure is None:
         said = "the compiled program" if kind is None else f"nothing {kind}: it"
         what = f"minify(): {said} does what eager torch does, and eager torch runs it"
-        raise WrongStatement(refusal(what, "the arguments with which it fails", origin()))
+        raise ConstraintViolation(refusal(what, "the arguments with which it fails", origin()))
     return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
 
 
 def _wrong(what: str, expected: str, fix: str) -> None:
-    raise WrongStatement(refusal(f"{what}: expected {expected}", fix, origin()))
+    raise ConstraintViolation(refusal(f"{what}: expected {expected}", fix, origin()))
 
 
 def again(value: Any) -> Any:
@@ -136,7 +136,8 @@ class _Minifier:
         program = self._least_graph() or self._branch()
         if program is None:
             what = f"minify(): {self._failure}\n  but not as a graph of torch's operators alone"
-            raise WrongStatement(refusal(what, "look at the Python around them, and at the error's own line", origin()))
+            fix = "look at the Python around them, and at the error's own line"
+            raise ConstraintViolation(refusal(what, fix, origin()))
         facts = self._least_facts(program)
         tensors, failure = self._tensors(program, facts)
         calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]

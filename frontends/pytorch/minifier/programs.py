@@ -32,7 +32,7 @@ from torch import fx
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
 
@@ -109,7 +109,7 @@ class Operators:
         """With `dynamic`, the sizes of the arguments are symbols; else those that are marked.
 
         Raises:
-            WrongStatement: torch can not capture the program, or it has operators that a script can not show.
+            ConstraintViolation: torch can not capture the program, or it has operators that a script can not show.
         """
         leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
         places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -225,7 +225,7 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
     """The graph of a function of tensors, with symbols for sizes where torch can have them.
 
     Raises:
-        WrongStatement: torch can not capture it, or it has what a script can not show.
+        ConstraintViolation: torch can not capture it, or it has what a script can not show.
     """
     # much of torch that nothing else here needs
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -238,7 +238,7 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
             reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     else:
         fix = "what fails before there is a graph is in the line that the error names"
-        raise WrongStatement(refusal(f"minify(): torch has no graph of the program: {reason}", fix, origin()))
+        raise ConstraintViolation(refusal(f"minify(): torch has no graph of the program: {reason}", fix, origin()))
     found.graph.eliminate_dead_code()
     for node in found.graph.nodes:
         if node.op == "call_function":
@@ -320,7 +320,7 @@ def value_text(value: object) -> str:
 
 def _cannot(what: str) -> Any:
     fix = "a program of operators, tensors and plain values"
-    raise WrongStatement(refusal(f"minify(): a script can not show {what}", fix, origin()))
+    raise ConstraintViolation(refusal(f"minify(): a script can not show {what}", fix, origin()))
 
 
 __all__ = ["Fact", "Operators", "Program", "copied"]

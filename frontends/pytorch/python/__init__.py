@@ -1,1 +1,1 @@
-"""What Python does around the tensors: calls that would force a number, and effects that a graph would lose."""
+"""What Python does around the tensors: calls that would concretize a number, and effects that a graph would lose."""

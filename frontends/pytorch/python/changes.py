@@ -59,7 +59,7 @@ from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
-ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the call as it is"
+ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the call eagerly"
 MOST_QUESTIONS: Final = 64
 """Dictionaries of which it is found out who holds them; the others are taken to be known outside."""
 

@@ -37,7 +37,7 @@ from frontends.pytorch.python.ran import (
 )
 from frontends.pytorch.python.rewriting import Cache, caches
 
-FIX: Final = "give it a larger `maxsize`; fullgraph=False calls it as it is"
+FIX: Final = "give it a larger `maxsize`; fullgraph=False calls it eagerly"
 Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
 
 
@@ -62,7 +62,7 @@ class Memoized:
         """Note from now on how a function of the program is used."""
         if not is_programs(function):
             return
-        # calls in it may be led elsewhere by now
+        # calls in it may be intercepted by now
         inner = getattr(function.__wrapped__, "__code__", None)
         if inner is not None and function.cache_parameters()["maxsize"] != 0:
             remembered.add(inner)

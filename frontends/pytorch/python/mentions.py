@@ -62,7 +62,7 @@ def mentions_of(code: CodeType) -> Mentions:
 
 
 def location(code: CodeType) -> tuple[str, int, str]:
-    """Where code is, which it keeps when calls in it are led elsewhere."""
+    """Where code is, which it keeps when calls in it are intercepted."""
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 

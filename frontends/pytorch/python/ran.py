@@ -48,7 +48,7 @@ from shapes.guards.toolchain import Unavailable
 from shapes.origin import FRAMEWORK
 
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
-"""A function, its code then, in which calls may be led elsewhere, and that of its caller."""
+"""A function, its code then, in which calls may be intercepted, and that of its caller."""
 Entered = Callable[[FunctionType], None]
 Changes = Callable[[str, object, object, CodeType, int], "bool | None"]
 Audited = Callable[[str, "tuple[object, ...]"], None]
@@ -99,7 +99,7 @@ LIBRARY: Final = tuple([os.path.join(sysconfig.get_paths()["stdlib"], name) for 
 ENGINE: Final = tuple([place for place in FRAMEWORK if not place.startswith(FRAMEWORKS)])
 """What calls libraries, and never the program."""
 PRINTED: Final = (
-    *("<lookup>", "<call>", "<bind>", "<surroundings>", "<check>", "<proposition>"),
+    *("<lookup>", "<call>", "<bind>", "<captured_state>", "<check>", "<proposition>"),
     *("<graph ", "<program ", "<launch of ", "<inferred "),
 )
 """Code that was printed by us."""

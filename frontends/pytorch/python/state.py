@@ -107,7 +107,7 @@ def reflects(function: FunctionType) -> bool:
     mentioned = mentions_of(function.__code__)
     if not ANY_ATTRIBUTE.isdisjoint((*mentioned.globals, *mentioned.attributes)):
         return True
-    # calls of these are led elsewhere and noticed
+    # calls of these are intercepted and noticed
     asking = ASKING.intersection(mentioned.globals)
     return bool(asking) and (not asking.isdisjoint(mentioned.passed) or not is_rewritten(function))
 

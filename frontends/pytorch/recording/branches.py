@@ -9,7 +9,7 @@
     ['operand_0', 'x_size0']
 
 Inside of a branch, tensors from outside are placeholders, met at torch's functions by a function mode; so what a
-branch closes over is lifted as its operands are. The environment learns in a stretch that is taken back; a fork keeps
+branch closes over is lifted as its operands are. The environment learns in a scope that is rolled back; a fork keeps
 what was known at the branch's end, for the join.
 """
 

@@ -1,4 +1,4 @@
-"""Pools with as many windows as a size says, where torch's parser wants plain numbers.
+"""adaptive_max_pool with a symbolic output_size (torch's C++ argument parser takes ints only).
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -191,7 +191,7 @@ class Recorder(Trace):
 
     @contextmanager
     def apart(self) -> Iterator[list[Operation]]:
-        """A stretch recorded by itself, in what `with` gives; what is learned in it is taken back at its end."""
+        """A stretch recorded by itself, in what `with` gives; what is learned in it is rolled back at its end."""
         recording = self.recording
         outside = (recording.operations, self._templates, self._known)
         operations: list[Operation] = []

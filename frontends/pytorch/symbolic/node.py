@@ -330,7 +330,7 @@ class Nodes:
         self.made: deque[tuple[TorchValue, ...]] = deque(maxlen=RECENT)
         """The sizes of what the last operators gave: gradients, where a formula for them has run."""
         self.laying_out = False
-        """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
+        """While a tensor is constructed, C++ queries its layout; those queries add no guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
         """What was answered where a fallback was named, False or True, and what was known then."""
         self.answers = Answers(env)
@@ -361,7 +361,7 @@ class Nodes:
         return self._forget
 
     def _forget(self) -> None:
-        """What followed from facts that are taken back."""
+        """What followed from facts that are rolled back."""
         self.truths.clear()
         self.memo.clear()
 

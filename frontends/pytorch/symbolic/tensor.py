@@ -237,7 +237,7 @@ def argument_of(metadata: Metadata, result: Result) -> Traced:
 
 
 def first_of(metadata: Metadata) -> Traced:
-    """The first tensor of a kind. C++ asks how it lies, and whether it has elements: no answer is a guard."""
+    """The first tensor of a kind. Construction queries layout and emptiness from C++; those queries add no guard."""
     numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
     nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
     with nullcontext() if nodes is None else nodes.lays_out():

@@ -252,7 +252,7 @@ def test_surroundings_are_looked_at():
     """A program runs after a global that it read has changed."""
     state = [0]
     made = variant(identity(), (False,), (0,), around=0)
-    run = made_entry([Form((TENSORS[2],), [made], surroundings=lambda: state[0])])
+    run = made_entry([Form((TENSORS[2],), [made], captured_state=lambda: state[0])])
     x = torch.ones(3)
     assert run((x,), {}) is x
     state[0] = 1
@@ -265,7 +265,7 @@ def test_errors_of_python_are_passed_on():
     def fails():
         raise KeyError("gone")
 
-    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))], surroundings=fails)])
+    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))], captured_state=fails)])
     with pytest.raises(KeyError):
         run((torch.ones(3),), {})
     with pytest.raises(TypeError):
@@ -293,7 +293,7 @@ def test_arguments_may_go_away_while_they_are_looked_at():
     inside = [torch.ones(100)]
     leaves = (Leaf("tensor", torch.Tensor, 1),)
     structure = ((tuple, (), ((list, (), (None,)),)), (dict, (), ()))
-    form = Form(leaves, [variant(identity(), (False,), (0,))], structure, surroundings=lambda: inside.clear())
+    form = Form(leaves, [variant(identity(), (False,), (0,))], structure, captured_state=lambda: inside.clear())
     found = made_entry([form])((inside,), {})
     assert torch.equal(found, torch.ones(100)) and not inside
 
@@ -324,7 +324,7 @@ def test_threads_call_at_once():
             launches=[],
         )
     )
-    call = made_entry([Form((TENSORS[2],), [variant(run, (False,), (0,), around=None)], surroundings=lambda: None)])
+    call = made_entry([Form((TENSORS[2],), [variant(run, (False,), (0,), around=None)], captured_state=lambda: None)])
     wrong = []
 
     def work(seed):

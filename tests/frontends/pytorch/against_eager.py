@@ -1,4 +1,4 @@
-"""A traced program held against eager torch: values, sizes, strides, changed arguments, and who shares memory."""
+"""A traced program checked against eager torch: values, sizes, strides, changed arguments, and who shares memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A traced program as tensor expressions, held against eager."""
+"""A traced program as tensor expressions, checked against eager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on tensors that lie in memory otherwise than fresh ones: traced once, held against eager at several sizes.
+"""Operators on tensors that lie in memory otherwise than fresh ones: traced once, compared with eager at several sizes.
 
     >>> import torch
     >>> from tests.frontends.pytorch.odd_layouts import ARRANGEMENTS
@@ -145,7 +145,7 @@ class Found:
     """What a search has met.
 
     Attributes:
-        runs: how often a graph was held against eager.
+        runs: how often a graph was checked against eager.
         differences: what was not the same.
     """
 

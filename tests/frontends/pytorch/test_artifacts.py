@@ -17,7 +17,7 @@ import torch
 from backends.cpu.compiler import assume_gnu
 from frontends.pytorch import Policy, compile, load, mark_dynamic
 from frontends.pytorch.calls import artifact
-from frontends.pytorch.errors import WrongArtifact, WrongStatement
+from frontends.pytorch.errors import ConstraintViolation, WrongArtifact
 from shapes.guards import toolchain
 
 ROOT = Path(__file__).parents[3]
@@ -256,14 +256,14 @@ def test_what_can_not_be_saved_says_why(tmp_path: Path) -> None:
     def refused(compiled, *args: object) -> str:
         if args:
             compiled(*args)
-        with pytest.raises(WrongStatement) as caught:
+        with pytest.raises(ConstraintViolation) as caught:
             compiled.save(tmp_path / "saved")
         return str(caught.value)
 
     x = torch.ones(3)
     memory = torch.ones(4)
     assert "there are no variants" in refused(compile(program))
-    assert "a policy" in refused(compile(program, policy=Policy(repeats=3)), *arguments())
+    assert "a policy" in refused(compile(program, policy=Policy(recompile_limit=3)), *arguments())
     assert "relations" in refused(compile(program, dynamic=lambda name, axis, size: True), *arguments())
     assert "class Thing" in refused(compile(lambda x, thing: x * thing.factor), x, Thing())
     assert "same memory" in refused(compile(lambda x, y: x + y), memory[:2], memory[2:])
@@ -272,7 +272,7 @@ def test_what_can_not_be_saved_says_why(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
     compiled = compile(program)
     compiled(*arguments())
-    with pytest.raises(WrongStatement, match="nowhere"):
+    with pytest.raises(ConstraintViolation, match="nowhere"):
         compiled.save(tmp_path / "nowhere" / "saved")
 
 

@@ -2,7 +2,7 @@
 
 Each case saves one model (or function), changes what it is, or what the process is, and loads. Where that is refused,
 the error is ours; where it is not, results are those of eager torch as things are then, and what holds there is what
-later calls are held against.
+later calls are compared with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import nn
 
 from backends.cpu.compiler import assume_gnu
 from frontends.pytorch import compile, load
-from frontends.pytorch.errors import WrongArtifact, WrongStatement
+from frontends.pytorch.errors import ConstraintViolation, WrongArtifact
 from shapes.guards import toolchain
 from tests.frontends.pytorch.planted_operators import planted, shifted
 
@@ -248,7 +248,7 @@ def refused_or_right(path: Path, model: Model) -> bool:
     """Whether it is right; False where it is refused, by an error of ours that says so."""
     try:
         loaded = load(path, model)
-    except (WrongArtifact, WrongStatement) as error:
+    except (WrongArtifact, ConstraintViolation) as error:
         assert "fix:" in str(error)
         return False
     for rows in (3, 5, 1):
@@ -358,7 +358,7 @@ def is_same(loaded: Callable[..., torch.Tensor], model: Model, rows: int, kind: 
 def test_another_process(kind: str, saved: Path) -> None:
     """If it fails, a graph that was traced where something else held runs where it does not."""
     model = Model().eval()
-    with PROCESSES[kind](), contextlib.suppress(WrongArtifact, WrongStatement):
+    with PROCESSES[kind](), contextlib.suppress(WrongArtifact, ConstraintViolation):
         loaded = load(saved, model)
         for rows in (3, 5):
             is_same(loaded, model, rows, kind)

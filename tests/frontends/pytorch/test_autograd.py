@@ -106,7 +106,7 @@ CAPTURED = (
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured(name: str) -> None:
-    """If it fails, a program is right because it runs as it is, and no more in a graph."""
+    """If it fails, a program is right because it falls back to eager, and no more in a graph."""
     program = PROGRAMS[name]()
     compiled = compile(program.fn)
     with torch.enable_grad() if program.around is None else program.around():

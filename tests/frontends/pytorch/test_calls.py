@@ -1,4 +1,4 @@
-"""What a call is held against: each thing that a graph relies on is noticed when it is another, and only then."""
+"""What a call is checked against: each thing that a graph relies on is noticed when it is another, and only then."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_globals_closures_and_attributes() -> None:
     def program(x):
         return scope["scaled"](x) + shift + len(settings.names) + table["bias"]
 
-    f = compile(program, dynamic=True, policy=Policy(repeats=9))
+    f = compile(program, dynamic=True, policy=Policy(recompile_limit=9))
     x = randn(3)
     assert variants_after(f, (x,), (x,)) == [1, 1]
     scope["factor"] = 3.0
@@ -213,7 +213,7 @@ def test_what_a_replaced_function_reads() -> None:
     scope: dict[str, object] = {"torch": torch, "factor": 2.0, "shift": 1.0}
     exec("def inner(x):\n    return x * factor\ndef outer(x):\n    return inner(x)\n", scope)
     exec("def other(x):\n    return x + shift\n", scope)
-    f = compile(scope["outer"], dynamic=True, policy=Policy(repeats=9))
+    f = compile(scope["outer"], dynamic=True, policy=Policy(recompile_limit=9))
     x = randn(3)
     assert variants_after(f, (x,)) == [1]
     scope["inner"] = scope["other"]
@@ -225,7 +225,7 @@ def test_what_a_replaced_function_reads() -> None:
 def test_tensors_of_closures() -> None:
     """Fails when a tensor that the program brings along is copied, or replaced without notice."""
     weight = randn(4)
-    f = compile(lambda x: x * weight, dynamic=True, policy=Policy(repeats=9))
+    f = compile(lambda x: x * weight, dynamic=True, policy=Policy(recompile_limit=9))
     x = randn(2, 4)
     assert variants_after(f, (x,)) == [1]
     weight.add_(1)
@@ -285,11 +285,11 @@ def test_what_a_container_holds_is_looked_at(held, change) -> None:
     def program(x):
         return x + len(held)
 
-    surroundings = CapturedState([program])
-    assert not surroundings.explore([program])
-    assert surroundings.state() == 0
+    captured_state = CapturedState([program])
+    assert not captured_state.explore([program])
+    assert captured_state.state() == 0
     change(held)
-    assert surroundings.state() == 1
+    assert captured_state.state() == 1
 
 
 def test_an_equal_item_is_no_change() -> None:
@@ -299,10 +299,10 @@ def test_an_equal_item_is_no_change() -> None:
     def program(x):
         return x + held["size"]
 
-    surroundings = CapturedState([program])
-    assert not surroundings.explore([program])
+    captured_state = CapturedState([program])
+    assert not captured_state.explore([program])
     held["size"], held["name"] = int("1000"), "".join(["lon", "g"])
-    assert surroundings.state() == 0
+    assert captured_state.state() == 0
 
 
 def test_one_variant_too_many_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile, load
-from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.errors import ConstraintViolation
 from tests.frontends.pytorch.test_state_of_programs import Counter, assigns_a_buffer, counts, keeps_a_state
 
 
@@ -183,5 +183,5 @@ def test_state_that_is_an_input_is_not_saved(tmp_path: Path) -> None:
     compiled = compile(type("Stateful", (Counter,), {"forward": keeps_a_state})(), dynamic=True, backend="cpu")
     for rows in (2, 3, 4):
         compiled(torch.ones(rows, 4))
-    with pytest.raises(WrongStatement, match="reads without being given"):
+    with pytest.raises(ConstraintViolation, match="reads without being given"):
         compiled.save(tmp_path / "saved")

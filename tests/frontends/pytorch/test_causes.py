@@ -51,8 +51,8 @@ CAUSES: list[tuple[str, list[Call], str]] = [
     ("object", [call(x(), y=len), call(x(), y=max)], "y is another object"),
     ("same", [call(Y, y=x()), call(Y, y=Y)], "x and y are the same tensor, before no tensor is given twice"),
     ("size", [call(x()), call(x(5, 4))], "x.size(0) is 5, was 3"),
-    ("container", [call([x()]), call((x(),))], "arguments of another structure"),
-    ("length", [call([x()]), call([x(), x()])], "arguments of another structure"),
+    ("container", [call([x()]), call((x(),))], "different pytree structure"),
+    ("length", [call([x()]), call([x(), x()])], "different pytree structure"),
 ]
 
 

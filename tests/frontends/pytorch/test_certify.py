@@ -17,7 +17,7 @@ import torch._dynamo
 from torch.export import Dim, export
 
 from frontends.pytorch import certify, compile
-from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.errors import ConstraintViolation
 from shapes.certification.certificates import Certificate
 from shapes.errors import ShapeError
 from shapes.prompt import certifying
@@ -116,7 +116,7 @@ def test_programs_with_faults() -> None:
 
 @pytest.mark.parametrize("compiler", ["ours", "eager"])
 def test_each_finding_is_a_size_that_is_not_accepted(compiler: str) -> None:
-    """If it fails, what is reported would have run as it is, or a smaller size would not have."""
+    """If it fails, what is reported would have fall back to eager, or a smaller size would not have."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         return x * 2 if x.shape[0] % 4 == 0 and x.shape[0] <= 40 else x
@@ -264,7 +264,7 @@ def test_graphs_within_graphs() -> None:
 def test_a_module_compiled_in_place() -> None:
     module = Layers(5)
     module.compile(backend="eager", dynamic=True)
-    with pytest.raises(WrongStatement, match="never called"):
+    with pytest.raises(ConstraintViolation, match="never called"):
         certify(module, {})
     module(torch.ones(8, 5))
     assert [each.size for each in certify(module, {"x.0": (2, 128), "x.1": 5}).findings] == [{"x.shape[0]": 65}]
@@ -397,13 +397,13 @@ def test_from_a_command_line(
 
 @pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])
 def test_what_was_not_compiled(what: object) -> None:
-    with pytest.raises(WrongStatement, match="nothing that was compiled"):
+    with pytest.raises(ConstraintViolation, match="nothing that was compiled"):
         certify(what, {})
 
 
 def test_what_was_never_called() -> None:
     for compiled in (compile(cut), torch.compile(cut, backend="eager")):
-        with pytest.raises(WrongStatement, match=r"never (been )?called"):
+        with pytest.raises(ConstraintViolation, match=r"never (been )?called"):
             certify(compiled, {})
 
 

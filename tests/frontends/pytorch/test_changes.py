@@ -101,7 +101,7 @@ def test_filled_in_once():
 
 
 def test_filled_in_anew_at_each_call():
-    """If it fails, a table that grows with every call is filled once, or its calls run as they are for ever."""
+    """If it fails, a table that grows with every call is filled once, or its calls fall back to eager for ever."""
     theirs, ours = {}, {}
 
     def program(table):

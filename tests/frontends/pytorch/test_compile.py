@@ -246,7 +246,7 @@ def test_coverage_names_sizes_that_no_variant_accepts() -> None:
 
 
 def test_a_report_has_guards_with_lines(tmp_path: Path) -> None:
-    """Fails when `explain` and the page lose a guard, its line, a cause, or what runs as it is."""
+    """Fails when `explain` and the page lose a guard, its line, a cause, or what falls back to eager."""
 
     def program(x):
         if x.shape[0] == 4:

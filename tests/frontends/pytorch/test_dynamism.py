@@ -150,7 +150,7 @@ def test_the_same_question_is_answered_twice(caplog: pytest.LogCaptureFixture) -
 
 def test_how_often_is_a_matter_of_policy() -> None:
     """Fails when the limit on recompilations for one question is not the policy's."""
-    f = compile(pinned, dynamic=True, policy=Policy(repeats=4))
+    f = compile(pinned, dynamic=True, policy=Policy(recompile_limit=4))
     for rows in (2, 3, 4, 5, 6, 7):
         agrees(f, randn(rows, 8))
     assert len(f.variants) == 4

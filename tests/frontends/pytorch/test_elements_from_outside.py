@@ -159,7 +159,7 @@ def test_many_random_programs(seed):
 
 
 def test_an_element_that_always_changes():
-    """If it fails, each value is a trace, and then the whole program runs as it is instead of with breaks."""
+    """If it fails, each value is a trace, and then the whole program falls back to eager instead of with breaks."""
     rate = torch.tensor(0.0)
 
     def program(x):

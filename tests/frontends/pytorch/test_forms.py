@@ -175,14 +175,14 @@ def test_a_method_in_a_class() -> None:
 
 
 def test_another_form_finds_variants_and_fall_backs() -> None:
-    """Fails when calls that run as they are are traced again because they are passed in another way."""
+    """Fails when calls that fall back to eager are traced again because they are passed in another way."""
 
     def unrolled(x, n=1.0):
         for step in range(x.shape[0]):
             x = x * step + n
         return x
 
-    f = compile(unrolled, dynamic=True, policy=Policy(repeats=2))
+    f = compile(unrolled, dynamic=True, policy=Policy(recompile_limit=2))
     for rows in (2, 3, 4, 5):
         agrees(f, randn(rows))
     known = len(f.variants), len(f.fallbacks)

@@ -271,7 +271,7 @@ def test_containers_of_all_classes_from_outside(make) -> None:
 
 
 def test_sizes_as_an_argument_have_a_graph() -> None:
-    """If it fails, a `torch.Size` among the arguments makes the call run as it is."""
+    """If it fails, a `torch.Size` among the arguments makes the call fall back to eager."""
     compiled = compile(lambda x, sizes: (x.expand(sizes), sizes), fullgraph=True, dynamic=True)
     for sizes in (torch.Size([3, 2]), torch.Size([5, 2])):
         found, given = compiled(torch.ones(2), sizes)

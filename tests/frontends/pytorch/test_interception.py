@@ -1,4 +1,4 @@
-"""What Python and torch would force stays symbolic, and what stays forced is visible with its line."""
+"""What Python and torch would concretize stays symbolic, and what is concretized is visible with its line."""
 
 import functools
 import math
@@ -128,7 +128,7 @@ def test_symbolic_index_is_set():
         assert torch.equal(variant.graph(x)[0], set_last(x))
 
 
-FORCED = {
+CONCRETIZED = {
     "range": (lambda x: sum(i for i in range(x.shape[0])) * x, "range(x.shape[0])"),
     "a list of that length": (lambda x: x * len([0] * x.shape[0]), "[0] * x.shape[0]"),
     "a place in a list": (lambda x: x * list(range(40))[x.shape[0]], "list(range(40))[x.shape[0]]"),
@@ -140,10 +140,10 @@ FORCED = {
 }
 
 
-@pytest.mark.parametrize("name", FORCED)
-def test_forced_is_visible(name):
+@pytest.mark.parametrize("name", CONCRETIZED)
+def test_concretized_is_visible(name):
     """If it fails, a size became a constant and nobody can see where."""
-    function, text = FORCED[name]
+    function, text = CONCRETIZED[name]
     variant = trace(function, (torch.randn(6, 4),))
     (guard,) = variant.guards
     assert str(guard) == "x_size0 == 6"

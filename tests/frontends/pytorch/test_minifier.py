@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from backends.cpu.launcher import launcher
 from frontends.pytorch import compile, mark_dynamic, mark_maybe_dynamic, minify
-from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.minifier.delta import ddmin
 from shapes.guards.toolchain import Unavailable
 from tests.frontends.pytorch.planted_operators import planted, planted_in_gradients, shifted, widened
@@ -208,13 +208,13 @@ def test_gradients_are_looked_at(tmp_path: Path) -> None:
 
 def test_what_does_not_fail_is_said_not_to() -> None:
     """If it fails, a program that is right is minimized to something that is right as well."""
-    with pytest.raises(WrongStatement, match="does what eager torch does"):
+    with pytest.raises(ConstraintViolation, match="does what eager torch does"):
         minify(torch.relu, randoms((3,)), backend="eager")
-    with pytest.raises(WrongStatement, match="nothing specializes"):
+    with pytest.raises(ConstraintViolation, match="nothing specializes"):
         minify(torch.relu, randoms((3,)), kind="specializes", backend="eager")
-    with pytest.raises(WrongStatement, match="expected one of raises, differs, specializes"):
+    with pytest.raises(ConstraintViolation, match="expected one of raises, differs, specializes"):
         minify(torch.relu, randoms((3,)), kind="wrong")
-    with pytest.raises(WrongStatement, match="marks of the arguments"):
+    with pytest.raises(ConstraintViolation, match="marks of the arguments"):
         minify(torch.relu, randoms((3,)), dynamic={"x": ("b",)})
 
 

@@ -98,7 +98,7 @@ WRONG: list[tuple[Callable[[torch.Tensor], object], str]] = [
     (lambda x: one_of("a"), r"one_of\('a'\)"),
     (lambda x: one_of(-1), r"one_of\(-1\)"),
     (lambda x: one_of(True), r"one_of\(True\)"),
-    (lambda x: Policy(repeats=-1), r"repeats=-1: expected"),
+    (lambda x: Policy(recompile_limit=-1), r"repeats=-1: expected"),
     (lambda x: Policy(variants=0), r"variants=0: expected"),
     (lambda x: Policy(of_module="many"), r"of_module='many': expected"),
     (lambda x: Policy(withheld=3), r"withheld=3: expected"),
@@ -182,7 +182,7 @@ COPIES = {
 def test_copies_of_a_compiled_module(how: str, backend: str) -> None:
     """If it fails, a compiled model can not be kept, or its copy shares what it should not, or is not compiled."""
     x = torch.randn(3, 4)
-    policy = Policy(repeats=3)
+    policy = Policy(recompile_limit=3)
     compiled = compile(Net(), backend=backend, dynamic={"x": ("b", 4)}, policy=policy)
     expected = compiled(x)
     again = COPIES[how](compiled)

@@ -1,4 +1,4 @@
-"""Small models, forward and backward in one graph, held against eager at sizes with a single row or token."""
+"""Small models, forward and backward in one graph, checked against eager at sizes with a single row or token."""
 
 from __future__ import annotations
 

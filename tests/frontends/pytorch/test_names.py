@@ -146,7 +146,7 @@ def test_messages_have_the_programs_names() -> None:
 
 def test_closures_and_globals_of_such_names() -> None:
     """If it fails, what a function reads besides its arguments is looked up by names that mean something else."""
-    for name in ("len", "type", "default", "surroundings", "_variant", "torch_", "found", "state"):
+    for name in ("len", "type", "default", "captured_state", "_variant", "torch_", "found", "state"):
         scope: dict[str, object] = {}
         text = f"def made():\n    {name} = 2.0\n    def f(x):\n        return x * {name}\n    return f\n"
         exec(text + f"{name} = 3.0\ndef g(x):\n    return x * {name}\n", scope)

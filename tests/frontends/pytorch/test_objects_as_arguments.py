@@ -160,7 +160,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize(("program", "made"), PROGRAMS.values(), ids=PROGRAMS)
 def test_captured(program, made, backend):
-    """Such an object makes calls run as they are, or a result is of another class or has other attributes."""
+    """Such an object makes calls fall back to eager, or a result is of another class or has other attributes."""
     compiled = compile(program, backend=backend, fullgraph=True)
     for n in (3, 5, 2, 7):
         given = made(n)

@@ -1,4 +1,4 @@
-"""Our rules for hot operators held against the real kernels: sizes, strides and dtypes, over sizes and layouts."""
+"""Our rules for hot operators checked against the real kernels: sizes, strides and dtypes, over sizes and layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that read or set the state of a generator of random numbers, held against eager torch.
+"""Programs that read or set the state of a generator of random numbers, checked against eager torch.
 
 Each runs at several sizes, from several seeds: what it returns, its gradient and the states of all generators
 afterwards are eager's. A state that a trace reads is that of the trace, in every later call.

@@ -1,4 +1,4 @@
-"""Recurrent layers, all options, held against eager torch: values, gradients, and the random numbers that are drawn.
+"""Recurrent layers, all options, checked against eager torch: values, gradients, and the random numbers that are drawn.
 
 What fails here is silent otherwise: dropout between two layers that is left out, a gradient that misses a step.
 """

@@ -206,7 +206,7 @@ def test_backends() -> None:
 def test_policies(wrong: object) -> None:
     """Fails when a limit that is none is taken."""
     with pytest.raises(ShapeError, match="repeats="):
-        Policy(repeats=wrong)
+        Policy(recompile_limit=wrong)
 
 
 def test_coverage_of_nothing() -> None:

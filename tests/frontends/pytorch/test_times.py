@@ -64,7 +64,7 @@ def test_what_runs_as_it_is() -> None:
             x = x * step
         return x
 
-    f = compile(unrolled, dynamic=True, policy=Policy(repeats=1))
+    f = compile(unrolled, dynamic=True, policy=Policy(recompile_limit=1))
     f(randn(2)), f(randn(3))
     with f.timed() as times:
         f(randn(2)), f(randn(4)), f(randn(5))

@@ -139,6 +139,6 @@ def test_an_error_of_the_program_is_no_fall_back() -> None:
 
 
 def test_an_error_of_ours_is_not_hidden() -> None:
-    """Fails when a wrong mark or statement is run as it is."""
+    """Fails when a wrong mark or statement is fall back to eager."""
     with pytest.raises(ShapeError):
         compile(lambda x: x.sum(), dynamic={"x": ("n", "2*n")})(torch.ones(2, 5))

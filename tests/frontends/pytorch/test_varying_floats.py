@@ -57,7 +57,7 @@ TAKEN = {
 @pytest.mark.parametrize("gradients", [False, True], ids=["without gradients", "with gradients"])
 @pytest.mark.parametrize("program", TAKEN.values(), ids=TAKEN)
 def test_two_variants_for_eight_values(program, gradients, backend):
-    """Each value is traced, or calls run as they are after a few; or a value is another one than eager's."""
+    """Each value is traced, or calls fall back to eager after a few; or a value is another one than eager's."""
     compiled = compile(program, backend=backend)
     agrees(compiled, program, *VALUES, gradients=gradients)
     assert len(compiled.variants) <= 2 and not compiled.fallbacks

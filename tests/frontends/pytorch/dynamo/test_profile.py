@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile, load_profile, save_profile
-from frontends.pytorch.errors import WrongArtifact, WrongStatement
+from frontends.pytorch.errors import ConstraintViolation, WrongArtifact
 
 ROOT = Path(__file__).parents[4]
 
@@ -174,10 +174,10 @@ def test_a_wrong_file_is_refused(kind: str, forgetful, tmp_path: Path) -> None:
 
 def test_what_is_no_compiled_function_is_refused(tmp_path: Path) -> None:
     """If it fails, a function of torch's compiler is taken, and nothing is written of it."""
-    with pytest.raises(WrongStatement, match="without being given"):
+    with pytest.raises(ConstraintViolation, match="without being given"):
         save_profile(tmp_path / "profile.json", summed)
     assert not (tmp_path / "profile.json").exists()
-    with pytest.raises(WrongStatement, match="No such file"):
+    with pytest.raises(ConstraintViolation, match="No such file"):
         save_profile(tmp_path / "nowhere" / "profile.json")
 
 
@@ -207,5 +207,6 @@ def test_integers_named_beforehand() -> None:
 
 def test_a_pattern_that_is_none() -> None:
     """If it fails, the error is that of Python's patterns."""
-    with torch.compiler.config.patch(dynamic_sources="L['x'"), pytest.raises(WrongStatement, match="is no pattern"):
+    patched = torch.compiler.config.patch(dynamic_sources="L['x'")
+    with patched, pytest.raises(ConstraintViolation, match="is no pattern"):
         compile(lambda x: x * 2)(torch.ones(2))

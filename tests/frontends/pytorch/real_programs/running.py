@@ -3,7 +3,7 @@
 A program is made by a function that is given what compiles: nothing, our `compile`, or `torch.compile` with our
 backend. It compiles what its writer would (a model's `forward`, `optimizer.step`, a loss), and gives a function of a
 size, which is called at several sizes, some of them again. What each call returns and prints, what the program keeps,
-and the state of the random numbers are held against eager torch's.
+and the state of the random numbers are compared with eager torch's.
 
     >>> from tests.frontends.pytorch.real_programs.running import CASES, ours
     >>> from tests.frontends.pytorch.real_programs import keeping

@@ -1,4 +1,4 @@
-"""Training loops' surroundings: schedules, configurations, averages, counters, caches that grow, records."""
+"""Training loops' captured_state: schedules, configurations, averages, counters, caches that grow, records."""
 
 import collections
 import copy

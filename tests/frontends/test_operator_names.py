@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from frontends.operator_names import Vocabulary, aten, lax, numpy
+from frontends.operator_names import OperatorNames, aten, lax, numpy
 from shapes import ShapeEnv
 from shapes.rules import Refused, Shape, rules
 from shapes.symbolic.symint import SymInt
@@ -19,10 +19,10 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def test_no_library_is_loaded() -> None:
-    """If it fails, who uses a vocabulary pays for the library whose words it has."""
+    """If it fails, who uses a table pays for the library whose names it has."""
     program = (
         "import sys\nfrom frontends.operator_names import aten, lax, numpy\n"
-        "for words in (aten, lax, numpy):\n    [words[name] for name in words]\n"
+        "for names in (aten, lax, numpy):\n    [names[name] for name in names]\n"
         "print([name for name in ('torch', 'numpy', 'jax', 'onnx') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -38,14 +38,14 @@ def test_errors_are_in_the_words_of_the_library() -> None:
         aten.embedding(env, (3,), (2,))
     with pytest.raises(KeyError):
         aten["no_such_operator"]
-    with pytest.raises(AttributeError, match="numpy has no word convolve_everything"):
+    with pytest.raises(AttributeError, match="numpy has no rule convolve_everything"):
         numpy.convolve_everything
     with pytest.raises(ValueError, match="expected `name"):
-        Vocabulary("wrong", "no expression here")
+        OperatorNames("wrong", "no expression here")
 
 
 def test_words_that_are_asked_for_are_not_written_down() -> None:
-    """If it fails, how many words there are depends on what was looked up before."""
+    """If it fails, how many names there are depends on what was looked up before."""
     before = list(aten)
     assert "repeat_interleave.Tensor" not in before
     assert aten["repeat_interleave.Tensor"] is aten["repeat_interleave.Tensor"]
@@ -77,7 +77,7 @@ def schemas(torch: object, name: str) -> Iterator[object]:
 
 
 def test_argument_names_of_aten() -> None:
-    """If it fails, a node of a graph of PyTorch cannot be given to the word of its operator as it is."""
+    """If it fails, a node of a graph of PyTorch cannot be given to the rule of its operator as it is."""
     torch = pytest.importorskip("torch")
     agreed, wrong = 0, []
     for name in sorted({*aten, *rules} - DIFFERENT):

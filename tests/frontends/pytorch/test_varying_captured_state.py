@@ -90,7 +90,7 @@ def agrees(compiled, program, put, values=(*VALUES, VALUES[0])):
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize(("read", "put"), READ.values(), ids=READ)
 def test_two_variants_for_eight_values(read, put, backend):
-    """Each value is traced, or calls run as they are after a few; or a value of before is used."""
+    """Each value is traced, or calls fall back to eager after a few; or a value of before is used."""
     net = Net(read)
     compiled = compile(net, backend=backend)
     agrees(compiled, net, lambda value: put(net, value))
