@@ -98,7 +98,7 @@ WRONG: list[tuple[Callable[[torch.Tensor], object], str]] = [
     (lambda x: one_of("a"), r"one_of\('a'\)"),
     (lambda x: one_of(-1), r"one_of\(-1\)"),
     (lambda x: one_of(True), r"one_of\(True\)"),
-    (lambda x: Policy(recompile_limit=-1), r"repeats=-1: expected"),
+    (lambda x: Policy(recompile_limit=-1), r"recompile_limit=-1: expected"),
     (lambda x: Policy(variants=0), r"variants=0: expected"),
     (lambda x: Policy(of_module="many"), r"of_module='many': expected"),
     (lambda x: Policy(withheld=3), r"withheld=3: expected"),

@@ -205,7 +205,7 @@ def test_backends() -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, None])
 def test_policies(wrong: object) -> None:
     """Fails when a limit that is none is taken."""
-    with pytest.raises(ShapeError, match="repeats="):
+    with pytest.raises(ShapeError, match="recompile_limit="):
         Policy(recompile_limit=wrong)
 
 
