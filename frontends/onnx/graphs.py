@@ -1,4 +1,4 @@
-"""Graphs walked from the inputs on: every node's outputs from what is known of its inputs."""
+"""Abstract interpretation of graphs in topological order: each node's outputs from what is known of its inputs."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Settles(GraphBreak):
 
 
 class EagerOnly(GraphBreak):
-    """What neither a graph nor a program with breaks would do as eager torch does: the call falls back to eager."""
+    """Neither a graph nor a program with graph breaks would do as eager torch does: the call falls back to eager."""
 
 
 class Unsupported(TraceError):
@@ -91,7 +91,7 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
 
 
 def as_it_stands(reason: str) -> str:
-    """Why a call runs with breaks, without the advice to let it: that is so already."""
+    """Why a call runs with graph breaks, without the advice to let it: that is so already."""
     lines = [re.sub(r"[;,]? *fullgraph=False .*", "", line) for line in reason.split("\n")]
     return "\n".join([line for line in lines if line.strip() != "fix:"])
 

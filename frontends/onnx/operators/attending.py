@@ -1,4 +1,4 @@
-"""Attention as one operator."""
+"""Scaled dot-product attention as one operator."""
 
 from __future__ import annotations
 

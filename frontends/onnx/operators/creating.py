@@ -1,4 +1,4 @@
-"""Operators that make arrays: constants, ranges, unit matrices, random numbers."""
+"""Creation of arrays: constants, ranges, unit matrices, random numbers."""
 
 from __future__ import annotations
 

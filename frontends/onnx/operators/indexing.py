@@ -1,4 +1,4 @@
-"""Operators that take or put elements at places that another input names."""
+"""Gather and scatter: elements taken or written at computed indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that put arrays together, take them apart, or take or repeat a part."""
+"""Concatenation, splitting, slicing, padding and tiling."""
 
 from __future__ import annotations
 

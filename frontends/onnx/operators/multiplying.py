@@ -1,4 +1,4 @@
-"""Products of matrices, and Einstein sums."""
+"""Matrix products and Einstein summation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images at another resolution."""
+"""Resampling: images at another resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators whose output sizes only a run can tell, and those that select by value."""
+"""Operators with data-dependent output sizes, and selection by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that show the same elements under other sizes."""
+"""Reshaping, transposition and broadcasting: the same elements under other sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that can not be one graph: Python runs on every call, the operators between breaks run as captured graphs.
+"""Programs with graph breaks: Python runs on every call, the operators between breaks run as captured graphs.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.breaks import Broken
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Broken(Remembered):
-    """A program that is run with breaks."""
+    """A program that is run with graph breaks."""
 
     def __init__(self, fn: Callable[..., object], backend: AnyBackend = eager, withheld: Collection[str] = ()) -> None:
         """Captured graphs run by a backend, whose kernels are made without asking `withheld` kinds of questions."""

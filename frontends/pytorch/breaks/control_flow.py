@@ -1,4 +1,4 @@
-"""`torch.cond` and its like in a program that is run with breaks: they run by themselves, after what waits.
+"""`torch.cond` and its like in a program that is run with graph breaks: they run by themselves, after what waits.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.breaks import Broken

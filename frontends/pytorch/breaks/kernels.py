@@ -1,4 +1,4 @@
-"""A captured stretch by a backend that makes kernels: traced when it comes up again, its sizes and numbers open.
+"""A captured segment compiled by a backend: traced on its second run, with symbolic sizes and numbers.
 
     >>> import torch
     >>> from backends import cpu

@@ -1,4 +1,4 @@
-"""What a tensor is whose elements wait: sizes, strides, offset, dtype and device, all of them numbers.
+"""Metadata of a lazy tensor: sizes, strides, offset, dtype and device, all of them numbers.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.kinds import Kind

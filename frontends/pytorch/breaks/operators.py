@@ -1,4 +1,4 @@
-"""What a program that is run with breaks has to know of an operator: whether it can wait, and what varies in it.
+"""What a program that is run with graph breaks has to know of an operator: whether it can wait, and what varies in it.
 
 >>> import torch
 >>> from frontends.pytorch.breaks.operators import cause_of, concretizes, traits_of

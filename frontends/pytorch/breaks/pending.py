@@ -1,4 +1,4 @@
-"""Tensors whose elements wait: what a program works with between two places where it leaves the graph.
+"""Lazy tensors: what a program computes with between two graph breaks.
 
 A `Pending` has its sizes, strides, dtype and device, as numbers; its elements come when somebody needs them, and then
 all at once for the operators that have been queued. Afterwards it stands for the real tensor, wherever it was kept.
@@ -180,7 +180,7 @@ def become(tensor: Pending, value: Value) -> None:
 
 
 def current_session() -> Queue | None:
-    """The session of the program that runs in this thread with breaks."""
+    """The session of the program that runs in this thread with graph breaks."""
     stack = getattr(_sessions, "stack", None)
     return stack[-1] if stack else None
 

@@ -1,4 +1,4 @@
-"""What a program with breaks calls that no graph takes and that is no operator: it comes after what waits.
+"""What a program with graph breaks calls that no graph takes and that is no operator: it comes after what waits.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.breaks import Broken

@@ -1,4 +1,4 @@
-"""What is remembered of a program that is run with breaks: where it broke, what ran in graphs, what operators gave.
+"""What calls with graph breaks cache: where it broke, what ran in graphs, what operators gave.
 
     >>> from frontends.pytorch.breaks.remembered import Remembered
     >>> from frontends.pytorch.breaks.segments import one_after_the_other

@@ -1,4 +1,4 @@
-"""Stretches of operators between two places where a program leaves the graph, found again on later calls.
+"""Segments of operators between two graph breaks, found again on later calls.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.segments import TENSOR, Step, Stretches, one_after_the_other

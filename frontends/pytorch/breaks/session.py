@@ -1,4 +1,4 @@
-"""One call of a program that breaks: its operators wait in a queue, and run when a value is needed.
+"""One call with graph breaks, by lazy evaluation: operators are queued, and run when a value is needed.
 
 The session is a dispatch mode below autograd: gradients work on the waiting tensors as on real ones. What an operator
 gives is worked out by torch's function on the meta device, once for each combination of sizes, and then looked up.

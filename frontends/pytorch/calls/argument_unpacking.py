@@ -1,4 +1,4 @@
-"""Generated code that takes the arguments of a call apart, and puts together what it returns.
+"""Generated code that flattens the arguments of a call, and unflattens what it returns.
 
     >>> import torch
     >>> from torch.utils._pytree import tree_structure

@@ -1,4 +1,4 @@
-"""The file that `save` writes: a description as JSON, and libraries behind it. One reader, which suspects all of it.
+"""The file that `save` writes: a description as JSON, and libraries behind it. The one reader trusts none of it.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.artifact")

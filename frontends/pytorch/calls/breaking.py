@@ -1,4 +1,4 @@
-"""How a call runs that can not be one graph: by Dynamo where that is as eager torch, and otherwise with breaks.
+"""Calls that can not be one graph: run by Dynamo where that agrees with eager torch, and otherwise with graph breaks.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -13,7 +13,7 @@
     ([[2.0, 2.0], [2.0, 2.0]], [True, False])
 
 A function is given to Dynamo for what its trace was ended by (`CAPTURED`), if all that it reads tells of a change. What
-Dynamo comes upon then and is not trusted with it tells, and the function runs with breaks from its next call on.
+Dynamo comes upon then and is not trusted with it tells, and the function runs with graph breaks from its next call on.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Breaking:
 
     def choose(self, error: Exception | None, *, is_told: bool) -> None:
         """Choose the way for what has ended a trace; `is_told` says that all that the function reads tells of a change.
-        Once it is with breaks, it stays so."""
+        Once it is with graph breaks, it stays so."""
         is_fit = is_told and type(error) in CAPTURED
         if self.way is None and is_fit:
             self.way = next(filter(None, self._captured()), None)

@@ -1,4 +1,4 @@
-"""A function with its variants: what a call does, and what becomes of one that no variant accepts.
+"""A function with its variants: dispatch of a call, recompilation, and the fallbacks where no variant accepts it.
 
     >>> import torch
     >>> from frontends.pytorch.calls.compilation import Compilation
@@ -196,7 +196,7 @@ class Compilation:
         if elsewhere():
             return self.fn(*args, **kwargs)
         if any_pending(args, kwargs):
-            # kept by a program that ran with breaks
+            # kept by a program that ran with graph breaks
             return self.called(*settled((tuple(args), dict(kwargs))))
         return self.found(args, kwargs)(args, kwargs)
 
@@ -347,7 +347,7 @@ class Compilation:
     def _break(
         self, signature: Signature, values: Sequence[object], reason: str, error: Exception | None = None
     ) -> Call:
-        """From now on calls like this one run with breaks, by Dynamo where it is trusted with what ended the trace."""
+        """From now on such calls run with graph breaks, by Dynamo where it is trusted with what ended the trace."""
         if self.broken is None:
             policy = self.limits.policy
             self.broken = Breaking(
@@ -398,7 +398,7 @@ class Compilation:
         call: Call | None = None,
     ) -> Call:
         """From now on calls like this one run eagerly, or as `call` does, where no variant accepts them."""
-        how = "falls back to eager" if call is None or call == self._eagerly else "runs with breaks"
+        how = "falls back to eager" if call is None or call == self._eagerly else "runs with graph breaks"
         if call is None:
             call = self._unless_new if self.limits.is_exhausted(question) else self._eagerly
         else:

@@ -63,7 +63,7 @@ def compile(
 
     `dynamic` is True (every size is a symbol), False (none but what is marked), None (automatic: those that are seen to
     differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
-    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with breaks.
+    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with graph breaks.
     """
     if fn is None:
         named(backend)

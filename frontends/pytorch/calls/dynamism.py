@@ -1,4 +1,4 @@
-"""Which sizes are symbols: marks, stated relations, and what earlier calls have shown.
+"""Automatic dynamic shapes: sizes are symbols by marks, by stated relations, or as earlier calls have differed.
 
     >>> import torch
     >>> from frontends.pytorch.calls.dynamism import History, Mixed

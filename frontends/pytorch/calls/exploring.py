@@ -1,4 +1,4 @@
-"""The places that a program reads: found from the functions that ran while it was traced, as far as their names lead.
+"""Reachability over a program's state: the places that it may read, from the functions that ran and the names in them.
 
     >>> from frontends.pytorch.calls.exploring import Explorer
     >>> settings = {"inner": {"factor": 2}}

@@ -1,4 +1,4 @@
-"""What a program reads without being given it, told in a way that means the same in another process.
+"""Fingerprints of captured state that mean the same in another process.
 
     >>> from frontends.pytorch.calls.fingerprints import Fingerprint
     >>> from frontends.pytorch.calls.reads import Place

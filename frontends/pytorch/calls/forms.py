@@ -1,4 +1,4 @@
-"""Arguments by name, by position or left out: one form for all of them, where the function's parameters are known.
+"""Binding of arguments: by name, by position or left out, a call has one normal form where the parameters are known.
 
     >>> from frontends.pytorch.calls.forms import Forms
     >>> def f(x, y, scale=2.0, *, flag=False): ...

@@ -1,4 +1,4 @@
-"""Whether places hold the very objects that they held, asked of all of them at once in C.
+"""Identity guards: whether places hold the very objects that they held, tested together in C.
 
     >>> from frontends.pytorch.calls.identity_guards import Held
     >>> factors, items = {"factor": 2.5}, [object()]

@@ -1,4 +1,4 @@
-"""How often a function is traced: for the same question, in all, and with the other functions of its module.
+"""Recompile limits: per question, per function, and per module.
 
     >>> from frontends.pytorch.calls.dynamism import Policy
     >>> from frontends.pytorch.calls.limits import Limits

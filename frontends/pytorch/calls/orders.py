@@ -1,4 +1,4 @@
-"""Whether what code does may go by the order of a set, or by hashes, which are others in every process.
+"""Hash-order dependence: whether code may depend on the order of a set, which differs between processes.
 
     >>> from frontends.pytorch.calls.orders import goes_by_order
     >>> def stacked(x, names):

@@ -1,4 +1,4 @@
-"""Places that a program reads without being given them, and what is remembered of what they held.
+"""Guard sources besides the arguments: places that a program reads, and what is remembered of what they held.
 
     >>> from frontends.pytorch.calls.reads import Place, same
     >>> settings = {"factor": 2.0, "sizes": [1, 2]}

@@ -1,4 +1,4 @@
-"""Why no variant accepts a call: the question whose answer is another one this time.
+"""Causes of recompilation: the guard of the closest variant that a call fails.
 
     >>> import torch
     >>> from frontends.pytorch import compile

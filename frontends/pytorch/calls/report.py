@@ -28,7 +28,7 @@
     | <lambda> | 1 | 1 | 1 | 100 % | not measured |
 
 The last column is of the calls inside of `with f.timed():`, and so are the operators then: without it, they are those
-of each graph once, and of all calls with breaks.
+of each graph once, and of all calls with graph breaks.
 """
 
 from __future__ import annotations

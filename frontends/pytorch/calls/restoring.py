@@ -1,4 +1,4 @@
-"""A variant as data, and again as a variant, where another process reads what this one has read: without a trace.
+"""Deserialization of variants without tracing, where another process reads what this one has read.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load

@@ -1,4 +1,4 @@
-"""What `compiled.save(path)` writes: for each variant what it was traced for and what came of it, and all libraries.
+"""Serialization by `compiled.save(path)`: per variant the call it was traced for and the result, and all libraries.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load

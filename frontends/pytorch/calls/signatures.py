@@ -1,4 +1,4 @@
-"""The kinds of a call's arguments: how they nest, which are tensors; and how variants for such calls are found.
+"""Call signatures: pytree structure and types of the arguments, and the dispatch among variants for each.
 
     >>> import torch
     >>> from frontends.pytorch.calls.signatures import Signature

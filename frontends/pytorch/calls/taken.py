@@ -1,4 +1,4 @@
-"""What is kept of the call that a variant was traced for: enough for another process to trace it again.
+"""Example arguments of a variant: enough for another process to trace it again.
 
     >>> import torch
     >>> from frontends.pytorch.calls.taken import Taken, made

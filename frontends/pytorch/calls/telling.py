@@ -1,4 +1,4 @@
-"""A variant as data: what it runs, what it relies on, and by what another process tells that it reads the same.
+"""Serialization of one variant: what it runs, what it relies on, and how another process knows that it reads the same.
 
     >>> from torch.utils._pytree import tree_structure
     >>> from frontends.pytorch.calls.telling import structure_told

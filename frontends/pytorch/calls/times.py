@@ -1,4 +1,4 @@
-"""How much of a compiled function's calls is in its graphs, in operators and in time, measured where somebody asks.
+"""Profiling: the share of a compiled function's calls that its graphs cover, in operators and in time.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -96,7 +96,7 @@ class Times:
         return FunctionType(call.__code__, {**scope, "_run": measured})
 
     def _of_broken(self, call: Call) -> Call:
-        """A call with breaks, whose graphs are measured."""
+        """A call with graph breaks, whose graphs are measured."""
         broken: Breaking = call.__self__
 
         def measured(args: Sequence[object], kwargs: Mapping[str, object]) -> object:

@@ -1,4 +1,4 @@
-"""Composite operators that torch's C++ takes apart by sizes as plain numbers, taken apart here by symbolic ones.
+"""Decompositions with symbolic sizes, of composite operators that torch's C++ decomposes by plain ones.
 
     >>> import torch
     >>> from frontends.pytorch import trace

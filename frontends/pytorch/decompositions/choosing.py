@@ -1,4 +1,4 @@
-"""Elements chosen by their places, or put into blocks.
+"""Decompositions of selection by index and of block-diagonal assembly.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Differences of neighbours.
+"""Finite differences.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Sequences of several lengths, packed and padded again: what C++ does by the elements of the lengths, by operators.
+"""Packed and padded sequences, by operators where C++ loops over the elements of the lengths.
 
     >>> import torch
     >>> from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

@@ -1,4 +1,4 @@
-"""Products of matrices, and norms.
+"""Decompositions of matrix products and norms.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""How functions stand in for torch's operators while a trace runs.
+"""Registry of decompositions, installed at torch's dispatcher while a trace runs.
 
     >>> import torch
     >>> from frontends.pytorch.decompositions.registry import COMPOSITES, installed

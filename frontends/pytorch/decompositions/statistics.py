@@ -1,4 +1,4 @@
-"""How the rows of a matrix vary together.
+"""Covariance and correlation.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Transforms of arguments that are resized first.
+"""Fourier transforms of arguments that are padded or truncated first.
 
     >>> import torch
     >>> from frontends.pytorch import trace

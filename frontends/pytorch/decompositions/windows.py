@@ -1,4 +1,4 @@
-"""Pools that are made of others.
+"""Pooling operators as compositions of others.
 
     >>> import torch
     >>> from frontends.pytorch import trace

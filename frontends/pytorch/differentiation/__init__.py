@@ -1,4 +1,4 @@
-"""Gradients whose formula in C++ wants plain numbers, or another formula for other sizes: by one that is right for all.
+"""Gradient formulas that hold for all sizes, where torch's in C++ want plain numbers or differ by size.
 
     >>> import torch
     >>> from frontends.pytorch import trace

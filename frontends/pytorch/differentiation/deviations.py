@@ -1,4 +1,4 @@
-"""Variances and deviations, which divide by one less than there are elements.
+"""Gradients of variances and standard deviations with Bessel's correction.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""The one element that a reduction picks of all: its gradient goes in equal parts to those that are equal to it.
+"""Subgradients of extrema: distributed evenly over ties.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""A matrix as a product of others: one formula for those that are wide, tall and square.
+"""Gradients of LU factorizations: one formula for wide, tall and square matrices.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Solutions of equations that have none, or many: torch's formula looks how many elements their residuals have.
+"""Gradients of least squares, where torch's formula branches on the number of residuals.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Gradients of operators on each element that C++ gives by a tensor of zeros of plain sizes.
+"""Gradients of element-wise operators for which C++ allocates zeros of plain sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace

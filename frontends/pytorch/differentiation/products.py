@@ -1,4 +1,4 @@
-"""Products along an axis, and the sum of a diagonal.
+"""Gradients of products along an axis, and of the trace.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Products of reflections, each given by a column and a scale: as one matrix, however many there are."""
+"""Gradients of products of Householder reflections, however many there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a formula for the gradient of an operator is written down, and how it stands in for torch's.
+"""Registry of gradient formulas that override torch's.
 
     >>> import torch
     >>> from frontends.pytorch.differentiation.registry import GRADIENTS

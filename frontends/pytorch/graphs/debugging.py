@@ -1,4 +1,4 @@
-"""A graph run node by node: the first operator that gives something else than the trace said, with its line.
+"""Differential debugging: a graph run node by node, to the first operator whose result differs from what was traced.
 
     >>> import torch
     >>> from frontends.pytorch import trace

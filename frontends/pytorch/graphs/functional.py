@@ -1,4 +1,4 @@
-"""A recording without changes in place, for backends: each value is made once, arguments are written at the end.
+"""Functionalized graphs for backends, in single-assignment form; mutated arguments are written back at the end.
 
     >>> import torch
     >>> from frontends.pytorch import trace

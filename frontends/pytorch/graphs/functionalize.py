@@ -1,4 +1,4 @@
-"""Going through a recording while each change in place becomes a new value.
+"""Functionalization: each mutation becomes a new value, and views of it are regenerated.
 
 A `Base` is memory of its own with the value that is in it now; a `Shared` is its whole, or a view of another one.
 """

@@ -1,4 +1,4 @@
-"""Views backwards: what a tensor is when a view of it has a new value."""
+"""Inverses of views: the base tensor after a write through a view of it."""
 
 from __future__ import annotations
 

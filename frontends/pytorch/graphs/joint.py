@@ -1,4 +1,4 @@
-"""Forward and backward in one trace, cut in two graphs that autograd runs.
+"""The joint graph: forward and backward in one trace, split in two graphs that autograd runs.
 
     >>> import torch
     >>> from frontends.pytorch.graphs.joint import runner

@@ -1,4 +1,4 @@
-"""Operators taken apart where forward and backward are divided, so that little is kept in place of much.
+"""Decompositions in the joint graph, so that less is saved between forward and backward.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""What comes out of a call as autograd is to know it: views of what went in, of each other, or of nothing.
+"""Aliasing of outputs for autograd: views of inputs, of each other, or fresh.
 
     >>> import torch
     >>> from frontends.pytorch import compile

@@ -1,4 +1,4 @@
-"""What the backward computes again instead of having it kept: the least memory that passes from forward to backward.
+"""Rematerialization by minimum cut: what the backward recomputes, so that the least memory is saved for it.
 
     >>> import torch
     >>> from frontends.pytorch.graphs.functional import functional_joint

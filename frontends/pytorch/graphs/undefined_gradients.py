@@ -1,4 +1,4 @@
-"""The backward where some outputs have no gradient, as nobody used them: without what only these would have added to.
+"""Undefined gradients: the backward specialized to the outputs that were used, by dead code elimination.
 
     >>> import torch
     >>> from frontends.pytorch import compile

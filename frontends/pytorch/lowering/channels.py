@@ -1,4 +1,4 @@
-"""Norms over groups of channels, of images whose channels lie next to each other.
+"""Group normalization of channels-last images.
 
 Lanes run along all channels there, not only along those of a group. So what is summed is summed for each channel first,
 and what all channels of a group have in common is put into memory for each of them.

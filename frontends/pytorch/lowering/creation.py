@@ -1,4 +1,4 @@
-"""Tensors from numbers and places."""
+"""Lowering of tensor creation: constants and iotas."""
 
 from __future__ import annotations
 

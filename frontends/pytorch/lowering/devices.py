@@ -1,4 +1,4 @@
-"""Where the tensors of a program are.
+"""Device placement of a program's tensors.
 
     >>> import torch
     >>> from frontends.pytorch import trace

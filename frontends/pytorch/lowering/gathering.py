@@ -1,4 +1,4 @@
-"""Elements at places that are computed."""
+"""Lowering of indexing by tensors to gathers."""
 
 from __future__ import annotations
 

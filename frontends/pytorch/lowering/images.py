@@ -1,4 +1,4 @@
-"""Convolutions, and what is around them: which of them take and give images whose channels lie next to each other.
+"""Layout propagation around convolutions: which of them take and give channels-last images.
 
 Where the last axis of an image lies innermost, as it does unless a program says otherwise, oneDNN copies what a
 convolution is given into blocks of channels, rounded up to whole blocks, and what it gives out of them. Where channels

@@ -1,4 +1,4 @@
-"""Tensors put together from several: joined, or assigned to slices of new memory."""
+"""Lowering of concatenation, stacking and slice assignment."""
 
 from __future__ import annotations
 

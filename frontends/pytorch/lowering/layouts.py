@@ -1,4 +1,4 @@
-"""Layouts of what calls give: which operators are sure to give the strides that were foreseen, or memory of its own."""
+"""Output layouts of operator calls: which operators surely give the predicted strides, or fresh memory."""
 
 from __future__ import annotations
 

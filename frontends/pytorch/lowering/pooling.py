@@ -1,4 +1,4 @@
-"""Windows of images: the largest of each, and images with more elements or fewer."""
+"""Lowering of max pooling and resampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dtype in which operands meet, by torch's rules.
+"""Type promotion by torch's rules.
 
 >>> common_dtype([("int64", 2), ("float32", 0)])
 'float32'

@@ -1,4 +1,4 @@
-"""Sums, means, extrema, spreads, norms: some axes as one value."""
+"""Lowering of reductions: sums, means, extrema, variances, norms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the lowering of an operator is written down: a function from values to values, for one operator or several."""
+"""Registry of lowerings: a function from values to values, for one operator or several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of expressions: other places of the same elements. Views of memory are found by their metadata (`writer`)."""
+"""Lowering of views to index maps. Views of memory are found by their metadata (`writer`)."""
 
 from __future__ import annotations
 

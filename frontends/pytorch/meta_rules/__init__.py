@@ -1,4 +1,4 @@
-"""Rules of ours for torch's operators: kinds of tensors in, kinds of tensors out. One family a file.
+"""Meta rules for ATen operators: tensor metadata in, tensor metadata out. One family a file.
 
 A rule takes the recorder and the operator's own arguments, tensors of the trace among them, and returns what comes
 out: a `Metadata`, the place of an argument that is given back, a list or tuple of these, or `NotImplemented` where

@@ -1,4 +1,4 @@
-"""Attention: a mask for all batches or heads is spread over them, so that nobody asks whether there is only one.
+"""Attention: the mask is broadcast over batches and heads, so that nobody asks whether there is only one.
 
 Torch chooses a kernel by comparing the mask's sizes with those of the query, as branches; of a mask with all axes
 nothing is left to ask.

@@ -1,4 +1,4 @@
-"""Operators that torch's meta functions foresee in another layout than the CPU's kernels give.
+"""Corrections of torch's meta functions, where they predict another layout than the CPU's kernels give.
 
     >>> import torch
     >>> from frontends.pytorch import trace

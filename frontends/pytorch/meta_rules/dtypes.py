@@ -1,4 +1,4 @@
-"""The dtypes that an operator gives, asked of the operator itself: once for each combination of dtypes and numbers.
+"""Result dtypes, asked of the operator itself: once for each combination of dtypes and numbers.
 
     >>> import torch
     >>> x, n = torch.ones(2, 3, dtype=torch.float16), torch.arange(4)

@@ -1,4 +1,4 @@
-"""Rows of a table by number, the loss of numbered classes, and their gradients: packed results."""
+"""Embedding, negative log-likelihood, and their gradients: contiguous results."""
 
 from __future__ import annotations
 

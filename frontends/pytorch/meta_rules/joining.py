@@ -1,4 +1,4 @@
-"""Tensors put one after the other, and repeated."""
+"""Concatenation and repetition."""
 
 from __future__ import annotations
 

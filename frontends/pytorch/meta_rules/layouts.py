@@ -1,4 +1,4 @@
-"""How a result lies in memory: the order of axes that ATen's element-wise kernels choose.
+"""Result strides of element-wise operators: TensorIterator's permutation of axes.
 
     >>> import torch
     >>> from shapes import ShapeEnv

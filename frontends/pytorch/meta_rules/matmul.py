@@ -1,4 +1,4 @@
-"""Products of matrices: the result is packed, whatever the factors are."""
+"""Matrix products: the result is contiguous, whatever the factors are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators for which torch has no meta function, or one of C++ that wants plain numbers.
+"""Meta functions that torch lacks, or has in C++ for plain sizes only.
 
 >>> import torch
 >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Operators that treat each element alone: operands broadcast, dtypes are promoted.
+"""Element-wise operators: broadcasting and type promotion.
 
 The dtype of the result is asked of the operator itself, once for each combination of dtypes and numbers, on tensors of
 one element; its sizes and strides follow from the operands (`layouts`).

@@ -1,4 +1,4 @@
-"""Operators that make one number of many along axes: the result is packed."""
+"""Reductions: the result is contiguous."""
 
 from __future__ import annotations
 

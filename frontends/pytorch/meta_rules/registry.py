@@ -1,4 +1,4 @@
-"""How a rule for an operator is written down, and how it uses the rules for sizes."""
+"""Registry of meta rules, and their use of the shape rules of `shapes.rules`."""
 
 from __future__ import annotations
 

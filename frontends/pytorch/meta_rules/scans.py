@@ -1,4 +1,4 @@
-"""Sums and products along an axis, and what picks along one: packed results."""
+"""Scans, and operators that pick along an axis: contiguous results."""
 
 from __future__ import annotations
 

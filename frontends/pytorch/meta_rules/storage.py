@@ -1,4 +1,4 @@
-"""Operators that give a tensor another size in place, its memory growing where it has to.
+"""`resize_` and its like: sizes changed in place, storage grown where needed.
 
     >>> import torch
     >>> from frontends.pytorch import trace

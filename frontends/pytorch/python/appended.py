@@ -1,4 +1,4 @@
-"""Lists that a program adds to and never looks into, as far as its code tells: their length is no guard.
+"""Append-only lists, by static analysis of bytecode: their length is no guard.
 
     >>> from frontends.pytorch.python.appended import read_otherwise
     >>> def f(x):

@@ -1,4 +1,4 @@
-"""What Python's own library remembers for itself, which is no change by the program that it does it for.
+"""Caches of Python's own library, which are no side effects of the program.
 
     >>> import functools
     >>> from frontends.pytorch import trace

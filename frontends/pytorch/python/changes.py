@@ -1,4 +1,4 @@
-"""What the instructions of a traced program change: noted before they do, compared at the end, put back.
+"""An undo log of a traced program's mutations: noted before each instruction, compared at the end, undone.
 
     >>> import torch
     >>> from collections import deque

@@ -1,4 +1,4 @@
-"""Garbage that the collector would never come to, as a trace freezes what was there before it.
+"""Garbage collection around a trace, which freezes what was there before it.
 
 `gc.freeze` begins the collector's counts anew, and `gc.unfreeze` puts everything among the oldest objects, the youngest
 too. A process that compiles one function after the other would never come to a collection of those, and compiled

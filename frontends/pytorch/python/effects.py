@@ -1,4 +1,4 @@
-"""What a traced program changed that outlives its call: found by looking before and after, put back, and refused.
+"""Side effects of a traced program: found by comparing state before and after, undone, and refused.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""What reads the elements of a tensor past torch's dispatch: `tolist()`, `numpy()`, `repr`, an address.
+"""Reads of elements that bypass torch's dispatcher: `tolist()`, `numpy()`, `repr`, an address.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -48,7 +48,7 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
         return None if sys._getframe(2).f_code.co_filename.startswith((OURS, *ENGINE, *PRINTED)) else active
 
     def read(active: Active, name: str, tensor: torch.Tensor, *args: object, **kwargs: object) -> object:
-        """What a method gives where the program runs with breaks, once all is done that was to be done before."""
+        """What a method gives where the program runs with graph breaks, once all is done that was to be done before."""
         active.refuse(f"{name}(): the elements of a tensor that the function is not given may be others later", READ)
         # what it calls is no operator of the program, which would wait
         with torch._C._DisableTorchDispatch():

@@ -163,7 +163,7 @@ class Symbolic:
 
     @property
     def is_of_graph(self) -> bool:
-        """Whether a graph is made, and not a program run with breaks."""
+        """Whether a graph is made, and not a program run with graph breaks."""
         return self._calls is not None
 
     def default_generator(self, name: str, plain: Callable[..., object], args: tuple[object, ...]) -> object:

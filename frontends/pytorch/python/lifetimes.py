@@ -1,4 +1,4 @@
-"""Calls after which a program may see when an object is gone: by a weak reference to it, or by its `__del__`.
+"""Observable lifetimes: calls after which a program may see the end of an object, by a weak reference or `__del__`.
 
     >>> import weakref
     >>> from frontends.pytorch.python.lifetimes import is_told_of_its_end, refers_weakly

@@ -1,4 +1,4 @@
-"""What a traced program uses of the results that functions remember (`functools.lru_cache`): noted, or forgotten again.
+"""Memoized results (`functools.lru_cache`) that a traced program uses: recorded for replay, or forgotten again.
 
     >>> import functools, torch
     >>> from frontends.pytorch import trace

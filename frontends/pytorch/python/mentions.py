@@ -1,4 +1,4 @@
-"""The names in code: which of them are globals, which attributes, and which modules it imports.
+"""Static analysis of names in bytecode: globals, attributes, imported modules.
 
     >>> from frontends.pytorch.python.mentions import mentions_of
     >>> def f(x):

@@ -1,4 +1,4 @@
-"""What a call prints and logs, as side effects: said after its graph, in order, with the values of the run.
+"""Output as a side effect: what a call prints and logs is replayed after its graph, with the values of the run.
 
     >>> import torch
     >>> from frontends.pytorch import compile

@@ -1,4 +1,4 @@
-"""The functions of a program that ran while it was traced, and the attributes whose names it computed.
+"""Instrumentation of a traced program: the functions that ran, and the attributes whose names it computed.
 
     >>> import torch
     >>> from frontends.pytorch import trace

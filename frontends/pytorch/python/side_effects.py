@@ -1,4 +1,4 @@
-"""What a call does to what outlives it, as steps that are done again after its graph.
+"""Side effects as replayable steps, run after the graph.
 
     >>> from collections import deque
     >>> from frontends.pytorch.python.side_effects import steps_between

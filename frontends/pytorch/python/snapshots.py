@@ -1,4 +1,4 @@
-"""What an object of Python is: read as a copy, compared with one, and put back.
+"""Snapshots of Python objects: copied, compared, and restored.
 
     >>> from collections import deque
     >>> from frontends.pytorch.python.snapshots import Noted

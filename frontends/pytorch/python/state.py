@@ -1,4 +1,4 @@
-"""Which values have no state that a program could find changed, and which functions tell of more than their arguments.
+"""Purity: values without mutable state, and functions that depend on more than their arguments.
 
     >>> import os, re, time
     >>> from frontends.pytorch.python.state import is_impure, is_without_state

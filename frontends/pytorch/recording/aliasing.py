@@ -1,4 +1,4 @@
-"""Copies that eager would not make at other sizes: where it could be seen, the sizes are guarded.
+"""Size-dependent aliasing: where eager would return a view at some sizes and a copy at others, sizes are guarded.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Branches of a program: each recorded by itself under what holds there, and joined again.
+"""Path-sensitive recording of branches: each under its own assumptions, joined afterwards.
 
     >>> import torch
     >>> from frontends.pytorch import trace

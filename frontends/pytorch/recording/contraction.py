@@ -1,4 +1,4 @@
-"""The order of an einsum of three tensors or more: chosen by the sizes of this time, right for all.
+"""Contraction order of an einsum: chosen by the example sizes, right for all.
 
     >>> import torch
     >>> from frontends.pytorch import trace

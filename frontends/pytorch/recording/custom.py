@@ -1,4 +1,4 @@
-"""Operators of your own: kernel, shape rule and gradient in one object, which traces with symbolic sizes.
+"""Custom operators: kernel, shape rule and gradient in one object, which traces with symbolic sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""A program as it was run: its operators in order, with what they took and gave.
+"""The trace as a list of operations: operators in program order, with arguments and results.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Changes in place that overlap what they read: torch's kernels refuse some, so does a trace; others stay as they are.
+"""Overlapping memory in mutations: what torch's kernels refuse, a trace refuses as well.
 
     >>> import torch
     >>> from frontends.pytorch import trace

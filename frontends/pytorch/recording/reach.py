@@ -1,4 +1,4 @@
-"""`as_strided`, which goes by the memory of a tensor whatever its sizes: what it reaches has to be there at any size.
+"""Bounds of `as_strided`: what it reaches has to be in the storage at any size.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Operators that the recorder treats by itself: data becomes a number, a tensor changes its kind in place."""
+"""Operators that are no functions of metadata: data becomes a number, a tensor changes its kind in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch's formulas for gradients ask of sizes to save work, answered in the way that is right for all sizes.
+"""Optional size queries of torch's gradient formulas, answered in the way that is right for all sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""What is known of a tensor while a program is traced: sizes, strides, offset, dtype and device, each kind once.
+"""Symbolic tensor metadata, interned: sizes, strides, offset, dtype and device.
 
     >>> import torch
     >>> from shapes import ShapeEnv

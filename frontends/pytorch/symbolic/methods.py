@@ -1,4 +1,4 @@
-"""Methods of a node that compute: what was computed before is looked up first.
+"""Hash-consed operations of a node: what was computed before is looked up first.
 
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.node import Nodes

@@ -79,7 +79,7 @@ print("right")
 
 
 def test_a_function_of_torch_compile_behind_a_branch_on_data() -> None:
-    """If it fails, a program that runs with breaks raises where Dynamo compiles what it calls."""
+    """If it fails, a program that runs with graph breaks raises where Dynamo compiles what it calls."""
     command = [sys.executable, "-W", "ignore", "-c", BEHIND_A_BRANCH]
     found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert found.stdout == "right\n", found.stderr[-2000:]

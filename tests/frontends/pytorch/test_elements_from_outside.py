@@ -92,7 +92,7 @@ def tried(module, x):
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", NEEDED.values(), ids=NEEDED)
 def test_in_a_graph(program, backend):
-    """If it fails, a program that takes a number out of a buffer runs with breaks at each call."""
+    """If it fails, a program that takes a number out of a buffer runs with graph breaks at each call."""
     net = Net(program, (), "buffer")
     compiled = compile(net, backend=backend, fullgraph=True)
     for value in (0.5, 0.5, 0.75, 0.5):
@@ -159,7 +159,7 @@ def test_many_random_programs(seed):
 
 
 def test_an_element_that_always_changes():
-    """If it fails, each value is a trace, and then the whole program falls back to eager instead of with breaks."""
+    """If it fails, each value is a trace, and then the program falls back to eager instead of graph breaks."""
     rate = torch.tensor(0.0)
 
     def program(x):
@@ -201,7 +201,7 @@ READS = {
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_elements_in_a_program_that_breaks(read, capsys):
-    """If it fails, what is read where a program runs with breaks is from before what it did to the tensor."""
+    """If it fails, what is read where a program runs with graph breaks is from before what it did to the tensor."""
     state = torch.tensor([1.0, 2.0])
 
     def program(x):

@@ -46,7 +46,7 @@ def test_what_is_imported_counts(outcomes) -> None:
 
 
 def test_a_step_of_training_is_left_to_eager_torch(outcomes) -> None:
-    """If it fails, the first step runs with breaks for what torch and Python do for themselves."""
+    """If it fails, the first step runs with graph breaks for what torch and Python do for themselves."""
     reasons = outcomes[0]["trains"]["first"]["reasons"]
     assert "the gradient of a parameter" in reasons[0]
     assert all("runs the call eagerly" in reason for reason in reasons)

@@ -67,7 +67,7 @@ STEPS = {
 @pytest.mark.parametrize("foreach", [False, True])
 @pytest.mark.parametrize("name", STEPS)
 def test_the_step_alone(name: str, foreach: bool) -> None:
-    """If it fails, a compiled step is another one than eager torch's, runs with breaks, which take several times as
+    """If it fails, a compiled step differs from eager torch's, runs with graph breaks, which take several times as
     long, or is not said to fall back to eager."""
 
     def make():

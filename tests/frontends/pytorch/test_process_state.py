@@ -585,7 +585,7 @@ class Keeper:
         return torch.ones(2, 2)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what a program with breaks waits for stays where put")
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what graph breaks wait for stays where put")
 @pytest.mark.parametrize("place", ["table", "items", "names", "last"])
 def test_what_a_program_with_breaks_keeps(place: str) -> None:
     """Fails when what it keeps in its own objects is no tensor of torch's."""

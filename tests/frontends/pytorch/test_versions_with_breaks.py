@@ -1,4 +1,4 @@
-"""What autograd counts of tensors that a program with breaks writes, and of which it gives views."""
+"""What autograd counts of tensors that a program with graph breaks writes, and of which it gives views."""
 
 from __future__ import annotations
 

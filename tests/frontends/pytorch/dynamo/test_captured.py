@@ -1,4 +1,4 @@
-"""A program that can not be one graph runs as in Python, by Dynamo or with breaks, whatever changes around it."""
+"""A program that can not be one graph runs as in Python, by Dynamo or with graph breaks, whatever changes around it."""
 
 from __future__ import annotations
 

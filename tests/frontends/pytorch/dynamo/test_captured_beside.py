@@ -153,7 +153,7 @@ def test_threads() -> None:
 
 
 def test_gradients_of_gradients() -> None:
-    """If it fails, a program that breaks can be differentiated once only, which it could twice with breaks."""
+    """If it fails, a program that breaks can be differentiated once only, which it could twice with graph breaks."""
 
     def run(x: torch.Tensor) -> torch.Tensor:
         y = x**3
