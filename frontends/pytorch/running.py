@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from operator import add
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
@@ -125,10 +125,10 @@ def counted(variant: Captured, run: Run) -> Run:
     places = [tensor for tensor, _ in variant.written]
     counts = [count for _, count in variant.written]
     # two arguments may be views of one tensor, and then count for each other
-    apart = len(places) == 1 or all(type(place) is not int and place._base is None for place in places)
+    apart = len(places) == 1 or all(isinstance(place, torch.Tensor) and place._base is None for place in places)
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
-        written = [tensors[place] if type(place) is int else place for place in places]
+        written: list[Any] = [tensors[place] if type(place) is int else place for place in places]
         try:
             before = [tensor._version for tensor in written]
         except RuntimeError:
@@ -161,7 +161,8 @@ def _followed(variant: Captured, run: Run) -> Run:
 
 def _unfollowed(variant: Captured, run: Run) -> Run:
     learned = [each.requires_grad for each in variant.inputs]
-    learned += [each.constant.requires_grad for each in variant.recording.constants]
+    constants = [each.constant for each in variant.recording.constants]
+    learned += [tensor.requires_grad for tensor in constants if tensor is not None]
     return without_gradients(run) if any(learned) else run
 
 
@@ -312,13 +313,15 @@ def as_current(device: torch.device | None) -> AbstractContextManager[object]:
     return nullcontext() if device is None or device.type == "cpu" else torch.accelerator.device_index(device.index)
 
 
-def placed(run: Run, device: torch.device | None) -> Run:
+def placed(
+    run: Callable[[Sequence[object]], list[object]], device: torch.device | None
+) -> Callable[[Sequence[object]], list[object]]:
     """The same where another device is the current one."""
     if device is None or device.type == "cpu":
         return run
     current, index = torch.accelerator.current_device_index, device.index
 
-    def on_device(tensors: Sequence[object]) -> Sequence[object]:
+    def on_device(tensors: Sequence[object]) -> list[object]:
         if current() == index:
             return run(tensors)
         with as_current(device):

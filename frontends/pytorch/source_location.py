@@ -14,7 +14,7 @@ import dis
 import os
 import sys
 import sysconfig
-from types import FunctionType, MethodType
+from types import FrameType, FunctionType, MethodType
 from typing import Final
 
 import torch
@@ -46,9 +46,9 @@ def is_told(file: str) -> bool:
     return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
 
 
-def first_users_frame(depth: int = 1):
+def first_users_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame that belongs to the program, and None where there is none."""
-    frame = sys._getframe(depth)
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.decompositions.registry import composite
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 @composite(aten.combinations.default)

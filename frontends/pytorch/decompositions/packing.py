@@ -17,7 +17,7 @@ A packed sequence is the rows of all steps, one step after the other, the longes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -25,8 +25,8 @@ from frontends.pytorch.python.torch_calls import TorchCalls, handles
 from frontends.pytorch.symbolic.tensor import Traced, current_trace
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
-Size = int | torch.SymInt
+Tensor: TypeAlias = torch.Tensor
+Size: TypeAlias = int | torch.SymInt
 
 POSITIVE: Final = "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
 SORTED: Final = (
@@ -38,7 +38,7 @@ TOO_LONG: Final = "an element of `lengths` is greater than the number of steps o
 
 
 @handles(torch._C._VariableFunctions._pack_padded_sequence)
-def pack_in_a_trace(mode: TorchCalls, func: object, args: Sequence[object], kwargs: dict[str, object]) -> object:
+def pack_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """The rows of a padded batch that are there, and how many each step has."""
     input, lengths, batch_first = (*args, *kwargs.values())
     return pack(input, as_traced(lengths), batch_first)
@@ -67,7 +67,7 @@ def pack(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Ten
 
 
 @handles(torch._C._VariableFunctions._pad_packed_sequence)
-def pad_in_a_trace(mode: TorchCalls, func: object, args: Sequence[object], kwargs: dict[str, object]) -> object:
+def pad_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """A padded batch of the rows of a packed sequence."""
     data, batch_sizes, *rest = (*args, *kwargs.values())
     batch_sizes = as_traced(batch_sizes)

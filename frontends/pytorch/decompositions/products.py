@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from torch._C import DispatchKey
@@ -19,7 +19,7 @@ from torch._C import DispatchKey
 from frontends.pytorch.decompositions.registry import composite
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 @composite(aten.kron.default)
@@ -80,7 +80,7 @@ def _chain(matrices: Sequence[Tensor], split: dict[tuple[int, int], int], first:
 
 def hint_of(size: int | torch.SymInt) -> int:
     """The size this time, for a choice that changes no result; 1 where only the run tells."""
-    if type(size) is int:
+    if not isinstance(size, torch.SymInt):
         return size
     hint = size.node.hint
     return 1 if hint is None else int(hint)

@@ -13,7 +13,7 @@ C++ drops elements out between two layers, so what it draws there is what eager 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch._C import DispatchKey
@@ -24,7 +24,7 @@ from frontends.pytorch.meta_rules.recurrent import LAYER_BACKWARD, LSTM_LAYER, M
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 AS_EAGER: Final = "leave it out of the compiled function; fullgraph=False runs it as eager torch does"
 
@@ -63,7 +63,7 @@ def layered(mode: str) -> None:
         drops = dropout != 0 and train
         if drops and x.device.type != "cpu" and num_layers > 1:
             unsupported(f"{mode} with dropout between layers on {x.device.type}, whose library draws it", AS_EAGER)
-        states = list(hx) if isinstance(hx, list | tuple) else [hx]
+        states: list[Any] = list(hx) if isinstance(hx, list | tuple) else [hx]
         directions = 1 + bidirectional
         each = len(params) // num_layers
         last: list[Sequence[Tensor]] = []

@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.decompositions.registry import composite
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 @composite(aten.cov.default)
@@ -35,16 +35,15 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
         aten._assert_async.msg((each >= 0).all(), f"cov(): {name} cannot be negative")
         weights = each if weights is None else weights * each
     if weights is None:
-        total: object = count
-        factor: object = torch.sym_max(count - correction, 0)
-        mean = rows.sum(1) / total
+        factor = torch.sym_max(count - correction, 0)
+        mean = rows.sum(1) / count
         weighted = rows - mean.unsqueeze(1)
         centred = weighted
     else:
         total = weights.sum()
         aten._assert_async.msg(total != 0, "cov(): weights sum to zero, can't be normalized")
         mean = (rows * weights).sum(1) / total
-        less = correction
+        less: Tensor | int = correction
         if aweights is not None and correction != 0:
             less = correction * (weights * aweights).sum() / total
         factor = (total - less).clamp(min=0)

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from torch._C import DispatchKey
@@ -21,7 +21,7 @@ from frontends.pytorch.meta_rules.registry import metadata_of
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 def resized(self: Tensor, sizes: Sequence[int | torch.SymInt], dims: Sequence[int]) -> Tensor:

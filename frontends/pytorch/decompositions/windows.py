@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from torch._C import DispatchKey
@@ -20,7 +20,7 @@ from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.symbolic.tensor import Traced
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 @composite(aten.max_pool1d.default)
@@ -40,13 +40,18 @@ def max_pool1d(
     return pooled if is_followed or self.device.type != "cpu" else pooled.contiguous()
 
 
+def is_contiguous(tensor: Tensor) -> bool:
+    """Whether a tensor of the trace is known to be."""
+    return type(tensor) is Traced and is_packed(tensor.metadata)
+
+
 def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:
     """A pool of which torch's is a mean where there is one window; of what is packed, no size says how it lies."""
 
     def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
         if any(type(size) is not int for size in output_size):
             return whole(self, output_size)
-        if all(size == 1 for size in output_size) and type(self) is Traced and is_packed(self.metadata):
+        if all(size == 1 for size in output_size) and is_contiguous(self):
             return self.mean(list(range(-axes, 0)), keepdim=True)
         return operator._op_dk(DispatchKey.CompositeImplicitAutograd, self, output_size)
 

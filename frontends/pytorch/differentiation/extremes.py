@@ -14,14 +14,14 @@ where the gradient is infinite, laid out as the input is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.differentiation.registry import Gradients, gradient
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 def shared_evenly(grads: Gradients, args: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[Tensor | None]:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
@@ -20,7 +20,7 @@ from frontends.pytorch.differentiation.registry import Gradients, added, gradien
 from frontends.pytorch.recording.references import same
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 def lu_gradient(
@@ -39,11 +39,11 @@ def lu_gradient(
     if lower_gradient is not None:
         on_square, left = _cut(lower_gradient, -2, square, tall)
         below = first.mH @ on_square
-        above = None if left is None else -(under.mH @ left)
+        above = None if left is None or under is None else -(under.mH @ left)
     if upper_gradient is not None:
         on_square, right = _cut(upper_gradient, -1, square, wide)
         above = added(above, on_square @ second.mH)
-        below = below if right is None else added(below, -(right @ beside.mH))
+        below = below if right is None or beside is None else added(below, -(right @ beside.mH))
     core = added(None if below is None else below.tril(-1), None if above is None else above.triu())
     if core is None:
         return None

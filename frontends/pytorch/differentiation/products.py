@@ -12,14 +12,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.differentiation.registry import override_gradient
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 @override_gradient(aten.cumprod_backward.default)

@@ -18,7 +18,7 @@ from torch._C import DispatchKey
 from frontends.pytorch.decompositions.registry import standing_in
 from frontends.pytorch.symbolic.tensor import current_trace
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 Gradients: TypeAlias = Sequence[Tensor | None]
 Formula: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
 """From the gradients of the outputs, the arguments, the outputs and the options to the gradients of the arguments."""
@@ -53,9 +53,9 @@ class Applied(torch.autograd.Function):
             found = operator(*args, **options)
         outputs = found if isinstance(found, tuple) else (found,)
         ctx.formula, ctx.options = formula, options
-        ctx.args = [None if isinstance(arg, Tensor) else arg for arg in args]
-        ctx.save_for_backward(*[arg for arg in args if isinstance(arg, Tensor)], *outputs)
-        ctx.tensors = [place for place, arg in enumerate(args) if isinstance(arg, Tensor)]
+        ctx.args = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
+        ctx.save_for_backward(*[arg for arg in args if isinstance(arg, torch.Tensor)], *outputs)
+        ctx.tensors = [place for place, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         ctx.mark_non_differentiable(*[outputs[place] for place in fixed])
         ctx.set_materialize_grads(False)
         return tuple(outputs) if isinstance(found, tuple) else found
@@ -81,7 +81,8 @@ def gradient(
     def register(formula: Formula) -> Formula:
         @override_gradient(operator)
         def applied(*args: object, **options: object) -> object:
-            if not torch.is_grad_enabled() or not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+            wanted = torch.is_grad_enabled()
+            if not wanted or not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
                 with torch._C._AutoDispatchBelowAutograd():
                     return operator(*args, **options)
             if torch._C._are_functorch_transforms_active() or when is not None and not when(*args, **options):

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 _library: Final = torch.library.Library("symshape", "DEF")

@@ -22,11 +22,11 @@ An LSTM in float32 is oneDNN's in eager torch, so it is oneDNN's here, which kee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 Span = tuple[int, int]
 """Where the rows of a step begin, and how many they are."""
 

@@ -104,7 +104,7 @@ def specializes(variant: Variant) -> Failure:
     """That a variant has guards, as a failure."""
     guards = tuple([(guard.prop, str(guard.origin)) for guard in variant.guards])
     sizes = {
-        symbol: (place, path[1])
+        symbol: (place, int(path[1]))
         for place, given in enumerate(variant.inputs)
         for symbol, path in given.symbols
         if path[0] == ".shape"

@@ -90,7 +90,8 @@ def minify(
         _wrong("minify()", "a function, a tuple of its arguments, and those by name", "minify(f, (x,))")
     if kind is not None and kind not in KINDS:
         _wrong(f"kind={shown(kind)}", f"one of {', '.join(KINDS)}, or None", 'kind="differs"')
-    if not (dynamic is None or isinstance(dynamic, bool)):
+    given: object = dynamic
+    if not (given is None or isinstance(given, bool)):
         _wrong(f"dynamic={shown(dynamic)}", "True, False or None, and marks of the arguments", "mark_dynamic(x, 0)")
     fn = fn._compilation.fn if isinstance(fn, Compiled) else fn
     settings = Settings(backend, dynamic, rtol, atol)
@@ -197,7 +198,8 @@ class _Minifier:
         for place, fact in enumerate(left):
             for name in ("lo", "hi"):
                 if getattr(fact.choice, name) is not None:
-                    freer = replace(left[place], choice=replace(left[place].choice, **{name: None}))
+                    without: dict[str, Any] = {name: None}
+                    freer = replace(left[place], choice=replace(left[place].choice, **without))
                     if fails([*left[:place], freer, *left[place + 1 :]]):
                         left[place] = freer
         return left

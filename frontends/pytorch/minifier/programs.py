@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 from torch import fx
@@ -318,7 +318,7 @@ def value_text(value: object) -> str:
     _cannot(f"an argument of the class {type(value).__qualname__}")
 
 
-def _cannot(what: str) -> Any:
+def _cannot(what: str) -> NoReturn:
     fix = "a program of operators, tensors and plain values"
     raise ConstraintViolation(refusal(f"minify(): a script can not show {what}", fix, origin()))
 

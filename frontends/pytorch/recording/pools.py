@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -25,7 +25,7 @@ from torch.autograd.function import once_differentiable
 from frontends.pytorch.symbolic.tensor import Traced, current_trace
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 class Pooled(torch.autograd.Function):

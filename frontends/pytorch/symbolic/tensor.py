@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
@@ -163,11 +164,13 @@ class Trace(TorchDispatchMode, ABC):
         self.marks_asked = False
 
     @abstractmethod
-    def operator(self, func, args, kwargs):
+    def operator(self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
 
     @abstractmethod
-    def number(self, func, args, kwargs, value):
+    def number(
+        self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any
+    ) -> Any:
         """Record an operator whose result is a number that only the run knows, and give it to the program."""
 
     @abstractmethod
