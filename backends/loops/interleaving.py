@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Final
 
 from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Buffer, InterleavedGroup, Kernel, Load, walk
-from solver.terms.division import divide, divide_content
 from solver.terms.expr import Expr
+from solver.terms.quotients import divide, divide_content
 
 if TYPE_CHECKING:
     from backends.decisions.questions import Decisions
