@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
-from shapes.environment.answers import Checkpoint
+from shapes.environment.ledger import Checkpoint
 from shapes.errors import ShapeError
 from tests.effort import examples
 
