@@ -24,7 +24,7 @@ demo: $(VENV)/.core
 
 install: $(VENV)/.development
 
-# The whole promise, one process for each core.
+# The suite, one process for each core.
 test: install
 	$(PYTEST)
 
@@ -82,7 +82,7 @@ vector-accuracy: install
 sanitize: install
 	$(BIN)/python -m tests.backends.cpu.sanitize
 
-# Every benchmark beside the peers that are installed (`make bench-install`), written to benchmarks/RESULTS.md.
+# Every benchmark against the baselines that are installed (`make bench-install`), written to benchmarks/RESULTS.md.
 bench: bench-install
 	$(BENCH)/bin/python -m benchmarks --write
 
@@ -90,7 +90,7 @@ bench: bench-install
 bench-check: bench-install
 	$(BENCH)/bin/python -m benchmarks.check $(if $(ONLY),--only $(ONLY))
 
-bench-install: $(BENCH)/.peers
+bench-install: $(BENCH)/.baselines
 
 # The fragments in changes/ become a section of CHANGELOG.md: `make changelog VERSION=0.2.0`.
 changelog: install
@@ -116,7 +116,7 @@ $(VENV)/.development: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/pyt
 $(BENCH)/bin/python:
 	$(PYTHON) -m venv $(BENCH)
 
-$(BENCH)/.peers: setup.cfg pyproject.toml constraints.txt | $(BENCH)/bin/python
+$(BENCH)/.baselines: setup.cfg pyproject.toml constraints.txt | $(BENCH)/bin/python
 	$(BENCH)/bin/python $(PIP) torch==2.13.0
 	$(BENCH)/bin/python $(PIP) --editable '.[bench]'
 	@touch $@

@@ -65,7 +65,7 @@ def measure(options: argparse.Namespace) -> str:
     run = ours.variants[0].running.call
     forms["the graph by itself"] = (lambda *tensors: run(tensors), calls[:1])
     forms["the function by itself"] = (program, calls[:1])
-    compiled = peer()
+    compiled = baseline()
     if compiled is not None:
         one_graph, many = compiled
         for one in calls:
@@ -92,7 +92,7 @@ def arguments(size: int) -> tuple[object, ...]:
     return torch.randn(size, WIDTH), torch.randn(size, WIDTH), torch.randn(WIDTH)
 
 
-def peer() -> tuple[Callable[..., object], Callable[..., object]] | None:
+def baseline() -> tuple[Callable[..., object], Callable[..., object]] | None:
     """Torch's own, with one dynamic variant and with static ones."""
     import torch
 

@@ -257,9 +257,9 @@ def engines_of(options: argparse.Namespace) -> list[str]:
 def measure(options: argparse.Namespace) -> Iterator[str]:
     """The table, anew with each of its rows."""
     engines = engines_of(options)
-    ours, peers = engines[0], engines[1:]
+    ours, baselines = engines[0], engines[1:]
     rows: list[list[report.Cell]] = []
-    everything: dict[str, list[float]] = {peer: [] for peer in peers}
+    everything: dict[str, list[float]] = {baseline: [] for baseline in baselines}
     problems = []
     for name in chosen(options.models, list(models())):
         for training in (False, True):
@@ -268,13 +268,14 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
             if found.problem:
                 problems.append(f"{title}: {found.problem}.")
             row: list[report.Cell] = [title, found.first.get(ours)]
-            if "dynamic" in peers:
+            if "dynamic" in baselines:
                 row += [found.first.get("dynamic"), quotient(found.first, ours)]
-            for peer in peers:
-                ratios = [mine / theirs for mine, theirs in zip(found.times.get(ours, ()), found.times.get(peer, ()))]
-                everything[peer] += ratios
+            for baseline in baselines:
+                pairs = zip(found.times.get(ours, ()), found.times.get(baseline, ()))
+                ratios = [mine / theirs for mine, theirs in pairs]
+                everything[baseline] += ratios
                 row += [geometric(ratios), max(ratios)] if ratios else [None, None]
-            if "dynamic" in peers:
+            if "dynamic" in baselines:
                 row.append(quotient(found.peak, ours))
             if options.dynamo:
                 row += [found.graphs.get(engine) for engine in engines if engine in ("symshape", "dynamic")]
@@ -294,11 +295,11 @@ def shown(
     options: argparse.Namespace,
 ) -> str:
     inductor = "dynamic" in everything
-    named = [cell for peer in everything for cell in (f"/ {peer}", "worst")]
+    named = [cell for baseline in everything for cell in (f"/ {baseline}", "worst")]
     header = ["model", "first call, s", *["dynamic's", "ratio"] * inductor, *named, *["peak"] * inductor]
     if options.dynamo:
         header += ["graphs", *["dynamic's"] * inductor]
-    means = "; ".join([f"/ {peer} {report.text(geometric(each))}" for peer, each in everything.items() if each])
+    means = "; ".join([f"/ {baseline} {report.text(geometric(each))}" for baseline, each in everything.items() if each])
     versions = report.versions("torch", "transformers")
     return "\n\n".join([f"All: {means}.", report.table(header, rows), *problems, f"{versions}."])
 

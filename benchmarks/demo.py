@@ -1,5 +1,5 @@
-"""The tour: recorded questions replayed here and now, peers beside, three questions with their evidence, and a small
-transformer compiled for batches of many shapes.
+"""The tour: replay recorded questions and compare with the baselines, show three questions with their evidence, and
+compile a small transformer for batches of many shapes.
 
     python -m benchmarks.demo [FILES...]
 """
@@ -83,8 +83,8 @@ def rung_table(judged: Judged) -> Table:
     return table
 
 
-def peer_table() -> Table | None:
-    """The summary that `make bench` wrote, where it was run: peers are slow, and large to install."""
+def baseline_table() -> Table | None:
+    """The summary that `make bench` wrote, where it was run: baselines are slow, and large to install."""
     found = re.search(r"<!-- entailment -->\n.*?\n\n(.*?)\n\n(\|.*?)\n\n", RESULTS.read_text(), re.DOTALL)
     if found is None:
         return None
@@ -93,7 +93,8 @@ def peer_table() -> Table | None:
     header, body = rows[0], rows[2:]
     shown = [header.index(name) for name in ("engine", "always/never decided", "wrong", "median µs", "total s")]
     shown.append(len(header) - 2)  # the total as a multiple of ours
-    table = Table(title="Beside peers, measured in one run", caption=setting.partition(" `")[0], title_justify="left")
+    title = "Compared with the baselines, measured in one run"
+    table = Table(title=title, caption=setting.partition(" `")[0], title_justify="left")
     for i in shown:
         table.add_column(header[i], justify="left" if i == 0 else "right")
     for row in body:
@@ -101,13 +102,14 @@ def peer_table() -> Table | None:
     return table
 
 
-def stated_peer_table(judged: Judged, seconds: float) -> Table:
-    """What peers scored when the corpus was made, on one core that other programs shared; and this run."""
-    text = (CORPUS / "STATS.md").read_text().partition("# Peers")[2]
+def stated_baseline_table(judged: Judged, seconds: float) -> Table:
+    """What the baselines scored when the corpus was recorded, on a shared core; and this run."""
+    text = (CORPUS / "STATS.md").read_text().partition("# Baselines")[2]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     header, body = rows[0], rows[2:]
-    shown = [header.index(name) for name in ("peer", "always/never right", "wrong", "median µs", "p99 µs", "seconds")]
-    table = Table(title="Beside peers, as recorded with the questions", title_justify="left")
+    columns = ("baseline", "always/never right", "wrong", "median µs", "p99 µs", "seconds")
+    shown = [header.index(name) for name in columns]
+    table = Table(title="Compared with the baselines, as recorded with the questions", title_justify="left")
     for i in shown:
         table.add_column(header[i], justify="left" if i == 0 else "right")
     settled = sum(answer.verdict == truth for answer, truth in judged if truth in ("always", "never"))
@@ -158,8 +160,8 @@ def main() -> None:
     judged, seconds = replayed(sessions, console)
     console.print(outcome_table(judged, seconds))
     console.print(rung_table(judged))
-    peers = peer_table() if RESULTS.exists() else None
-    console.print(peers if peers is not None else stated_peer_table(judged, seconds))
+    baselines = baseline_table() if RESULTS.exists() else None
+    console.print(baselines if baselines is not None else stated_baseline_table(judged, seconds))
     for title, facts, question in QUESTIONS:
         show(title, facts, question, console)
     if importlib.util.find_spec("torch"):

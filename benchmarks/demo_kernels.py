@@ -1,8 +1,8 @@
 """The part of the tour that compiles a model to kernels: what they are, what was decided, and how fast it is.
 
-    python -m benchmarks.demo_kernels [--peers]
+    python -m benchmarks.demo_kernels [--baselines]
 
-With `--peers` torch.compile stands in the table as well; it takes a minute to compile the model.
+With `--baselines` torch.compile stands in the table as well; it takes a minute to compile the model.
 """
 
 import logging
@@ -26,7 +26,7 @@ KINDS, SHOWN = 8, 4
 """Of the decisions: how many kinds are shown, and how many with their facts."""
 
 
-def show(console: Console, *, peers: bool = False) -> None:
+def show(console: Console, *, baselines: bool = False) -> None:
     """Compile a transformer to kernels, show one of them and the decisions, and run it beside eager."""
     torch.manual_seed(0)
     model = Transformer()
@@ -57,7 +57,7 @@ def show(console: Console, *, peers: bool = False) -> None:
     console.print(table)
     console.print("[bold]explain(kernels=True)[/] has each with its facts, as in:")
     _lines(console, "\n".join([f"  {decision}" for decision in log if decision.core][:SHOWN]))
-    console.print(speed(model, compiled, peers=peers))
+    console.print(speed(model, compiled, baselines=baselines))
 
 
 def _lines(console: Console, text: str) -> None:
@@ -65,10 +65,10 @@ def _lines(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
 
 
-def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor], *, peers: bool) -> Table:
+def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor], *, baselines: bool) -> Table:
     """Milliseconds of a training step, all in turn."""
     engines: dict[str, Callable[..., torch.Tensor]] = {"eager": model, "kernels": compiled}
-    if peers:
+    if baselines:
         logging.getLogger("torch").setLevel(logging.ERROR)
         by_torch = torch.compile(model, dynamic=True)
         by_torch(*torch.randint(100, (2, *SHAPES[0])))
@@ -90,4 +90,4 @@ def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor], *, peer
 
 
 if __name__ == "__main__":
-    show(Console(), peers="--peers" in sys.argv)
+    show(Console(), baselines="--baselines" in sys.argv)

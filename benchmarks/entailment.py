@@ -1,11 +1,11 @@
-"""Recorded questions, put to this engine and to every peer that is installed, session by session in turn.
+"""Recorded questions, put to this engine and to every baseline that is installed, session by session in turn.
 
-    python -m benchmarks.entailment [--peers torch,z3] [--seconds 180] [--by-file] [--write] [FILES...]
+    python -m benchmarks.entailment [--baselines torch,z3] [--seconds 180] [--by-file] [--write] [FILES...]
 
 Each engine runs in a process of its own, one at a time, in a fresh environment for each session, and is timed from
 the text of a line to its answer: symbols and facts included, evidence included as it was found (this engine's proofs
 with the facts at their leaves, and both witnesses), so that the times of the lines add up to the time on the wall. An
-answer is judged by the recorded label, and each witness by evaluating the question and every fact before it. A peer
+answer is judged by the recorded label, and each witness by evaluating the question and every fact before it. A baseline
 that has used up `--seconds` sits out the rest; sessions come in a fixed random order, and ratios are taken over the
 sessions that both have seen.
 """
@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import oracle, report
-from benchmarks.peers import PEERS, Answer
-from benchmarks.peers.pool import Pool
-from benchmarks.peers.worker import Line
+from benchmarks.baselines import BASELINES, Answer
+from benchmarks.baselines.pool import Pool
+from benchmarks.baselines.worker import Line
 from benchmarks.recorded import Session, corpus_files, sessions
 
 OURS, ALONE = "symshape", "symshape --no-solver"
-LONGEST = 60.0  # seconds for one session; the recorded ones that a peer finishes at all take less
+LONGEST = 60.0  # seconds for one session; the recorded ones that a baseline finishes at all take less
 TROUBLES = ("not expressible", "error", "left out", "ended")
 
 
@@ -230,7 +230,7 @@ def by_file(scores: Scores) -> str:
 
 
 def run(options: argparse.Namespace) -> str:
-    wanted = [OURS, ALONE, *options.peers.split(",")] if options.peers else [OURS, ALONE]
+    wanted = [OURS, ALONE, *options.baselines.split(",")] if options.baselines else [OURS, ALONE]
     scores, missing = measure(options.files or corpus_files(), wanted, options.seconds)
     parts = [summary(scores, missing)]
     rungs = together(scores[OURS]).rungs if OURS in scores else Counter[str]()
@@ -248,7 +248,7 @@ def run(options: argparse.Namespace) -> str:
         slow = sorted(together(files).slow, reverse=True)[: options.slowest]
         if slow:
             parts.append(f"Slowest of {name}:\n\n" + "\n".join(f"- {us / 1000:.1f} ms `{prop}`" for us, prop in slow))
-    distributions = dict.fromkeys(name for engine in scores for name in PEERS[engine].distributions)
+    distributions = dict.fromkeys(name for engine in scores for name in BASELINES[engine].distributions)
     parts.append(f"Versions: {report.versions(*distributions)}.")
     return "\n\n".join(parts)
 
@@ -256,10 +256,10 @@ def run(options: argparse.Namespace) -> str:
 def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="recorded sessions; without any, benchmarks/corpus")
-    parser.add_argument("--peers", default="torch,z3,jax,tvm,isl", help="which to measure beside this engine")
+    parser.add_argument("--baselines", default="torch,z3,jax,tvm,isl", help="which to measure beside this engine")
     parser.add_argument("--seconds", type=float, default=180, help="how long each engine may take in all")
     parser.add_argument("--by-file", action="store_true", help="a row for each file")
-    parser.add_argument("--wrong", action="store_true", help="list the peers' wrong answers too")
+    parser.add_argument("--wrong", action="store_true", help="list the baselines' wrong answers too")
     parser.add_argument("--slowest", type=int, default=0, help="list the slowest question of that many sessions")
     report.publish("entailment", "Recorded questions", run, parser)
 

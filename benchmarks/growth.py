@@ -1,6 +1,6 @@
 """What one more question, fact or symbol costs when there are already many.
 
-    python -m benchmarks.growth [--sizes 100,3000] [--peers torch,z3,tvm] [--write]
+    python -m benchmarks.growth [--sizes 100,3000] [--baselines torch,z3,tvm] [--write]
 
 Three topologies of facts: `independent` (one about each symbol), `hub` (each ties its symbol to the same one) and
 `chain` (each ties its symbol to the one before). In an environment of that many symbols and facts, 60 times over: a
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchmarks import cliffs, report
-from benchmarks.peers.pool import Pool
-from benchmarks.peers.worker import Line
+from benchmarks.baselines.pool import Pool
+from benchmarks.baselines.worker import Line
 
 OURS = "symshape, evidence unread"
 PROBES, STRETCHES, DEEP = 60, 5, 50
@@ -160,7 +160,7 @@ def measure(pool: Pool, engine: str, topology: Topology, size: int, seconds: flo
 def run(options: argparse.Namespace) -> str:
     small, large = (int(size) for size in options.sizes.split(","))
     rows: list[list[report.Cell]] = []
-    with Pool([OURS, *filter(None, options.peers.split(","))]) as pool:
+    with Pool([OURS, *filter(None, options.baselines.split(","))]) as pool:
         same: dict[str, list[bool]] = {engine: [] for engine in pool.here}
         for name, topology in TOPOLOGIES.items():
             costs = {
@@ -189,7 +189,7 @@ def run(options: argparse.Namespace) -> str:
 def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--sizes", default="100,3000", help="the two numbers of symbols and facts to compare")
-    parser.add_argument("--peers", default="torch,z3,tvm")
+    parser.add_argument("--baselines", default="torch,z3,tvm")
     parser.add_argument("--seconds", type=float, default=40, help="for one engine, topology and size")
     report.publish("growth", "As facts grow", run, parser)
 

@@ -57,7 +57,7 @@ def measure(options: argparse.Namespace) -> str:
 
     torch.set_num_threads(1)
     one = [arguments(SHAPE)]
-    forms = {**ours(one), "eager": (program, one), **peers(one)}
+    forms = {**ours(one), "eager": (program, one), **baselines(one)}
     for function, calls in forms.values():
         for call in calls:
             function(*call)
@@ -113,7 +113,7 @@ class Empty:
         return None
 
 
-def peers(one: list[tuple[object, ...]]) -> Forms:
+def baselines(one: list[tuple[object, ...]]) -> Forms:
     """Torch's own compiler, where it runs."""
     import torch
 

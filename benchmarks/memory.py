@@ -1,10 +1,10 @@
 """Resident memory of one environment that is asked a million distinct questions.
 
-    python -m benchmarks.memory [--questions 1000000] [--peers torch] [--write]
+    python -m benchmarks.memory [--questions 1000000] [--baselines torch] [--write]
 
 The questions are text, in five forms (linear, product, remainder, floor division, minimum) with a new number in each;
 some follow, some are open. Memory is read at a tenth of the questions and at the end, each engine in a process of its
-own; a peer gets `--peer-questions` of them.
+own; a baseline gets `--baseline-questions` of them.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import report
-from benchmarks.peers import load
+from benchmarks.baselines import load
 
 SYMBOLS = (("b", 4), ("s", 128), ("t", 64), ("d", 32))
 FACTS = ("s % 16 == 0", "t <= s", "d*t == b*512")
@@ -43,16 +43,16 @@ def resident() -> float:
 
 
 def measure(engine: str, number: int) -> dict[str, float]:
-    peer = load(engine)()
+    baseline = load(engine)()
     for name, hint in SYMBOLS:
-        peer.symbol(name, hint, 2, None)
+        baseline.symbol(name, hint, 2, None)
     for fact in FACTS:
-        peer.assume(fact)
+        baseline.assume(fact)
     gc.collect()
     start, begin, early = resident(), time.perf_counter(), 0.0
     decided = 0
     for asked, prop in enumerate(questions(number), 1):
-        decided += peer.ask(prop).verdict is not None
+        decided += baseline.ask(prop).verdict is not None
         if asked == number // 10:
             gc.collect()
             early = resident()
@@ -63,8 +63,8 @@ def measure(engine: str, number: int) -> dict[str, float]:
 
 def run(options: argparse.Namespace) -> str:
     rows: list[list[report.Cell]] = []
-    for engine in ["symshape", *filter(None, options.peers.split(","))]:
-        number = options.questions if engine == "symshape" else options.peer_questions
+    for engine in ["symshape", *filter(None, options.baselines.split(","))]:
+        number = options.questions if engine == "symshape" else options.baseline_questions
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.memory", "--engine", engine, "--questions", str(number)],
             cwd=Path(__file__).parent.parent,
@@ -88,8 +88,8 @@ def run(options: argparse.Namespace) -> str:
 def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--questions", type=int, default=1_000_000)
-    parser.add_argument("--peer-questions", type=int, default=20_000)
-    parser.add_argument("--peers", default="torch,z3,tvm")
+    parser.add_argument("--baseline-questions", type=int, default=20_000)
+    parser.add_argument("--baselines", default="torch,z3,tvm")
     parser.add_argument("--engine", help="measure one in this process and print JSON")
     options = parser.parse_args()
     if options.engine:

@@ -1,10 +1,10 @@
 """Tables as Markdown, and the sections of RESULTS.md that hold them.
 
->>> print(table(["engine", "µs"], [["ours", 7.25], ["peer", 228.0]]))
+>>> print(table(["engine", "µs"], [["ours", 7.25], ["baseline", 228.0]]))
 | engine | µs |
 |---|---:|
 | ours | 7.2 |
-| peer | 228 |
+| baseline | 228 |
 """
 
 import argparse

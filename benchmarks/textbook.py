@@ -1,6 +1,6 @@
 """Written cases: identities, minima, indices, linear systems, bounds, contradictory sets, simplification.
 
-    python -m benchmarks.textbook [--peers torch,z3,jax,tvm,isl] [--seconds 120] [--write]
+    python -m benchmarks.textbook [--baselines torch,z3,jax,tvm,isl] [--seconds 120] [--write]
 
 Three tables over benchmarks/cases: questions by file, as for the recorded ones; sets of facts, of which an engine
 should call each contradictory one so and no consistent one; and expressions to be simplified, by the number of
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import oracle, report
+from benchmarks.baselines.pool import Pool
+from benchmarks.baselines.worker import Line
 from benchmarks.entailment import ALONE, OURS, by_file, measure, summary
-from benchmarks.peers.pool import Pool
-from benchmarks.peers.worker import Line
 from benchmarks.recorded import sessions
 
 CASES = Path(__file__).parent / "cases"
@@ -125,7 +125,7 @@ def assignments(ranges: Mapping[str, Sequence[int | None]], facts: Sequence[str]
 
 
 def equal_where_known(expr: str, result: str, case: Line, symbols: Mapping[str, str]) -> bool:
-    """Whether the result agrees with the expression at sizes that satisfy the facts; peers rename symbols."""
+    """Whether the result agrees with the expression at sizes that satisfy the facts; baselines rename symbols."""
     code = compile(result.strip(), "result", "eval")
     scope = {"__builtins__": {}, **oracle.FUNCTIONS, **PEER_FUNCTIONS}
     for number, values in enumerate(assignments(case["symbols"], case["facts"])):
@@ -187,17 +187,17 @@ def simplification_table(pool: Pool) -> str:
 
 
 def run(options: argparse.Namespace) -> str:
-    peers = [name for name in options.peers.split(",") if name]
-    scores, missing = measure(question_files(), [OURS, ALONE, *peers], options.seconds)
+    baselines = [name for name in options.baselines.split(",") if name]
+    scores, missing = measure(question_files(), [OURS, ALONE, *baselines], options.seconds)
     parts = [summary(scores, missing), by_file(scores)]
-    with Pool([OURS, *peers]) as pool:
+    with Pool([OURS, *baselines]) as pool:
         parts += ["Sets of facts:", sets_table(pool), "Simplification:", simplification_table(pool)]
     return "\n\n".join(parts)
 
 
 def main() -> None:
     parser = report.arguments(__doc__)
-    parser.add_argument("--peers", default="torch,z3,jax,tvm,isl")
+    parser.add_argument("--baselines", default="torch,z3,jax,tvm,isl")
     parser.add_argument("--seconds", type=float, default=120, help="how long each engine may take over the questions")
     report.publish("textbook", "Written cases", run, parser)
 

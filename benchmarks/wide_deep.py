@@ -1,6 +1,6 @@
 """Wide sums, high powers, thousands of guards, deep nesting, huge numbers: an answer or a clear error, soon.
 
-    python -m benchmarks.wide_deep [--peers torch,z3,jax,tvm,isl] [--seconds 20] [--write]
+    python -m benchmarks.wide_deep [--baselines torch,z3,jax,tvm,isl] [--seconds 20] [--write]
 
 Each cell is the last answer, or the error in its place, and the time from the first symbol to it.
 """
@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Callable
 
 from benchmarks import report
+from benchmarks.baselines.pool import Pool
+from benchmarks.baselines.worker import Line
 from benchmarks.growth import ask, assume, symbol
-from benchmarks.peers.pool import Pool
-from benchmarks.peers.worker import Line
 
 WIDE, GUARDS, DEEP = 200, 4355, 5000
 NAMES = [f"s{i}" for i in range(WIDE)]
@@ -79,7 +79,7 @@ def cell(pool: Pool, engine: str, lines: list[Line], seconds: float) -> str:
 
 
 def run(options: argparse.Namespace) -> str:
-    with Pool(["symshape", *filter(None, options.peers.split(","))]) as pool:
+    with Pool(["symshape", *filter(None, options.baselines.split(","))]) as pool:
         rows: list[list[report.Cell]] = [
             [f"`{name}`", *(cell(pool, engine, case(), options.seconds) for engine in pool.here)]
             for name, case in CASES.items()
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> str:
 
 def main() -> None:
     parser = report.arguments(__doc__)
-    parser.add_argument("--peers", default="torch,z3,jax,tvm,isl")
+    parser.add_argument("--baselines", default="torch,z3,jax,tvm,isl")
     parser.add_argument("--seconds", type=float, default=20, help="for one case and engine")
     report.publish("wide_deep", "Wide and deep", run, parser)
 

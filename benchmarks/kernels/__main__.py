@@ -49,12 +49,13 @@ def measure(options: argparse.Namespace) -> str:
             if options.only:
                 for size, micros in zip(program.sizes, found):
                     print(size, {name: round(each, 1) for name, each in micros.items()})
-            by_peer = {
-                peer: [micros["ours"] / micros[peer] for micros in found] for peer in ("dynamic", "static", "constant")
+            by_baseline = {
+                baseline: [micros["ours"] / micros[baseline] for micros in found]
+                for baseline in ("dynamic", "static", "constant")
             }
-            for peer, each in by_peer.items():
-                ratios[peer] += each
-            rows.append([name, *[cell for each in by_peer.values() for cell in (geometric(each), max(each))]])
+            for baseline, each in by_baseline.items():
+                ratios[baseline] += each
+            rows.append([name, *[cell for each in by_baseline.values() for cell in (geometric(each), max(each))]])
     rows.append(["**all**", *[cell for each in ratios.values() for cell in (geometric(each), max(each))]])
     header = ["kernels", "/ dynamic", "worst", "/ static", "worst", "/ ours constant", "worst"]
     table = report.table(header, rows)

@@ -14,14 +14,14 @@ runpy.run_module("benchmarks.demo", run_name="__main__", alter_sys=True)
 """
 
 
-def test_the_demo_shows_figures_peers_and_three_questions() -> None:
+def test_the_demo_shows_figures_baselines_and_three_questions() -> None:
     """If it fails, `make demo` ends in an error, without what it promises, or is too long to be read."""
     file = ROOT / "benchmarks" / "corpus" / "unbacked-top-p.jsonl.gz"
     command = [sys.executable, "-c", WITHOUT_NUMPY, str(file)]
     variables = {**os.environ, "COLUMNS": "100"}
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=800)
     assert done.returncode == 0, done.stderr
-    for words in ("always or never, decided", "Which rung answered", "Beside peers", "torch"):
+    for words in ("always or never, decided", "Which rung answered", "Compared with the baselines", "torch"):
         assert words in done.stdout
     assert done.stdout.count("certificate checked") == 2
     assert done.stdout.count("depends: true at") == 1

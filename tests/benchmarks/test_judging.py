@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import entailment, report
-from benchmarks.peers import ALWAYS, NEVER, OPEN, Answer, Inexpressible
-from benchmarks.peers.phrase import ARITHMETIC, phrase
-from benchmarks.peers.worker import replay
+from benchmarks.baselines import ALWAYS, NEVER, OPEN, Answer, Inexpressible
+from benchmarks.baselines.phrase import ARITHMETIC, phrase
+from benchmarks.baselines.worker import replay
 from benchmarks.recorded import Session
 
 LINES = [
@@ -25,7 +25,7 @@ TRUE_AT, FALSE_AT = {"b": 4, "s": 16}, {"b": 1, "s": 16}
 
 @pytest.mark.parametrize(
     "name",
-    ["report", "oracle", "recorded", "textbook", "peers", "peers.phrase"],
+    ["report", "oracle", "recorded", "textbook", "baselines", "baselines.phrase"],
 )
 def test_examples(name: str) -> None:
     """If it fails, a benchmark's own description of itself is wrong."""
@@ -40,7 +40,7 @@ def test_examples(name: str) -> None:
         ({"b": 4, "s": 17}, FALSE_AT, "depends wrong"),  # breaks a fact
         (TRUE_AT, {"b": 1, "s": 80}, "depends wrong"),  # breaks a bound
         (TRUE_AT, {"b": 0, "s": 16}, "depends wrong"),
-        (None, None, "depends shown"),  # a peer that shows none
+        (None, None, "depends shown"),  # a baseline that shows none
     ],
 )
 def test_witnesses_are_evaluated(true_at: dict[str, int] | None, false_at: dict[str, int] | None, outcome: str) -> None:
@@ -66,7 +66,7 @@ def test_verdicts_are_judged_by_the_label(truth: str, answer: Answer, outcome: s
 
 
 class Stubborn:
-    """A peer that proves what it has no business to, cannot say one thing and fails at another."""
+    """A baseline that proves what it has no business to, cannot say one thing and fails at another."""
 
     def symbol(self, name: str, hint: int | None, lo: int | None, hi: int | None) -> None:
         pass
@@ -83,8 +83,8 @@ class Stubborn:
         pass
 
 
-def test_a_failing_peer_is_left_open_and_counted() -> None:
-    """If it fails, a peer's crash looks like an answer, or takes the run down."""
+def test_a_failing_baseline_is_left_open_and_counted() -> None:
+    """If it fails, a baseline's crash looks like an answer, or takes the run down."""
     result = replay(Stubborn, LINES, 10)
     assert result["answers"] == [ALWAYS, OPEN]
     assert result["notes"] == {"assume not expressible": 1, "ask error": 1, "ask error: RuntimeError": 1}
@@ -93,7 +93,7 @@ def test_a_failing_peer_is_left_open_and_counted() -> None:
 
 
 def test_phrase_agrees_with_python() -> None:
-    """If it fails, the peers are asked something other than what was recorded."""
+    """If it fails, the baselines are asked something other than what was recorded."""
     words = ARITHMETIC | {
         "floordiv": lambda a, b: a // b,
         "mod": lambda a, b: a % b,

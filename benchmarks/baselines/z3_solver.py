@@ -4,8 +4,8 @@ import operator
 
 import z3
 
-from benchmarks.peers import ALWAYS, NEVER, OPEN, Answer
-from benchmarks.peers.phrase import ARITHMETIC, phrase
+from benchmarks.baselines import ALWAYS, NEVER, OPEN, Answer
+from benchmarks.baselines.phrase import ARITHMETIC, phrase
 
 MILLISECONDS = 100
 

@@ -3,13 +3,13 @@
 Cores are made minimal and witnesses small for people who read them: `shapes replay --evidence` says what that takes.
 """
 
-from benchmarks.peers import OPEN, Answer
+from benchmarks.baselines import OPEN, Answer
 from shapes import Always, Depends, Never, ShapeEnv
 from solver.terms.expr import Atom
 
 
 class WithSolvers:
-    """A fresh environment for each session; sympy and z3 are loaded before the first clock, like a peer's library."""
+    """A fresh environment for each session; sympy and z3 are loaded before the first clock, like baselines."""
 
     solvers = True
 

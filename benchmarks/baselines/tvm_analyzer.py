@@ -1,13 +1,13 @@
 """TVM's integer analyzer, in C++: bounds of symbols, facts as constraint scopes, questions to `can_prove`.
 
-Its variables are 64-bit, so it may settle a comparison with 2**63 - 1 that is open over the mathematical integers.
+Its variables are 64-bit, so it may decide a comparison with 2**63 - 1 that depends over the mathematical integers.
 """
 
 import re
 from typing import Any
 
-from benchmarks.peers import Answer, verdict_of
-from benchmarks.peers.phrase import ARITHMETIC, phrase
+from benchmarks.baselines import Answer, verdict_of
+from benchmarks.baselines.phrase import ARITHMETIC, phrase
 
 try:  # the modules were renamed; both layouts are in use
     from tvm import sym as arith

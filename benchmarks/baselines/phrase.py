@@ -1,4 +1,4 @@
-"""A recorded proposition in a peer's own words: Python's syntax tree, walked with a table of the peer's operations.
+"""Translate a recorded proposition for a baseline: a walk of Python's syntax tree with a table of its operations.
 
 >>> import operator
 >>> words = ARITHMETIC | {"ge": lambda a, b: f"{a} at least {b}"}
@@ -6,7 +6,7 @@
 '11 at least 5'
 >>> phrase("ceildiv(b, 2) >= 1", words, {"b": 5})
 Traceback (most recent call last):
-benchmarks.peers.Inexpressible: floordiv
+benchmarks.baselines.Inexpressible: floordiv
 """
 
 import ast
@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.peers import Inexpressible
+from benchmarks.baselines import Inexpressible
 
 Words = Mapping[str, Callable[..., Any]]
 
@@ -45,7 +45,7 @@ ARITHMETIC: Words = {
 
 
 def phrase(text: str, words: Words, names: Mapping[str, Any]) -> Any:
-    """The value of `text` where each operation is the peer's own; Inexpressible names what it has no word for."""
+    """Evaluate `text` with the baseline's operations; Inexpressible names an operation that it lacks."""
 
     def say(word: str, *operands: ast.expr) -> Any:
         if word not in words:

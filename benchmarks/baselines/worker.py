@@ -1,9 +1,9 @@
-"""One peer in a process of its own: sessions come in as lines of JSON, answers and times go out.
+"""One baseline in a process of its own: sessions come in as lines of JSON, answers and times go out.
 
-    python -m benchmarks.peers.worker torch
+    python -m benchmarks.baselines.worker torch
 
 The clock runs from the first line of a session to the last without a gap: each line's time ends where the next begins,
-so their sum is the session's time. Loading the peer's library and one tiny session come before the first clock.
+so their sum is the session's time. Loading the baseline's library and one tiny session come before the first clock.
 """
 
 import gc
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.peers import OPEN, Inexpressible, Peer, load
+from benchmarks.baselines import OPEN, Baseline, Inexpressible, load
 
 Line = dict[str, Any]
 TINY: list[Line] = [
@@ -25,11 +25,11 @@ TINY: list[Line] = [
 ]
 
 
-def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> Line:
+def replay(make: Callable[[], Baseline], lines: Sequence[Line], seconds: float) -> Line:
     """The answers to a session's questions and the microseconds of each line, for at most about `seconds`.
 
-    A question that the peer cannot say, or fails on, is left open; `notes` counts these. `said` has what the lines that
-    are no facts and no questions returned: None, with the error in `notes`, where the peer has no such operation.
+    A question that the baseline cannot express, or fails on, is unknown; `notes` counts these. `said` has results of
+    lines that are neither facts nor questions: None, with the error in `notes`, where the baseline lacks the operation.
     """
     clock = time.perf_counter_ns
     notes: Counter[str] = Counter()
@@ -38,7 +38,7 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
     micros: list[float] = []
     begin = stamp = clock()
     end = begin + int(seconds * 1e9)
-    peer = make()
+    baseline = make()
     for line in lines:
         if stamp > end:
             notes["lines left out"] += 1
@@ -49,15 +49,15 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
         answer, value = OPEN, None
         try:
             if op == "ask":
-                answer = peer.ask(line["prop"])
+                answer = baseline.ask(line["prop"])
             elif op == "assume":
-                peer.assume(line["prop"])
+                baseline.assume(line["prop"])
             elif op == "symbol":
-                peer.symbol(line["name"], line["hint"], line["lo"], line["hi"])
+                baseline.symbol(line["name"], line["hint"], line["lo"], line["hi"])
             elif op == "simplify":
-                value = peer.simplify(line["prop"])  # type: ignore[attr-defined]
+                value = baseline.simplify(line["prop"])  # type: ignore[attr-defined]
             else:
-                value = getattr(peer, op)()
+                value = getattr(baseline, op)()
         except (Inexpressible, KeyError):
             notes[f"{op} not expressible"] += 1
         except Exception as error:
@@ -70,7 +70,7 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
         now = clock()
         micros.append((now - stamp) / 1000)
         stamp = now
-    peer.close()
+    baseline.close()
     seconds_in_all = (clock() - begin) / 1e9
     return {"answers": answers, "said": said, "micros": micros, "seconds": seconds_in_all, "notes": notes}
 

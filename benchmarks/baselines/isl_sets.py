@@ -1,14 +1,14 @@
-"""isl's integer sets: exact on affine questions, no words for products of symbols or division by one.
+"""isl's integer sets: exact for Presburger arithmetic; products of symbols and division by a symbol are inexpressible.
 
-A fact without words is left out, and with it the right to answer `depends`.
+An inexpressible fact is left out; from then on `depends` is not a sound answer, and none is given.
 """
 
 from typing import Any
 
 import islpy as isl
 
-from benchmarks.peers import ALWAYS, NEVER, OPEN, Answer, Inexpressible
-from benchmarks.peers.phrase import phrase
+from benchmarks.baselines import ALWAYS, NEVER, OPEN, Answer, Inexpressible
+from benchmarks.baselines.phrase import phrase
 
 OPERATIONS = 200_000  # isl counts its own steps; past this many it raises instead of running on
 

@@ -1,7 +1,7 @@
 """jax.export's symbolic dimensions.
 
-They are at least 1, so a symbol that may be less has no words here, and constraints belong to a scope that is fixed
-when it is made: a new scope with all the constraints is opened at the first question after the facts changed.
+They are at least 1, so a symbol that may be 0 or less is inexpressible. A scope's constraints are fixed when it is
+created: the first question after a new fact creates a new scope with all the constraints.
 """
 
 import ast
@@ -11,8 +11,8 @@ from typing import Any
 import jax.core
 from jax import export
 
-from benchmarks.peers import Answer, Inexpressible, verdict_of
-from benchmarks.peers.phrase import ARITHMETIC, phrase
+from benchmarks.baselines import Answer, Inexpressible, verdict_of
+from benchmarks.baselines.phrase import ARITHMETIC, phrase
 
 Truth = bool | None
 

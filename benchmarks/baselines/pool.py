@@ -1,4 +1,4 @@
-"""The peers that are installed, one waiting process each, of which one runs at a time.
+"""The baselines that are installed, one waiting process each, of which one runs at a time.
 
     with Pool(["z3", "torch"]) as pool:
         pool.run("z3", lines, seconds=10)   # what `worker.replay` returns, or None when it had to be ended
@@ -13,15 +13,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from benchmarks.peers import PEERS
-from benchmarks.peers.worker import Line
+from benchmarks.baselines import BASELINES
+from benchmarks.baselines.worker import Line
 
 START = 300.0  # seconds that a library may take to load, the first time from a cold disk
-GRACE = 5.0  # seconds past its limit in which a peer may finish the question it is at
+GRACE = 5.0  # seconds past its limit in which a baseline may finish the question it is at
 
 
 class Pool:
-    """`missing` says why a peer that was wanted is not `here`."""
+    """`missing` says why a baseline that was wanted is not `here`."""
 
     def __init__(self, wanted: Iterable[str]) -> None:
         sys.set_int_max_str_digits(0)  # answers may hold numbers of any length
@@ -35,12 +35,12 @@ class Pool:
 
     @property
     def here(self) -> list[str]:
-        return [name for name in PEERS if name in self.processes]
+        return [name for name in BASELINES if name in self.processes]
 
     def start(self, name: str) -> subprocess.Popen[str]:
         errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would stop a chatty library
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.peers.worker", name],
+            [sys.executable, "-m", "benchmarks.baselines.worker", name],
             cwd=Path(__file__).parent.parent.parent,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Pool:
         return process
 
     def run(self, name: str, lines: Sequence[Line], seconds: float) -> Line | None:
-        """One session; a peer that overruns is ended and started afresh for the next one."""
+        """One session; a baseline that overruns is ended and started afresh for the next one."""
         process = self.processes[name]
         assert process.stdin and process.stdout
         kept = [{key: line.get(key) for key in ("op", "name", "hint", "lo", "hi", "prop")} for line in lines]

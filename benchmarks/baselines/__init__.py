@@ -1,10 +1,9 @@
-"""Other reasoners under one protocol: each gets a session's symbols and facts in order and answers its questions.
+"""Baselines under one protocol: each reads a session's symbols and facts in order and answers its questions.
 
-A peer is asked without committing to anything. `always` and `never` are proofs, `depends` means that the peer showed
-both outcomes, None that it left the question open. Each runs in a process of its own (see `worker`), so that no peer's
-heap, caches or crashes touch another's figures.
+Asking commits to nothing. `always` and `never` are proofs, `depends` means that the baseline showed both outcomes, None
+that the answer is unknown. Each runs in its own process (see `worker`): heaps, caches and crashes are isolated.
 
->>> sorted(PEERS)
+>>> sorted(BASELINES)
 ['isl', 'jax', 'symshape', 'symshape --no-solver', 'symshape, evidence unread', 'torch', 'tvm', 'z3']
 """
 
@@ -14,11 +13,11 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Inexpressible(Exception):
-    """The peer has no words for a proposition."""
+    """The baseline cannot express a proposition."""
 
 
 class Answer(NamedTuple):
-    """What a peer concluded, with the evidence that this project's own engine gives and most peers do not."""
+    """What a baseline concluded, with the evidence that this project's own engine gives and most baselines do not."""
 
     verdict: Literal["always", "never", "depends"] | None
     rung: str | None = None
@@ -29,7 +28,7 @@ class Answer(NamedTuple):
 ALWAYS, NEVER, OPEN = Answer("always"), Answer("never"), Answer(None)
 
 
-class Peer(Protocol):
+class Baseline(Protocol):
     """One reasoner with the knowledge of one session.
 
     Some also have `checkpoint` and `rollback`, `consistent() -> bool | None` about the facts so far, and
@@ -51,7 +50,7 @@ class Entry(NamedTuple):
     distributions: tuple[str, ...]
 
 
-PEERS = {
+BASELINES = {
     "symshape": Entry("symshape", "WithSolvers", ("symshape",)),
     "symshape --no-solver": Entry("symshape", "WithoutSolvers", ("symshape",)),
     "symshape, evidence unread": Entry("symshape", "Unread", ("symshape",)),
@@ -63,10 +62,11 @@ PEERS = {
 }
 
 
-def load(name: str) -> Callable[[], Peer]:
-    """The factory of a peer; ImportError where its library is not installed."""
-    entry = PEERS[name]
-    factory: Callable[[], Peer] = getattr(importlib.import_module(f"benchmarks.peers.{entry.module}"), entry.factory)
+def load(name: str) -> Callable[[], Baseline]:
+    """The factory of a baseline; ImportError where its library is not installed."""
+    entry = BASELINES[name]
+    module = importlib.import_module(f"benchmarks.baselines.{entry.module}")
+    factory: Callable[[], Baseline] = getattr(module, entry.factory)
     return factory
 
 

@@ -6,8 +6,8 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 from torch.utils._sympy import functions
 from torch.utils._sympy.numbers import int_oo
 
-from benchmarks.peers import Answer, verdict_of
-from benchmarks.peers.phrase import ARITHMETIC, phrase
+from benchmarks.baselines import Answer, verdict_of
+from benchmarks.baselines.phrase import ARITHMETIC, phrase
 
 
 def mod(a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
