@@ -152,7 +152,7 @@ class StackWalk:
         self._skipped: dict[str, bool] = {}
 
     def _skips(self, file: str) -> bool:
-        """Ours, a framework's or Python's own: `random.randrange(s)` forces a value in the caller's line."""
+        """Ours, a framework's or Python's own: `random.randrange(s)` concretizes in the caller's line."""
         return file.startswith(self.skip) or (file.startswith(STANDARD) and INSTALLED not in file)
 
     def __call__(self, known: int = 0) -> Origin | None:

@@ -14,8 +14,8 @@
     >>> env.specializations()[0].value
     4
 
-Operators, `divmod`, `round`, `abs`, `math.floor` and comparisons stay symbolic. `docs/python-forces.md` lists every
-place where Python forces a value, and what happens there. An operation seen before is one look-up (see
+Operators, `divmod`, `round`, `abs`, `math.floor` and comparisons stay symbolic. `docs/concretization.md` lists every
+operation in which Python concretizes a value, and what happens. An operation seen before is one look-up (see
 `shapes.symbolic.operations`).
 """
 

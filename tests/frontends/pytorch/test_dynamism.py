@@ -109,7 +109,7 @@ def test_integers_become_symbols_when_they_differ() -> None:
 # ---------------------------------------------------------------------- only where the value leaves shape arithmetic
 
 
-def test_only_the_size_that_python_forces_is_a_constant() -> None:
+def test_only_the_size_that_python_concretizes_is_a_constant() -> None:
     """Fails when a value that reaches Python pins more than the dimension that it came from."""
 
     def program(x, y):

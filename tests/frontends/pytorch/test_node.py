@@ -80,7 +80,7 @@ UNARY: dict[str, Callable[..., object]] = {
 
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name: str) -> None:
-    """If it fails, one of torch's own functions over sizes forces a value, or gives another one."""
+    """If it fails, one of torch's own functions over sizes concretizes a value, or returns a wrong one."""
     compute = UNARY[name]
     env, sizes = symbols()
     for size, plain in zip(sizes, HINTS.values()):

@@ -1,4 +1,4 @@
-"""Every row of docs/python-forces.md, run: what it says is what happens."""
+"""Run every row of docs/concretization.md: Python does what the row says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shapes import ShapeEnv, SymBool, SymFloat, SymInt
 from shapes.environment.events import Forced, Guarded
 from shapes.origin import Origin
 
-PAGE = Path(__file__).parents[2] / "docs" / "python-forces.md"
+PAGE = Path(__file__).parents[2] / "docs" / "concretization.md"
 ROW = re.compile(r"^\| `(?P<code>.+?)` \| (?P<happens>[^|]+?) \|", re.MULTILINE)
 ROWS = [(row["code"].replace("\\|", "|"), row["happens"]) for row in ROW.finditer(PAGE.read_text())]
 ERRORS = {"TypeError": TypeError, "ValueError": ValueError, "ZeroDivisionError": ZeroDivisionError}
