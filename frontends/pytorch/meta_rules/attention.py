@@ -6,18 +6,17 @@ nothing is left to ask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import torch
 
-from frontends.pytorch.python.torch_calls import handles
+from frontends.pytorch.python.torch_calls import Arguments, Function, handles
 
 PLACE_OF_MASK: Final = 3
 
 
 @handles(torch.nn.functional.scaled_dot_product_attention)
-def attention(mode: object, func, args: Sequence[object], kwargs: dict[str, object]) -> object:
+def attention(mode: object, func: Function, args: Arguments, kwargs: dict[str, object]) -> object:
     """The same call with a mask of all batches and heads."""
     named = "attn_mask" in kwargs
     mask = kwargs["attn_mask"] if named else args[PLACE_OF_MASK] if len(args) > PLACE_OF_MASK else None

@@ -10,7 +10,7 @@ import torch
 from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
@@ -25,7 +25,6 @@ aten: Final = torch.ops.aten
 def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     """A row of coordinates for each element that is not 0, written one axis after the other."""
     shape = ruled(recorder, aten.nonzero.default, self)
-    assert isinstance(shape, Shape)
     made = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
     if self.dim() > 1:
         # of one row, or of none, any order is right
@@ -42,7 +41,7 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
     has_mask = any(is_mask(kind) for kind in given)
     if not has_mask and all(is_packed(kind) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
         return NotImplemented
-    shape = shape_of(ruled(recorder, aten.index.Tensor, self, indices))
+    shape = ruled(recorder, aten.index.Tensor, self, indices)
     strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
     if strides is None and not has_mask:
         unsupported(
@@ -97,13 +96,13 @@ def strides_of(kind: Metadata) -> Sequence[Int]:
 @kind_rule(aten.masked_select.default, once=True)
 def masked_select(recorder: Trace, self: torch.Tensor, mask: torch.Tensor) -> object:
     """The elements under a mask."""
-    return packed(recorder, shape_of(ruled(recorder, aten.masked_select.default, self, mask)), self.dtype, self.device)
+    return packed(recorder, ruled(recorder, aten.masked_select.default, self, mask), self.dtype, self.device)
 
 
 @kind_rule(aten.bincount.default, once=True)
 def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
     """A bin for each number up to the largest: counts, or sums of weights."""
-    shape = shape_of(ruled(recorder, aten.bincount.default, self, weights, minlength))
+    shape = ruled(recorder, aten.bincount.default, self, weights, minlength)
     if weights is None:
         dtype = torch.int64
     else:
@@ -114,7 +113,7 @@ def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None =
 @kind_rule(aten.repeat_interleave.Tensor, once=True)
 def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
     """Each place as often as it is to be repeated."""
-    shape = shape_of(ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size))
+    shape = ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size)
     return packed(recorder, shape, repeats.dtype, repeats.device)
 
 
@@ -128,7 +127,7 @@ def unique(
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-) -> object:
+) -> tuple[Metadata, ...]:
     """The distinct elements; where each is found and how often, or empty tensors where that is not asked for."""
     found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
     return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
@@ -177,10 +176,9 @@ def unique_slices_consecutive(
 
 
 def distinct(
-    recorder: Trace, self: torch.Tensor, found: object, *, inverse: bool = True, counts: bool = True
+    recorder: Trace, self: torch.Tensor, found: Ruled, *, inverse: bool = True, counts: bool = True
 ) -> tuple[Metadata, ...]:
     """Kinds of values, inverse and counts."""
-    assert isinstance(found, tuple)
     values, places, numbers = found
     none = Shape((0,))
     return (
@@ -188,8 +186,3 @@ def distinct(
         packed(recorder, places if inverse else none, torch.int64, self.device),
         packed(recorder, numbers if counts else none, torch.int64, self.device),
     )
-
-
-def shape_of(found: object) -> Shape:
-    assert isinstance(found, Shape)
-    return found

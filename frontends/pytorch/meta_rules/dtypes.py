@@ -15,7 +15,7 @@ The operator runs on tensors of the meta device that have one element and as man
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -26,7 +26,7 @@ Dtypes = tuple[torch.dtype | None, ...]
 _found: Final[dict[tuple[object, ...], Dtypes | None]] = {}
 
 
-def dtypes_of(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
+def dtypes_of(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
     """The dtypes of the results; None where tensors of one element do not tell."""
     key: list[object] = [func, torch.get_default_dtype()]
     _describe(key, args)
@@ -45,7 +45,7 @@ def dtypes_of(func: object, args: Sequence[object], kwargs: Mapping[str, object]
     return found
 
 
-def _describe(key: list[object], value: object) -> None:
+def _describe(key: list[object], value: Any) -> None:
     kind = type(value)
     if isinstance(value, torch.Tensor):
         key.append((value.dtype, value.dim()))
@@ -60,7 +60,7 @@ def _describe(key: list[object], value: object) -> None:
         key.append(value)
 
 
-def _asked(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
+def _asked(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
     with torch._C._DisablePythonDispatcher(), torch._C._DisableAutocast():
         try:
             made = func(*[_tiny(arg) for arg in args], **{name: _tiny(value) for name, value in kwargs.items()})

@@ -11,6 +11,7 @@ from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import is_number, order_of
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import TorchValue
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
@@ -60,7 +61,7 @@ def repeat(recorder: Trace, self: torch.Tensor, repeats: Sequence[object]) -> ob
 
 
 @kind_rule(aten.constant_pad_nd.default)
-def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[object], value: object = 0) -> object:
+def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
     """With a border of one number."""
     x = metadata_of(recorder, self)
     if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):

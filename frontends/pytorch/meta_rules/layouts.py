@@ -53,7 +53,7 @@ UNKNOWN: Final = Order((), dense=False)
 def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
     """How a tensor lies; None where its strides do not tell."""
     found = metadata.order
-    if found is None:
+    if not isinstance(found, Order):
         found = metadata.order = _order_of(env, metadata.shape) or UNKNOWN
     return None if found is UNKNOWN else found
 

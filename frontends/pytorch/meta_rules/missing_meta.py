@@ -15,7 +15,7 @@ from typing import Final
 import torch
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.meta_rules.registry import kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.rules import Shape
@@ -26,9 +26,10 @@ aten: Final = torch.ops.aten
 REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
-def kinds(recorder: Trace, found: object, dtypes: Sequence[torch.dtype], device: torch.device) -> object:
+def kinds(
+    recorder: Trace, found: Sequence[Sequence[Int]], dtypes: Sequence[torch.dtype], device: torch.device
+) -> object:
     """Fresh tensors of these sizes."""
-    assert isinstance(found, tuple)
     return tuple([packed(recorder, shape, dtype, device) for shape, dtype in zip(found, dtypes)])
 
 
@@ -57,13 +58,8 @@ def histogram_counts(recorder: Trace, self: torch.Tensor, bins: Sequence[int], *
 @kind_rule(aten._histogramdd_from_bin_tensors.default)
 def histogram_between(recorder: Trace, self: torch.Tensor, bins: Sequence[torch.Tensor], **options: object) -> object:
     """A count between each two edges."""
-    edges = [shape_of(sizes_of(each)) for each in bins]
+    edges = [sizes_of(each) for each in bins]
     return packed(recorder, tuple([each[0] - 1 for each in edges]), self.dtype, self.device)
-
-
-def shape_of(found: object) -> Shape:
-    assert isinstance(found, Shape)
-    return found
 
 
 # ---------------------------------------------------------------------- linear algebra
@@ -82,9 +78,7 @@ def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.
 @kind_rule(aten.geqrf.default)
 def geqrf(recorder: Trace, self: torch.Tensor) -> object:
     """The matrix, and a factor for each column."""
-    found = ruled(recorder, aten.geqrf.default, self)
-    assert isinstance(found, tuple)
-    whole, factors = found
+    whole, factors = ruled(recorder, aten.geqrf.default, self)
     first = by_columns(recorder, whole, self.dtype, self.device, whole[-2])
     return first, packed(recorder, factors, self.dtype, self.device)
 
@@ -94,15 +88,14 @@ def least_squares(
     recorder: Trace, self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> object:
     """The solution, residuals, ranks and singular values."""
-    found = vocabulary["linalg.lstsq"](recorder.env, sizes_of(self), sizes_of(b), rcond, driver=driver)
-    assert isinstance(found, tuple)
+    found: Ruled = vocabulary["linalg.lstsq"](recorder.env, sizes_of(self), sizes_of(b), rcond, driver=driver)
     solution, residuals, rank, values = found
     real = REAL.get(self.dtype, self.dtype)
     whole: Metadata
     if self.dim() - b.dim() == 1:
         whole = packed(recorder, solution, self.dtype, self.device)
     else:
-        rows, columns = shape_of(sizes_of(self))[-2:]
+        rows, columns = sizes_of(self)[-2:]
         whole = by_columns(recorder, solution, self.dtype, self.device, sym_max(rows, columns))
     return (
         whole,
@@ -115,15 +108,15 @@ def least_squares(
 @kind_rule(aten.linalg_solve_triangular.default)
 def solve_triangular(recorder: Trace, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
     """As the right side."""
-    found = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
-    shape = shape_of(found)
+    shape: Ruled = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
     return by_columns(recorder, shape, self.dtype, self.device, shape[-2])
 
 
 @kind_rule(aten.linalg_pinv.atol_rtol_tensor)
 def pseudo_inverse(recorder: Trace, self: torch.Tensor, **options: object) -> object:
     """Rows become columns; a product, so that it is packed."""
-    return packed(recorder, shape_of(vocabulary["linalg.pinv"](recorder.env, sizes_of(self))), self.dtype, self.device)
+    found: Ruled = vocabulary["linalg.pinv"](recorder.env, sizes_of(self))
+    return packed(recorder, found, self.dtype, self.device)
 
 
 # ---------------------------------------------------------------------- losses
@@ -141,7 +134,7 @@ def ctc_loss(
 ) -> object:
     """A loss for each of the batch, and the likelihoods that its gradient needs."""
     env = recorder.env
-    steps, batch, _ = shape_of(sizes_of(log_probs))
+    steps, batch, _ = sizes_of(log_probs)
     for lengths in (input_lengths, target_lengths):
         env.require(batch == len(lengths), "ctc_loss: expected one length for each of the batch")
     for length in input_lengths:
@@ -161,7 +154,7 @@ def ctc_loss_by_tensors(
     zero_infinity: bool = False,
 ) -> object:
     """The same; how long the longest target is, only the run tells."""
-    steps, batch, _ = shape_of(sizes_of(log_probs))
+    steps, batch, _ = sizes_of(log_probs)
     longest = recorder.env.unbacked(lo=1)
     return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
 
@@ -172,7 +165,7 @@ def ctc_loss_by_tensors(
 @kind_rule(aten.cudnn_grid_sampler.default)
 def cudnn_grid_sampler(recorder: Trace, self: torch.Tensor, grid: torch.Tensor) -> object:
     """An image at the places of a grid, packed."""
-    images, places = shape_of(sizes_of(self)), shape_of(sizes_of(grid))
+    images, places = sizes_of(self), sizes_of(grid)
     return packed(recorder, (*images[:2], *places[1:3]), self.dtype, self.device)
 
 
@@ -181,7 +174,7 @@ def cudnn_grid_sampler_backward(
     recorder: Trace, self: torch.Tensor, grid: torch.Tensor, grad_output: torch.Tensor
 ) -> object:
     """The gradients of both, packed."""
-    found = (shape_of(sizes_of(self)), shape_of(sizes_of(grid)))
+    found = (sizes_of(self), sizes_of(grid))
     return kinds(recorder, found, (self.dtype, grid.dtype), self.device)
 
 
@@ -204,7 +197,7 @@ def fractional_max_pool(
 ) -> object:
     """The same, with windows at random places."""
     env, rank = recorder.env, len(output_size)
-    sizes = shape_of(sizes_of(self))
+    sizes = sizes_of(self)
     for size, kernel, wanted in zip(sizes[-rank:], kernel_size, output_size):
         env.require(size >= sizes_of(wanted) + kernel - 1, "fractional_max_pool: the windows do not fit")
     return pooled(recorder, self, output_size, rank)
@@ -212,7 +205,7 @@ def fractional_max_pool(
 
 def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
     """Values and places, packed."""
-    sizes = (*shape_of(sizes_of(self))[:-rank], *[sizes_of(size) for size in output_size])
+    sizes = (*sizes_of(self)[:-rank], *[sizes_of(size) for size in output_size])
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
 
 
@@ -220,19 +213,19 @@ def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank
 def adaptive_max_pool3d_backward(
     recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
 ) -> object:
-    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+    return packed(recorder, sizes_of(self), self.dtype, self.device)
 
 
 @kind_rule(aten.fractional_max_pool2d_backward.default, aten.fractional_max_pool3d_backward.default)
 def fractional_max_pool_backward(
     recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
 ) -> object:
-    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+    return packed(recorder, sizes_of(self), self.dtype, self.device)
 
 
 @kind_rule(aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor)
 def ctc_loss_backward(recorder: Trace, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
-    return packed(recorder, shape_of(sizes_of(log_probs)), log_probs.dtype, log_probs.device)
+    return packed(recorder, sizes_of(log_probs), log_probs.dtype, log_probs.device)
 
 
 # ---------------------------------------------------------------------- products
@@ -253,7 +246,7 @@ def trilinear(
     """The product of three tensors, each with new axes, summed over some."""
     spread = []
     for tensor, places in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        sizes = list(shape_of(sizes_of(tensor)))
+        sizes = list(sizes_of(tensor))
         for place in sorted(places):
             sizes.insert(place, 1)
         spread.append(sizes)
@@ -272,7 +265,7 @@ def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: obj
         return NotImplemented
     for each in rest:
         if isinstance(each, torch.Tensor):
-            channels = shape_of(sizes_of(each))[0] == shape_of(sizes_of(input))[1]
+            channels = sizes_of(each)[0] == sizes_of(input)[1]
             recorder.env.require(channels, "batch_norm: expected one number for each channel")
     none = packed(recorder, (0,), torch.float32, input.device)
     return recorder.kinds.like(input.metadata), none, none
@@ -281,8 +274,7 @@ def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: obj
 @kind_rule(aten.linalg_eig.default)
 def eigen(recorder: Trace, self: torch.Tensor) -> object:
     """Values, and vectors as columns, one after the other in memory."""
-    found = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
-    assert isinstance(found, tuple)
+    found: Ruled = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
     values, vectors = found
     dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
     matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
@@ -294,13 +286,13 @@ def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
-    return packed(recorder, shape_of(ruled(recorder, aten.glu.default, self, dim)), self.dtype, self.device)
+    return packed(recorder, ruled(recorder, aten.glu.default, self, dim), self.dtype, self.device)
 
 
 @kind_rule(aten.glu_backward.default)
 def gated_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
     """A fresh tensor of the sizes before."""
-    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+    return packed(recorder, sizes_of(self), self.dtype, self.device)
 
 
 @kind_rule(aten.flip.default)
@@ -317,5 +309,5 @@ def hashed(
     recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
 ) -> object:
     """A number for all elements along some axes."""
-    found = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
-    return packed(recorder, shape_of(found), torch.uint64, self.device)
+    found: Ruled = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
+    return packed(recorder, found, torch.uint64, self.device)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import contiguous_strides, is_packed, suggested_strides
+from frontends.pytorch.meta_rules.layouts import is_packed, suggested_strides
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.environment.layout import contiguous_strides
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
     from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
-Optional = torch.Tensor | None
+Optional: TypeAlias = torch.Tensor | None
 
 
-def given(recorder: Trace, *tensors: Optional) -> list[Metadata | None]:
-    """The kinds of arguments that may be left out."""
+def given(recorder: Trace, *tensors: Optional) -> list[Any]:
+    """The `Metadata` of each argument; None for one that is left out, which ones may be only torch's schema says."""
     return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
 
 

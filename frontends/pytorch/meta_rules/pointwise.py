@@ -98,7 +98,9 @@ def out_overloads() -> Sequence[object]:
     return found
 
 
-def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Metadata | object:
+def result_of(
+    recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
+) -> object:
     """The kind of tensor that an element-wise operator gives."""
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     if func in SUBTRACTING and any(is_boolean(value) for value in args[:2]):
@@ -169,7 +171,7 @@ def masked_fill(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: 
 def masked_fill_in_place(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
     """The tensor written to, if the mask broadcasts to it."""
     made = masked_fill(recorder, self, mask, value)
-    if made is NotImplemented:
+    if not isinstance(made, Metadata):
         return made
     target = metadata_of(recorder, self)
     alike = len(made.shape) == len(target.shape) and all(same(a, b) for a, b in zip(made.shape, target.shape))

@@ -30,7 +30,7 @@ PLACES: Final = (aten.argmax.default, aten.argmin.default)
 
 
 def reduced(
-    recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]
+    recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Metadata | tuple[Metadata, ...] | object:
     """Packed results of the sizes of the rule."""
     dtypes = dtypes_of(func, args, kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import torch
 
@@ -16,17 +16,20 @@ from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
 Kind: TypeAlias = Metadata
-KindRule = Callable[..., object]
+KindRule: TypeAlias = Callable[..., object]
+Rule = TypeVar("Rule", bound=KindRule)
+Ruled: TypeAlias = Any
+"""A `Shape`, a number, or a tuple or list of these, as the schema of torch's operator says, which is Any here."""
 
 RULES: Final[dict[object, KindRule]] = {}
 ONCE: Final[set[object]] = set()
 """Operators whose outcome is another for each call, as it depends on data."""
 
 
-def kind_rule(*operators: object, once: bool = False) -> Callable[[KindRule], KindRule]:
+def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the rule of these operators."""
 
-    def register(rule: KindRule) -> KindRule:
+    def register(rule: Rule) -> Rule:
         for operator in operators:
             RULES[operator] = rule
             if once:
@@ -42,14 +45,14 @@ def word_of(func: torch._ops.OpOverload) -> str:
     return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
 
 
-def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> Ruled:
     """The sizes that come out by the rule for sizes: a `Shape`, or a tuple of them."""
     given = [sizes_of(arg) for arg in args]
     named = {name: sizes_of(value) for name, value in kwargs.items()}
     return vocabulary[word_of(func)](recorder.env, *given, **named)
 
 
-def sizes_of(value: object) -> object:
+def sizes_of(value: object) -> Ruled:
     """An argument as a rule for sizes takes it."""
     if type(value) is Metadata:
         return value.shape

@@ -17,7 +17,8 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.registry import kind_rule
-from frontends.pytorch.symbolic.metadata import Metadata, Template, TorchValue
+from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten

@@ -58,8 +58,11 @@ def layer_gradients(
     """
     if input.dtype in (torch.float16, torch.bfloat16):
         # sums over all steps would lose what a step adds
-        wide = [_wide(grads), _wide([input])[0], batch_sizes, _wide(hx), _wide(params), _wide([output])[0], []]
-        return [each.to(input.dtype) for each in layer_gradients(*wide, mode, bidirectional, wanted)]
+        wide = layer_gradients(
+            _wide(grads), input.float(), batch_sizes, _wide(hx), _wide(params), output.float(), [], mode,
+            bidirectional, wanted,
+        )  # fmt: skip
+        return [each.to(input.dtype) for each in wide]
     count = 1 + bidirectional
     each = len(params) // count
     last, workspaces = kept[:2], kept[2:]

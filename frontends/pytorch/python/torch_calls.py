@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -29,7 +29,10 @@ from frontends.pytorch.python.casting import kernel_in_autocast
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
-Handler = Callable[..., object]
+Handler: TypeAlias = Callable[..., object]
+Function: TypeAlias = Callable[..., Any]
+Arguments: TypeAlias = Sequence[Any]
+"""Torch's functions and what they are called with, its tensors and numbers: torch is Any here."""
 HANDLERS: Final[dict[object, Handler]] = {}
 """What takes a call: the mode, the function, its arguments; `NotImplemented` leaves it to torch."""
 

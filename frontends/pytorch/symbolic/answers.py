@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from frontends.pytorch.symbolic.values import Value, symbols_of
+from frontends.pytorch.symbolic.values import AnyValue, Value, symbols_of
 from shapes.env import ShapeEnv
 from solver.decide.verdict import Always, Never
 
@@ -37,7 +37,7 @@ class Answers:
 
     def __init__(self, env: ShapeEnv) -> None:
         self._env = env
-        self._values: dict[object, Value] = {}
+        self._values: dict[object, AnyValue] = {}
 
     def stand_in(self, value: Value) -> object:
         from torch.utils._sympy.symbol import SymT, make_symbol

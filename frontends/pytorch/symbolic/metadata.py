@@ -134,7 +134,7 @@ class Kinds:
     def __init__(self, nodes: Nodes) -> None:
         self.nodes: Final = nodes
         self._found: dict[Key, Metadata] = {}
-        self._packed: dict[Key, Key] = {}
+        self._packed: dict[tuple[int | Node, ...], tuple[int | Node, ...]] = {}
         """By the sizes of a fresh tensor, its strides."""
 
     def of(
@@ -250,7 +250,7 @@ class Kinds:
 
 def outside(number: int | Node) -> TorchValue:
     """A number of a key as torch takes it."""
-    return number if type(number) is int else number.outside
+    return number if isinstance(number, int) else number.outside
 
 
 def name_of(dtype: torch.dtype) -> str:

@@ -14,19 +14,22 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from frontends.pytorch.symbolic.values import Value, largest, rounded
+from frontends.pytorch.symbolic.values import AnyValue, Value, largest, rounded
 from shapes.symbolic import choices
 from shapes.symbolic.symint import SymInt
 
+Node: TypeAlias = Any
+"""The class of nodes, which inherits these methods."""
 
-def _operation(compute: Callable[..., Value], error: type[Exception] | None = None) -> Callable[..., Any]:
+
+def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None = None) -> Callable[..., Node]:
     """A method of the protocol: the look-up comes first. Where Python computes no integer and raises
     an `error`, the run does."""
     index = object()
 
-    def binary(self, other):
+    def binary(self: Node, other: Node) -> Node:
         memo = self.nodes.memo
         key = (index, self, other)
         found = memo.get(key)
@@ -47,10 +50,10 @@ def holds_floats(value: Value) -> bool:
     )
 
 
-def _unary(compute: Callable[..., Value]) -> Callable[..., Any]:
+def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
     index = object()
 
-    def unary(self):
+    def unary(self: Node) -> Node:
         memo = self.nodes.memo
         key = (index, self)
         found = memo.get(key)
@@ -65,6 +68,9 @@ class Computing:
     """Arithmetic and comparisons of a node, which has a `value` and the `nodes` of its environment."""
 
     __slots__ = ()
+
+    nodes: Any
+    value: AnyValue
 
     add = _operation(operator.add)
     sub = _operation(operator.sub)
@@ -91,10 +97,10 @@ class Computing:
     sym_sqrt = _unary(choices.sym_sqrt)
     is_integer = _unary(lambda value: value.is_integer())
 
-    def round(self, digits: int | None = None) -> Any:
+    def round(self, digits: int | None = None) -> Node:
         return self.nodes.node(rounded(self.value, digits))
 
-    def sym_sum(self, parts: Sequence[Any]) -> Any:
+    def sym_sum(self, parts: Sequence[Node]) -> Node:
         return self.nodes.node(choices.sym_sum([part.value for part in parts]))
 
     # ------------------------------------------------------------------ comparisons and truth
@@ -109,5 +115,5 @@ class Computing:
     sym_or = or_ = _operation(choices.sym_or)
     sym_not = _unary(choices.sym_not)
 
-    def sym_ite(self, then: Any, otherwise: Any) -> Any:
+    def sym_ite(self, then: Node, otherwise: Node) -> Node:
         return self.nodes.node(choices.sym_ite(self.value, then.value, otherwise.value))

@@ -22,14 +22,14 @@ import builtins
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.methods import Computing
-from frontends.pytorch.symbolic.values import Value, channels_last_strides
+from frontends.pytorch.symbolic.values import AnyValue, Value, channels_last_strides
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from solver.knowledge.facts import Facts
 
 Kind = Literal["int", "float", "bool"]
-TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
+TorchValue: TypeAlias = Any
+"""A number as torch has it, symbolic (`torch.SymInt` and the like) or plain: torch's own classes are Any here."""
 
 INDEXING: Final = "TensorIndexing.h"
 """Where C++ looks at the numbers in `x[n]`."""
@@ -57,7 +58,7 @@ RECENT: Final = 6
 WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
 
 
-def value_of(number: object) -> Value:
+def value_of(number: TorchValue) -> AnyValue:
     """A number of torch's as ours.
 
     Raises:
@@ -93,7 +94,7 @@ class Node(Computing):
 
     def __init__(self, nodes: Nodes, value: Value) -> None:
         self.nodes = nodes
-        self.value = value
+        self.value: AnyValue = value
         self.is_plain = isinstance(value, int | float)
         self.kind: Kind = (
             "bool" if isinstance(value, bool | SymBool) else "int" if isinstance(value, int | SymInt) else "float"
@@ -367,16 +368,15 @@ class Nodes:
 
     def node(self, value: Value) -> Node:
         """The node of a number, the same each time."""
-        kind = type(value)
-        if kind is SymInt:
+        if isinstance(value, SymInt):
             if value.expr.is_constant and value.domain is value.operations.true:
                 return self.constant(value.expr.constant)
             key: object = (value.expr, value.domain)
-        elif kind is SymBool:
+        elif isinstance(value, SymBool):
             if value.is_constant:
                 return self.constant(value.prop.kind == "true")
             key = (value.prop, value.domain)
-        elif kind is SymFloat:
+        elif isinstance(value, SymFloat):
             key = (value.value.pattern_key, value.domain) if hasattr(value.value, "pattern_key") else id(value)
         else:
             return self.constant(value)

@@ -20,8 +20,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import torch
 
@@ -31,11 +30,11 @@ Tensor = TypeVar("Tensor", bound=torch.Tensor)
 
 
 class Kind(Protocol):
-    """How a tensor lies; one object for all tensors of that kind."""
+    """How a tensor lies; one object for all tensors of that kind. Its numbers are torch's, which is Any here."""
 
-    sizes: Sequence[object]
-    strides: Sequence[object]
-    offset: object
+    sizes: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    offset: Any
     dtype: torch.dtype
     device: torch.device
     exemplar: torch.Tensor | None

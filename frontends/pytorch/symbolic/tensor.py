@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
@@ -59,7 +59,7 @@ class Traced(torch.Tensor):
     is_given: bool = False
 
     @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(cls, func: object, types: object, args: object = (), kwargs: object = None) -> NoReturn:
         what = (
             f"{func}: this tensor belongs to a trace that has ended, as it was kept in a global, an attribute or a"
             " container of the traced program, or the trace does not see the call, as that of `as_subclass`, or one in"
@@ -69,12 +69,12 @@ class Traced(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
-    @property
+    @property  # type: ignore[misc]  # of `object` it can be set as well, of a tensor nobody does
     def __class__(self) -> type:
         """What it is to the program."""
         return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:  # torch's class, which has the others, is Any
         """What a tensor has not, the caller's may have, or may have at another call."""
         if self.is_given and name[:2] != "__" and is_asked_by_program():
             eager_only(f"the attribute `{name}` of an argument is asked for", "pass it as an argument")

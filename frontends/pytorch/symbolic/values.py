@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from shapes.environment import layout
 from shapes.symbolic import choices
@@ -22,6 +22,8 @@ from shapes.symbolic.symint import SymInt
 from solver.terms.expr import Atom
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
+AnyValue: TypeAlias = Any
+"""A `Value`, of which torch says which: it asks a number only what one of its kind answers, and torch is Any here."""
 
 
 def symbols_of(value: Value) -> list[Atom]:
@@ -38,7 +40,7 @@ def symbols_of(value: Value) -> list[Atom]:
     return sorted(found, key=lambda atom: atom.serial)
 
 
-def largest(one: Value, other: Value) -> Value:
+def largest(one: AnyValue, other: AnyValue) -> Value:
     """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
     for value, limit in ((one, other), (other, one)):
         if type(limit) is int and type(value) is SymInt:
@@ -65,5 +67,5 @@ def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choice
     return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
 
 
-def rounded(value: Value, digits: int | None = None) -> Value:
+def rounded(value: AnyValue, digits: int | None = None) -> AnyValue:
     return builtins.round(value) if digits is None else builtins.round(value, digits)
