@@ -37,7 +37,7 @@ HOT = {
         clamps decided_atoms draft equalities factor_cancellation facts inequalities propagation roots
         samples selection substitution
         """,
-    "solver/samples": "mending repair sampling shrinking witness witness_search",
+    "solver/samples": "repair replenish sampling shrinking witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
     "solver/rungs": """
         bounds box extremes factor isolate lemmas linear model multiplied prover refine residues rows split

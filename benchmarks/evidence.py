@@ -29,10 +29,10 @@ from shapes.sessions.recording import (
     read_sessions,
 )
 from shapes.sessions.replay import replay_session
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 
 
-def rules(proof: Reason) -> set[str]:
+def rules(proof: ProofStep) -> set[str]:
     """The rules of a proof, whose steps may be shared."""
     found: set[str] = set()
     seen: set[int] = set()

@@ -75,8 +75,8 @@ MUTATIONS = (
     Mutation(
         "factor: a factor that may be zero",
         "solver/knowledge/factor_cancellation.py",
-        "if low is not None and low >= 1:\n            reason: Reason",
-        "if low is not None and low >= 0:\n            reason: Reason",
+        "if low is not None and low >= 1:\n            proof: ProofStep",
+        "if low is not None and low >= 0:\n            proof: ProofStep",
     ),
     Mutation(
         "refine: one case is forgotten",
@@ -167,13 +167,13 @@ MUTATIONS = (
     Mutation(
         "samples: dead rows speak",
         "solver/knowledge/samples.py",
-        "pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)",
+        "samples.alive = samples.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)",
         "pool.alive = self.alive",
     ),
     Mutation(
         "search: facts are not checked",
         "solver/samples/repair.py",
-        "touching = self.pool.touching.get(atom.serial)\n            if touching is not None and touching.count",
+        "touching = self.samples.touching.get(atom.serial)\n            if touching is not None and touching.count",
         "touching = None\n            if touching is not None and touching.count",
     ),
     Mutation("checker: hypotheses may stay open", "solver/proofs/checker.py", "if left is not domain:", "if False:"),

@@ -20,7 +20,7 @@ from solver.decide.verdict import Always
 from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import verify, verify_assignment
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
@@ -232,7 +232,7 @@ def _place(condition: Condition) -> dict[str, object]:
 
 def _verified(conflict: Contradiction) -> bool:
     proof = conflict.proof
-    if not isinstance(proof, Reason):
+    if not isinstance(proof, ProofStep):
         return False
     interner = proof.conclusion.interner
     return verify(proof, interner.false, interner.true, objection)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from shapes.errors import known_lines, outcome_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.prop import Prop
 
 LONGEST = 24
@@ -70,7 +70,7 @@ def explain(verdict: Verdict, prop: Prop, domain: Prop) -> Explanation:
     return Explanation(verdict, str(prop), None if domain.kind == "true" else str(domain), steps)
 
 
-def _steps(proof: Reason) -> tuple[tuple[str, str], ...]:
+def _steps(proof: ProofStep) -> tuple[tuple[str, str], ...]:
     """The conclusions of a proof that say something new, premises first."""
     found: dict[Prop, str] = {}
     visited: set[int] = set()

@@ -151,7 +151,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         both = within(fact)
         if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
             return []
-        _, rejected = known.pool.classify(both, interner.true)
+        _, rejected = known.samples.classify(both, interner.true)
         if rejected is None and isinstance(known.suppose(both.negation), Conflict):
             return []
         verdict = decided(known, both, interner.true, solvers=solvers)

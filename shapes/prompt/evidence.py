@@ -24,7 +24,7 @@ from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, digits, place_of,
 from shapes.prompt.page import Page, Span, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -99,9 +99,9 @@ def _checked(verdict: Verdict) -> Span:
     return span("correct", "always") if verdict.check() else span("NOT CONFIRMED", "error")
 
 
-def _ordered(root: Reason) -> list[Reason]:
+def _ordered(root: ProofStep) -> list[ProofStep]:
     """Facts first, then every step after its premises."""
-    done: dict[int, Reason] = {}
+    done: dict[int, ProofStep] = {}
     stack = [(root, False)]
     while stack:
         step, ready = stack.pop()

@@ -222,7 +222,7 @@ class _Environment:
 
     def find_contradiction(self, number: int) -> None:
         """Facts with a known assignment are consistent; others must be looked at before anything follows from them."""
-        if not self.facts.pool.alive:
+        if not self.facts.samples.alive:
             from solver.decide.consistency import consistency
 
             outcome = consistency(self.facts, solvers=self.solvers)

@@ -14,8 +14,8 @@
     >>> found.named(env, found.reaching(env.interner.eq(s.expr, 4096)))
     {'b': 0, 's': 4096}
 
-A wish is a value for one symbol. Where it breaks facts, other symbols are moved to mend them, or the symbol itself to a
-place close by; where that fails too, nothing changes. So whoever wishes at random never has to throw a result away.
+A wish is a value for one symbol. Where it breaks facts, other symbols are moved to repair them, or the symbol itself
+to a place close by; where that fails too, nothing changes. So random wishes never waste a result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from solver.decide.verdict import Always, Depends
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
 from solver.samples.repair import Search
-from solver.samples.witness_search import find, scattered
+from solver.samples.witness_search import find, grid_search
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -42,10 +42,10 @@ Values = dict[Atom, int]
 
 TOUCHED: Final = 1 << 14
 """Facts about one symbol that a wish is held against."""
-MENDING: Final = 3
-"""How many symbols are moved to mend what a wish breaks."""
+REPAIRING: Final = 3
+"""How many symbols are moved to repair what a wish breaks."""
 ROUNDS: Final = 6
-"""How many broken facts are mended one after the other when that was not enough."""
+"""How many broken facts are repaired one after the other when that was not enough."""
 ROOTS: Final = 3
 HALVINGS: Final = 80
 
@@ -72,9 +72,9 @@ class Satisfying:
                 values = dict(witness)
             case unknown:
                 raise ShapeError(f"no sizes that satisfy the facts were found: {unknown.reason}")
-        if not self.facts.pool.alive:
+        if not self.facts.samples.alive:
             # the samples are what every search begins at
-            self.facts = self.facts.with_pool(self.facts.pool.with_row(0, values))
+            self.facts = self.facts.with_samples(self.facts.samples.with_row(0, values))
         if self.goals:
             goal = self.facts.interner.conjunction(self.goals)
             found = self.reaching(goal)
@@ -122,16 +122,16 @@ class Satisfying:
         if rest is None:
             return values
         if rest:
-            mended = search.mend(moved, rest, MENDING, self.goals) or self._close_to(values, moved, rest, atom)
-            if mended is None:
+            repaired = search.repair(moved, rest, REPAIRING, self.goals) or self._close_to(values, moved, rest, atom)
+            if repaired is None:
                 return values
-            moved = mended
+            moved = repaired
         return self._with(values, moved)
 
     def _close_to(self, values: Values, wished: Values, broken: list[Prop], kept: Atom) -> Values | None:
         """What has to be moved so that an assignment close to the wished one satisfies everything.
 
-        One broken fact after the other is mended at the place that breaks the fewest others, with `kept` moved last.
+        One broken fact after the other is repaired at the place that breaks the fewest others, with `kept` moved last.
         """
         moved = wished
         for _ in range(ROUNDS):
@@ -163,7 +163,7 @@ class Satisfying:
         return None
 
     def _search(self, values: Values) -> Search:
-        search = Search(self.facts, self.facts.pool, self.facts.pool.alive[0], effort=1)
+        search = Search(self.facts, self.facts.samples, self.facts.samples.alive[0], effort=1)
         search.base.update(values)
         search.shifted = True
         search.limit = TOUCHED
@@ -179,14 +179,14 @@ class Satisfying:
         goal = self.facts.interner.conjunction((*self.goals, goal))
         found = find(self.facts, goal, self._true)
         if found is None and thorough:
-            for row in self.facts.pool.alive[:2]:
-                found = found or scattered(self.facts, goal, self._true, row=row)
+            for row in self.facts.samples.alive[:2]:
+                found = found or grid_search(self.facts, goal, self._true, row=row)
         if found is not None:
             return self._complete(found.values(self.facts))
         if thorough:
             match decide(self.facts, goal):
                 case Always():
-                    pool = self.facts.pool
+                    pool = self.facts.samples
                     return self._complete(pool.row_values(self.facts.all_symbols(), pool.alive[0]))
                 case Depends(found=(values, _)):
                     return self._complete(dict(values))

@@ -15,16 +15,16 @@ from __future__ import annotations
 from solver.bounds.explain import prove_bound, prove_side
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.multiples import prove_no_multiple
-from solver.proofs.step import Reason, apart, equal, every, some
+from solver.proofs.step import ProofStep, apart, equal, every, some
 from solver.terms.expr import Expr
 from solver.terms.prop import SHARING, Prop
 
 
-def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
+def prove_by_intervals(known: Knowledge, p: Prop) -> ProofStep | None:
     """The proposition, if bounds and excluded values show it."""
     match p.kind:
         case "true":
-            return Reason("trivial", p)
+            return ProofStep("trivial", p)
         case "ge":
             low = known.low(p.expr)
             return prove_side(known, p.expr, True, 0) if low is not None and low >= 0 else None
@@ -38,26 +38,26 @@ def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
         case "and" | "or" if p.written > SHARING:
             return _prove_shared(known, p)
         case "and":
-            reasons = []
+            proofs = []
             for part in p.parts:
-                reason = prove_by_intervals(known, part)
-                if reason is None:
+                proof = prove_by_intervals(known, part)
+                if proof is None:
                     return None
-                reasons.append(reason)
-            return every(p, reasons)
+                proofs.append(proof)
+            return every(p, proofs)
         case "or":
             for part in p.parts:
-                reason = prove_by_intervals(known, part)
-                if reason is not None:
-                    return some(p, reason)
+                proof = prove_by_intervals(known, part)
+                if proof is not None:
+                    return some(p, proof)
             return None
         case _:
             return None
 
 
-def _prove_shared(known: Knowledge, p: Prop) -> Reason | None:
+def _prove_shared(known: Knowledge, p: Prop) -> ProofStep | None:
     """A compound whose nodes occur many times in it: each is tried once."""
-    proofs: dict[Prop, Reason | None] = {}
+    proofs: dict[Prop, ProofStep | None] = {}
     for node in p.nodes:
         if not node.parts:
             proofs[node] = prove_by_intervals(known, node)
@@ -70,7 +70,7 @@ def _prove_shared(known: Knowledge, p: Prop) -> Reason | None:
     return proofs[p]
 
 
-def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
+def prove_between_multiples(known: Knowledge, p: Prop) -> ProofStep | None:
     """`a*rest + c != 0`, if c is not zero and smaller than a: no multiple of a is that close to zero and not zero."""
     e = p.expr
     size = abs(e.constant)
@@ -81,7 +81,7 @@ def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
     for atom in first:
         r = known.range_of(atom.monomial)
         if r.lo is not None and r.lo > size and all(atom in atoms for atoms in others):
-            return Reason("multiple", p, (prove_bound(known, atom.monomial, True, size + 1),), atom)
+            return ProofStep("multiple", p, (prove_bound(known, atom.monomial, True, size + 1),), atom)
     return None
 
 
@@ -94,7 +94,7 @@ def bounded_away(known: Knowledge, e: Expr) -> bool:
     return high is not None and high < 0
 
 
-def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
+def prove_nonzero(known: Knowledge, p: Prop) -> ProofStep | None:
     """`e != 0`, if e is bounded away from zero, zero is excluded, or its factors are nonzero."""
     e = p.expr
     if e.constant and e.terms:
@@ -110,9 +110,9 @@ def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
     if known.excluded.count:
         values, k = known.excluded_values(e)
         if values is not None and e.constant % k == 0:
-            reason = values.get(-e.constant // k)
-            if reason is not None:
-                return reason
+            proof = values.get(-e.constant // k)
+            if proof is not None:
+                return proof
         if any(c > 1 or c < -1 for _, c in e.terms):
             multiple = prove_no_multiple(known, p)
             if multiple is not None:
@@ -124,5 +124,5 @@ def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
             if factor is None:
                 return None
             factors.append(factor)
-        return Reason("product-nonzero", p, tuple(factors))
+        return ProofStep("product-nonzero", p, tuple(factors))
     return None

@@ -1,4 +1,4 @@
-"""Why a bound holds: reasons for what interval arithmetic found.
+"""Why a bound holds: proofs for what interval arithmetic found.
 
 Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded
 bound that still suffices,
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from solver.bounds.knowledge import Knowledge, Range
-from solver.proofs.step import Reason, combine
+from solver.proofs.step import ProofStep, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval
 from solver.terms.intervals import product as product_of
@@ -35,54 +35,54 @@ Bound = tuple[Expr, bool]
 """An expression and a side: True for its lower bound."""
 
 
-def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
+def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep:
     """`e >= 0`, for an expression whose lower bound is at least 0."""
     interner = known.interner
     if not e.terms:
-        return Reason("trivial", Prop.nonnegative(e))
+        return ProofStep("trivial", Prop.nonnegative(e))
     goal = Prop.nonnegative(e)
     if len(e.terms) == 1:
         m, c = e.terms[0]
         # c*m + k >= 0 says m >= ceil(-k/c), or m <= floor(k/-c)
-        reason = prove_bound(known, m, c > 0, -(e.constant // c) if c > 0 else e.constant // -c)
-        if reason.conclusion is goal:
-            return reason
-        return weakened(reason, goal)
+        proof = prove_bound(known, m, c > 0, -(e.constant // c) if c > 0 else e.constant // -c)
+        if proof.conclusion is goal:
+            return proof
+        return weakened(proof, goal)
     slack = _term_low(known, e)
     if slack is None or slack < 0:
         r, k = known.form_range(e)
         assert r is not None
         lower = k > 0
         needed = -(e.constant // k) if lower else e.constant // -k
-        reason_of_form = _oldest(r, lower, needed)
-        assert reason_of_form is not None
-        if reason_of_form.conclusion is goal:
-            return reason_of_form
-        return weakened(reason_of_form, goal)
-    premises: list[Reason] = []
+        proof_of_form = _oldest(r, lower, needed)
+        assert proof_of_form is not None
+        if proof_of_form.conclusion is goal:
+            return proof_of_form
+        return weakened(proof_of_form, goal)
+    premises: list[ProofStep] = []
     multipliers: list[int] = []
     for m, c in sorted(e.terms, key=lambda term: interner.monomial_keys[term[0]]):
         r = known.range_of(m)
         if c > 0:
             assert r.lo is not None
-            reason = prove_bound(known, m, True, r.lo - slack // c)
-            reached = -reason.conclusion.expr.constant
+            proof = prove_bound(known, m, True, r.lo - slack // c)
+            reached = -proof.conclusion.expr.constant
             slack -= c * (r.lo - reached)
         else:
             assert r.hi is not None
-            reason = prove_bound(known, m, False, r.hi + slack // -c)
-            reached = reason.conclusion.expr.constant
+            proof = prove_bound(known, m, False, r.hi + slack // -c)
+            reached = proof.conclusion.expr.constant
             slack -= -c * (reached - r.hi)
-        premises.append(reason)
+        premises.append(proof)
         multipliers.append(abs(c))
     if goal.expr is not e:
         return combine(premises, multipliers, slack)
-    return Reason("combine", goal, tuple(premises), (tuple(multipliers), slack))
+    return ProofStep("combine", goal, tuple(premises), (tuple(multipliers), slack))
 
 
-def weakened(reason: Reason, goal: Prop) -> Reason:
+def weakened(proof: ProofStep, goal: Prop) -> ProofStep:
     """An inequality from a tighter one of the same form."""
-    return Reason("combine", goal, (reason,), ((1,), goal.expr.constant - reason.conclusion.expr.constant))
+    return ProofStep("combine", goal, (proof,), ((1,), goal.expr.constant - proof.conclusion.expr.constant))
 
 
 def _term_low(known: Knowledge, e: Expr) -> int | None:
@@ -107,25 +107,25 @@ def _chain(r: Range | None) -> list[Range]:
     return found
 
 
-def _oldest(r: Range | None, lower: bool, needed: int) -> Reason | None:
-    """The reason of the oldest recorded bound that is at least as tight as needed."""
+def _oldest(r: Range | None, lower: bool, needed: int) -> ProofStep | None:
+    """The proof of the oldest recorded bound that is at least as tight as needed."""
     for candidate in _chain(r):
         if lower:
-            if candidate.lo is not None and candidate.lo >= needed and candidate.lo_reason is not None:
-                return _unstrengthened(candidate.lo_reason, candidate.lo - needed)
-        elif candidate.hi is not None and candidate.hi <= needed and candidate.hi_reason is not None:
-            return _unstrengthened(candidate.hi_reason, needed - candidate.hi)
+            if candidate.lo is not None and candidate.lo >= needed and candidate.lo_proof is not None:
+                return _unstrengthened(candidate.lo_proof, candidate.lo - needed)
+        elif candidate.hi is not None and candidate.hi <= needed and candidate.hi_proof is not None:
+            return _unstrengthened(candidate.hi_proof, needed - candidate.hi)
     return None
 
 
-def _unstrengthened(reason: Reason, spare: int) -> Reason:
-    """The reason without steps over excluded values that the bound need not have taken."""
-    while spare and reason.rule == "strengthen":
-        reason, spare = reason.premises[0], spare - 1
-    return reason
+def _unstrengthened(proof: ProofStep, spare: int) -> ProofStep:
+    """The proof without steps over excluded values that the bound need not have taken."""
+    while spare and proof.rule == "strengthen":
+        proof, spare = proof.premises[0], spare - 1
+    return proof
 
 
-def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
+def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> ProofStep:
     """`m >= v` for some v >= needed (lower), or `m <= v` for some v <= needed."""
     recorded = _oldest(known.ranges.get(m), lower, needed)
     if recorded is not None:
@@ -142,12 +142,12 @@ def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
     return found
 
 
-def prove_side(known: Knowledge, e: Expr, lower: bool, needed: int) -> Reason:
+def prove_side(known: Knowledge, e: Expr, lower: bool, needed: int) -> ProofStep:
     """`e >= needed` or `e <= needed` for any expression, as a normalized inequality."""
     return prove_nonnegative(known, e - needed if lower else needed - e)
 
 
-def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> Reason:
+def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> ProofStep:
     """The bound of a composite atom from bounds of its arguments."""
     arguments = [arg for arg in atom.args if isinstance(arg, Expr) and arg.terms]
 
@@ -158,10 +158,10 @@ def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> Reaso
     premises = [prove_side(known, e, low, at) for (e, low), at in bounds.items()]
     reached = value(_reading(premises))
     assert reached is not None
-    return Reason("operation", _bound_prop(atom.expr, lower, reached), tuple(premises), (atom, lower))
+    return ProofStep("operation", _bound_prop(atom.expr, lower, reached), tuple(premises), (atom, lower))
 
 
-def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: bool, needed: int) -> Reason:
+def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: bool, needed: int) -> ProofStep:
     """The bound of a product from bounds of its atoms."""
     if lower:
         simple = _prove_product_of_lows(known, m, atoms, needed)
@@ -180,10 +180,10 @@ def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: boo
     reached = value(_reading(premises))
     assert reached is not None
     whole = known.interner.expr(((m, 1),), 0)
-    return Reason("monomial", _bound_prop(whole, lower, reached), tuple(premises), (m, lower))
+    return ProofStep("monomial", _bound_prop(whole, lower, reached), tuple(premises), (m, lower))
 
 
-def _prove_product_of_lows(known: Knowledge, m: int, atoms: tuple[Atom, ...], needed: int) -> Reason | None:
+def _prove_product_of_lows(known: Knowledge, m: int, atoms: tuple[Atom, ...], needed: int) -> ProofStep | None:
     """The common case: no atom is negative, and the least product is that of the least values."""
     lows: dict[Atom, int] = {}
     reached = 1
@@ -208,17 +208,17 @@ def _prove_product_of_lows(known: Knowledge, m: int, atoms: tuple[Atom, ...], ne
             if r.lo is not None and 0 <= r.lo < low and others * r.lo**power >= needed:
                 weakest = r.lo
                 break
-        reason = prove_bound(known, atom.monomial, True, weakest)
-        lows[atom] = -reason.conclusion.expr.constant
-        premises.append(reason)
+        proof = prove_bound(known, atom.monomial, True, weakest)
+        lows[atom] = -proof.conclusion.expr.constant
+        premises.append(proof)
     reached = 1
     for atom in atoms:
         reached *= lows[atom]
     whole = known.interner.expr(((m, 1),), -reached)
-    return Reason("monomial", Prop.make(known.interner, "ge", whole), tuple(premises), (m, True))
+    return ProofStep("monomial", Prop.make(known.interner, "ge", whole), tuple(premises), (m, True))
 
 
-def _prove_grouped(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
+def _prove_grouped(known: Knowledge, m: int, lower: bool, needed: int) -> ProofStep:
     """The bound of a product as a product of two, one of them with recorded bounds."""
     interner = known.interner
     for product, other, interval in known.groupings(m):
@@ -235,8 +235,8 @@ def _prove_grouped(known: Knowledge, m: int, lower: bool, needed: int) -> Reason
         reached = value(_reading(premises))
         assert reached is not None
         goal = _bound_prop(interner.expr(((m, 1),), 0), lower, reached)
-        return Reason("grouped", goal, tuple(premises), (product, other, lower))
-    raise AssertionError("a bound without a reason")
+        return ProofStep("grouped", goal, tuple(premises), (product, other, lower))
+    raise AssertionError("a bound without a proof")
 
 
 def _bound_prop(e: Expr, lower: bool, value: int) -> Prop:
@@ -289,6 +289,6 @@ def _weaker(known: Knowledge, e: Expr, lower: bool) -> Iterator[int]:
                 yield bound
 
 
-def _reading(premises: list[Reason]) -> Callable[[Expr], Interval]:
+def _reading(premises: list[ProofStep]) -> Callable[[Expr], Interval]:
     """Intervals of expressions as the premises state them."""
     return interval_reader([premise.conclusion for premise in premises])

@@ -22,7 +22,7 @@ from solver.bounds.by_intervals import prove_by_intervals
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import rewritten, size_of
 from solver.proofs.rewriting import apply_round_to_prop
-from solver.proofs.step import Reason, axiom, cases, combine, hypothesis
+from solver.proofs.step import ProofStep, axiom, cases, combine, hypothesis
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -36,7 +36,7 @@ deep, as each may make new clamps."""
 _nesting: Final = local()
 
 
-def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` for a few relus in it, at little cost."""
     if len(e.terms) > TERMS or outermost(e) is None:
         return None
@@ -59,7 +59,7 @@ class Apart:
         self.facts = facts
         self.goals = goals
 
-    def prove(self, goal: Prop) -> Reason | None:
+    def prove(self, goal: Prop) -> ProofStep | None:
         canonical, rounds = self.facts.canonical_prop(goal)
         proof = prove_by_intervals(self.facts, canonical)
         if proof is None:
@@ -76,7 +76,7 @@ class Apart:
             return proof
         return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
 
-    def below(self, goal: Prop, atom: Atom) -> Reason | None:
+    def below(self, goal: Prop, atom: Atom) -> ProofStep | None:
         """Both cases of a relu that is taken away."""
         (argument,) = atom.args
         assert isinstance(argument, Expr)
@@ -86,13 +86,13 @@ class Apart:
             settled = settled_under(case, atom, argument, image)
             steps = ((atom.monomial, image, settled),)
             smaller = apply_round_to_prop(goal, steps)
-            proof = Reason("trivial", smaller) if smaller.kind == "true" else self.prove(smaller)
+            proof = ProofStep("trivial", smaller) if smaller.kind == "true" else self.prove(smaller)
             if proof is None:
                 return None
             branches.append(rewritten(goal, proof if smaller.kind != "true" else None, (steps,)))
         return cases(goal, positive, branches)
 
-    def above(self, goal: Prop, atom: Atom, c: int) -> Reason | None:
+    def above(self, goal: Prop, atom: Atom, c: int) -> ProofStep | None:
         """One of the two sides that a relu is at least."""
         (argument,) = atom.args
         assert isinstance(argument, Expr)
@@ -137,7 +137,7 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
     return None
 
 
-def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> Reason:
+def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> ProofStep:
     """What a relu equals under the hypothesis of its sign."""
     supposed = hypothesis(case)
     if image is argument:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from solver.bounds.explain import prove_side
 from solver.bounds.knowledge import Knowledge
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -40,10 +40,10 @@ class Isolated(NamedTuple):
         n, d, rest = self.n, self.d, self.rest
         return Prop.nonnegative(n + d * rest if self.sign > 0 else d * (rest + 1) - 1 - n)
 
-    def reason(self, known: Knowledge, conclusion: Prop, proof: Reason) -> Reason:
+    def proof(self, known: Knowledge, conclusion: Prop, proof: ProofStep) -> ProofStep:
         """The inequality, from what it says."""
         positive = prove_side(known, self.d, True, 1)
-        return Reason("isolate", conclusion, (proof, positive), (self.atom, self.rest, self.sign))
+        return ProofStep("isolate", conclusion, (proof, positive), (self.atom, self.rest, self.sign))
 
 
 def oriented(known: Knowledge, atom: Atom) -> tuple[Expr, Expr] | None:

@@ -5,7 +5,7 @@ another) and the questions that both answer:
 
 - `range_of(m)`: the bounds of a monomial, those that follow from its atoms included;
 - `low(e)`, `high(e)`: bounds of an expression by interval arithmetic;
-- `prove_bound(m, side, needed)`: the reason why, resting on the oldest facts that suffice;
+- `prove_bound(m, side, needed)`: the proof why, resting on the oldest facts that suffice;
 - `canonical(e)`: the expression with equalities applied and settled atoms replaced, and the steps that led there.
 
 A bound that follows from the structure of an atom is computed when asked for and explained only when someone looks:
@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Final
 
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr, arguments
 from solver.terms.interner import Interner
@@ -42,24 +42,24 @@ TURNS: Final = 4
 
 
 class Range:
-    """Bounds of a monomial or form. A bound without a reason follows from the structure; `older` are the weaker bounds
+    """Bounds of a monomial or form. A bound without a proof follows from the structure; `older` are the weaker bounds
     known before.
     """
 
-    __slots__ = ("hi", "hi_reason", "lo", "lo_reason", "older")
+    __slots__ = ("hi", "hi_proof", "lo", "lo_proof", "older")
 
     def __init__(
         self,
         lo: int | None,
         hi: int | None,
-        lo_reason: Reason | None = None,
-        hi_reason: Reason | None = None,
+        lo_proof: ProofStep | None = None,
+        hi_proof: ProofStep | None = None,
         older: Range | None = None,
     ) -> None:
         self.lo = lo
         self.hi = hi
-        self.lo_reason = lo_reason
-        self.hi_reason = hi_reason
+        self.lo_proof = lo_proof
+        self.hi_proof = hi_proof
         self.older = older
 
 
@@ -69,11 +69,11 @@ UNBOUNDED: Final = Range(None, None)
 class Entry:
     """A comparison that was learned, as it stood then, and why."""
 
-    __slots__ = ("prop", "reason")
+    __slots__ = ("proof", "prop")
 
-    def __init__(self, prop: Prop, reason: Reason) -> None:
+    def __init__(self, prop: Prop, proof: ProofStep) -> None:
         self.prop = prop
-        self.reason = reason
+        self.proof = proof
 
 
 class Uses:
@@ -90,11 +90,11 @@ class Uses:
 class Rule:
     """A substitution: an atom or a product of atoms and what it equals."""
 
-    __slots__ = ("image", "reason")
+    __slots__ = ("image", "proof")
 
-    def __init__(self, image: Expr, reason: Reason) -> None:
+    def __init__(self, image: Expr, proof: ProofStep) -> None:
         self.image = image
-        self.reason = reason
+        self.proof = proof
 
 
 def form_key(form: Expr) -> int:
@@ -113,7 +113,7 @@ class Knowledge:
         self.interner = interner
         self.ranges: ShardedMap[Range] = ShardedMap()
         self.forms: ShardedMap[Range] = ShardedMap()
-        self.excluded: ShardedMap[dict[int, Reason]] = ShardedMap()
+        self.excluded: ShardedMap[dict[int, ProofStep]] = ShardedMap()
         self.solved: ShardedMap[Rule] = ShardedMap()
         self.uses: ShardedMap[Uses] = ShardedMap()
         self.product_rules: tuple[tuple[int, Rule], ...] = ()
@@ -125,7 +125,7 @@ class Knowledge:
         self.range_cache: dict[int, Range] = {}
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
-        self.explained: dict[tuple[int, bool, int], Reason] = {}  # of nested atoms (`solver.bounds.explain`)
+        self.explained: dict[tuple[int, bool, int], ProofStep] = {}  # of nested atoms (`solver.bounds.explain`)
         self.scratch: dict[object, object] = {}
 
     # ------------------------------------------------------------------ ranges
@@ -253,7 +253,7 @@ class Knowledge:
 
     # ------------------------------------------------------------------ excluded values
 
-    def excluded_values(self, e: Expr) -> tuple[dict[int, Reason] | None, int]:
+    def excluded_values(self, e: Expr) -> tuple[dict[int, ProofStep] | None, int]:
         """The recorded values that the expression's form does not take, and the factor between them."""
         form, k = e.form()
         return self.excluded.get(form_key(form)), k
@@ -280,7 +280,7 @@ class Knowledge:
         """
         return None
 
-    def prove_sign(self, e: Expr, without: Atom | None = None) -> Reason | None:
+    def prove_sign(self, e: Expr, without: Atom | None = None) -> ProofStep | None:
         """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
         return None
 
@@ -350,7 +350,7 @@ class Knowledge:
                 }
                 if not solved:
                     break
-                image = apply_round(image, tuple([(m, known.image, known.reason) for m, known in solved.items()]))
+                image = apply_round(image, tuple([(m, known.image, known.proof) for m, known in solved.items()]))
             found = self.scratch[rule] = image.degree > len(self.interner.monomials[product])
         return bool(found)
 
@@ -398,11 +398,11 @@ class Knowledge:
 
     def _round(self, atoms: frozenset[Atom], exprs: list[Expr]) -> Round:
         """The substitutions that apply now."""
-        steps: list[tuple[int, Expr, Reason]] = []
+        steps: list[tuple[int, Expr, ProofStep]] = []
         for atom in sorted(atoms, key=lambda atom: atom.serial):
             rule = self.elementary(atom.monomial)
             if rule is not None:
-                steps.append((atom.monomial, rule.image, rule.reason))
+                steps.append((atom.monomial, rule.image, rule.proof))
         if not steps and self.product_rules:
             found: dict[int, Rule] = {}
             inner = [arg for atom in atoms for arg in atom.args]
@@ -417,18 +417,18 @@ class Knowledge:
                     if rule_found is not None:
                         found[rule_found[0]] = rule_found[1]
             first = [(product, rule) for product, rule in self.product_rules if product in found][:1]
-            steps = [(product, rule.image, rule.reason) for product, rule in first]
+            steps = [(product, rule.image, rule.proof) for product, rule in first]
         return tuple(steps)
 
 
 def _merge(explicit: Range | None, derived: Interval) -> Range:
-    """The tighter of each bound; a derived one has no reason yet."""
+    """The tighter of each bound; a derived one has no proof yet."""
     lo, hi = derived
     if explicit is None:
         return Range(lo, hi) if lo is not None or hi is not None else UNBOUNDED
-    lo_reason = hi_reason = None
+    lo_proof = hi_proof = None
     if explicit.lo is not None and (lo is None or explicit.lo >= lo):
-        lo, lo_reason = explicit.lo, explicit.lo_reason
+        lo, lo_proof = explicit.lo, explicit.lo_proof
     if explicit.hi is not None and (hi is None or explicit.hi <= hi):
-        hi, hi_reason = explicit.hi, explicit.hi_reason
-    return Range(lo, hi, lo_reason, hi_reason, explicit.older)
+        hi, hi_proof = explicit.hi, explicit.hi_proof
+    return Range(lo, hi, lo_proof, hi_proof, explicit.older)

@@ -17,7 +17,7 @@ from typing import Final
 from solver.bounds.explain import prove_nonnegative, prove_side
 from solver.bounds.knowledge import Knowledge
 from solver.proofs.rewriting import Round, apply_round_to_prop
-from solver.proofs.step import Reason, combine, times
+from solver.proofs.step import ProofStep, combine, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -26,19 +26,19 @@ UNFOLDED_TERMS: Final = 64
 """What has more terms is not unfolded further: images of images multiply."""
 
 
-def definition_of(e: Expr, name: Expr) -> Reason:
+def definition_of(e: Expr, name: Expr) -> ProofStep:
     """`name == e`, by definition of the name."""
-    return Reason("definition", Prop.zero(name - e), (), (e, name))
+    return ProofStep("definition", Prop.zero(name - e), (), (e, name))
 
 
-def rewritten(goal: Prop, premise: Reason | None, rounds: tuple[Round, ...]) -> Reason:
+def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) -> ProofStep:
     """A statement with equalities substituted; the rounds lead from the premise to the goal, or from the goal to the
     premise.
     """
     statement = () if premise is None else (premise,)
-    equalities = tuple(reason for steps in rounds for _, _, reason in steps)
+    equalities = tuple(proof for steps in rounds for _, _, proof in steps)
     shape = tuple(tuple((m, image) for m, image, _ in steps) for steps in rounds)
-    return Reason("rewrite", goal, statement + equalities, shape)
+    return ProofStep("rewrite", goal, statement + equalities, shape)
 
 
 def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
@@ -50,7 +50,7 @@ def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
     return n - d * atom.expr if lower else d * atom.expr + d - 1 - n
 
 
-def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> Reason:
+def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> ProofStep:
     """The law that a lower (or upper) bound of a quotient is used with, for a divisor known to be positive, or to be
     negative.
     """
@@ -59,12 +59,12 @@ def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = 
     if negative:
         statement = Prop.nonnegative(law_expr(atom, lower, negative=True))
         why = prove_side(known, d, False, -1)
-        return Reason("axiom", statement, (why,), (atom, "below negative" if lower else "above negative"))
+        return ProofStep("axiom", statement, (why,), (atom, "below negative" if lower else "above negative"))
     premises = () if d.is_constant else (prove_side(known, d, True, 1),)
-    return Reason("axiom", Prop.nonnegative(law_expr(atom, lower)), premises, (atom, "below" if lower else "above"))
+    return ProofStep("axiom", Prop.nonnegative(law_expr(atom, lower)), premises, (atom, "below" if lower else "above"))
 
 
-def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
+def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
     """What holds of a composite atom by its definition, as inequalities."""
     match atom.kind, atom.args:
         case "floordiv", (_, Expr() as d):
@@ -76,8 +76,8 @@ def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
                 return []
             return [floordiv_law(known, atom, lower, negative=True) for lower in (True, False)]
         case "relu", (Expr() as e,):
-            above = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
-            return [Reason("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
+            above = ProofStep("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
+            return [ProofStep("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
         case "bitand", (Expr() as a, Expr() as b):
             return [
                 law
@@ -88,7 +88,7 @@ def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
             return []
 
 
-def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> Reason | None:
+def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> ProofStep | None:
     """`a & b <= a` for a not negative (bits are only taken away), or b negative (its sign is not)."""
     low, high = known.low(masked), known.high(mask)
     if low is not None and low >= 0:
@@ -97,7 +97,7 @@ def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str
         premise = prove_side(known, mask, False, -1)
     else:
         return None
-    return Reason("axiom", Prop.nonnegative(masked - atom.expr), (premise,), (atom, f"at most {which}"))
+    return ProofStep("axiom", Prop.nonnegative(masked - atom.expr), (premise,), (atom, f"at most {which}"))
 
 
 def size_of(e: Expr) -> int:
@@ -105,25 +105,25 @@ def size_of(e: Expr) -> int:
     return max(1, e.content())
 
 
-def times_nonnegative(known: Knowledge, reason: Reason, factor: Expr) -> Reason | None:
+def times_nonnegative(known: Knowledge, proof: ProofStep, factor: Expr) -> ProofStep | None:
     """`factor * p >= 0` from `p >= 0`, for a factor that is not negative."""
     low = known.low(factor)
     if low is None or low < 0:
         return None
     positive = prove_nonnegative(known, factor)
-    scaled = times(positive, reason)
+    scaled = times(positive, proof)
     k = size_of(factor)
     rest = factor.constant - k * positive.conclusion.expr.constant
     if k == 1:
         return scaled
     # `4*x + 3 >= 0` is `x >= 0`: what was divided out and rounded off comes back as multiples
-    size = size_of(positive.conclusion.expr * reason.conclusion.expr)
-    return combine([scaled, reason], [k * size, rest]) if rest else combine([scaled], [1])
+    size = size_of(positive.conclusion.expr * proof.conclusion.expr)
+    return combine([scaled, proof], [k * size, rest]) if rest else combine([scaled], [1])
 
 
-def unfold(known: Knowledge, reason: Reason) -> Reason | None:
+def unfold(known: Knowledge, proof: ProofStep) -> ProofStep | None:
     """An equality that replaces an operation, where its arguments by now settle it: what that makes of the equality."""
-    p = reason.conclusion
+    p = proof.conclusion
     rounds: list[Round] = []
     settled = False
     for _ in range(UNFOLDED):
@@ -131,7 +131,7 @@ def unfold(known: Knowledge, reason: Reason) -> Reason | None:
         for atom in sorted(p.atoms, key=lambda atom: atom.serial):
             rule = known.settled_rule(atom) if atom.args else known.solved.get(atom.monomial)
             if rule is not None:
-                steps.append((atom.monomial, rule.image, rule.reason))
+                steps.append((atom.monomial, rule.image, rule.proof))
                 settled = settled or bool(atom.args)
         if not steps:
             break
@@ -140,4 +140,4 @@ def unfold(known: Knowledge, reason: Reason) -> Reason | None:
             break
         rounds.append(tuple(steps))
         p = new
-    return rewritten(p, reason, tuple(rounds)) if settled and p.kind != "true" else None
+    return rewritten(p, proof, tuple(rounds)) if settled and p.kind != "true" else None

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import rewritten
 from solver.proofs.rewriting import Round, apply_round_to_prop
-from solver.proofs.step import Reason, hypothesis, refute
+from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
@@ -60,7 +60,7 @@ def remainder_in(p: Prop) -> Remainder | None:
     return None
 
 
-def prove_no_multiple(known: Knowledge, p: Prop) -> Reason | None:
+def prove_no_multiple(known: Knowledge, p: Prop) -> ProofStep | None:
     """`n % i != r`, where `n % d != r % d` is known for a divisor d of i: were it r, n would be `i*(n//i) + r`."""
     found = remainder_in(p)
     if found is None:
@@ -69,20 +69,20 @@ def prove_no_multiple(known: Knowledge, p: Prop) -> Reason | None:
         goal = canonical(found, d)
         if goal is not None and goal.expr.terms:
             values, k = known.excluded_values(goal.expr)
-            reason = None if values is None or goal.expr.constant % k else values.get(-goal.expr.constant // k)
-            if reason is not None:
-                return _refuted(p, found, d, reason)
+            proof = None if values is None or goal.expr.constant % k else values.get(-goal.expr.constant // k)
+            if proof is not None:
+                return _refuted(p, found, d, proof)
     return None
 
 
-def reduced(p: Prop, reason: Reason) -> Reason | None:
+def reduced(p: Prop, proof: ProofStep) -> ProofStep | None:
     """A disequality of a remainder in the form in which it is looked up; None where it has that form."""
     found = remainder_in(p)
     goal = None if found is None else canonical(found, found.modulus)
     if goal is None or found is None or goal is p or goal.kind != "ne":
         return None
     other = remainder_in(goal)
-    return None if other is None else _refuted(goal, other, other.modulus, reason)
+    return None if other is None else _refuted(goal, other, other.modulus, proof)
 
 
 def canonical(found: Remainder, d: int) -> Prop | None:
@@ -109,7 +109,7 @@ def divisors(number: int) -> Iterator[int]:
         d += 1
 
 
-def _refuted(p: Prop, found: Remainder, d: int, reason: Reason) -> Reason | None:
+def _refuted(p: Prop, found: Remainder, d: int, proof: ProofStep) -> ProofStep | None:
     """`p`, because what is known is false where n is `whole`: an atom with an inverse modulo d is then an expression in
     which n is `whole`."""
     opposite = hypothesis(p.negation)
@@ -122,6 +122,6 @@ def _refuted(p: Prop, found: Remainder, d: int, reason: Reason) -> Reason | None
             if Prop.zero(atom.expr - image) is not opposite.conclusion:
                 return None
             steps: Round = ((m, image, opposite),)
-            if apply_round_to_prop(reason.conclusion, steps).kind == "false":
-                return refute(rewritten(interner.false, reason, (steps,)), p)
+            if apply_round_to_prop(proof.conclusion, steps).kind == "false":
+                return refute(rewritten(interner.false, proof, (steps,)), p)
     return None

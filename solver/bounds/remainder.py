@@ -30,7 +30,7 @@ from solver.bounds.explain import prove_side
 from solver.bounds.isolation import oriented
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import floordiv_law, law_expr, times_nonnegative
-from solver.proofs.step import Reason, axiom, combine
+from solver.proofs.step import ProofStep, axiom, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop
@@ -47,7 +47,7 @@ LARGEST: Final = 1 << 12
 DEGREE: Final = 4
 
 
-def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` by division with remainder."""
     if len(e.terms) > TERMS:
         return prove_long(known, e)
@@ -60,7 +60,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     return _Search(known).prove(e, STEPS) or single.prove_nonnegative(known, e)
 
 
-def prove_long(known: Knowledge, e: Expr) -> Reason | None:
+def prove_long(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` for a long or deep sum: a remainder, or what one is less than its divisor, and something not negative.
 
     Nothing is searched for: a remainder is written as the dividend less so many divisors, and the quotient, which has
@@ -90,7 +90,7 @@ class _Search:
         self.known = known
         self.seen: set[Expr] = set()
 
-    def prove(self, e: Expr, steps: int) -> Reason | None:
+    def prove(self, e: Expr, steps: int) -> ProofStep | None:
         """`e >= 0`, with no more than so many replacements."""
         known = self.known
         if e in self.seen or len(self.seen) >= TRIED:
@@ -144,7 +144,7 @@ def multiplied(known: Knowledge, e: Expr) -> Expr:
     return e * times + (times - 1) if 1 < times <= LARGEST else e
 
 
-def directly(known: Knowledge, e: Expr) -> Reason | None:
+def directly(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` by bounds, by shifting, or by a fact."""
     low = known.low(e)
     if low is not None and low >= 0:
@@ -155,7 +155,7 @@ def directly(known: Knowledge, e: Expr) -> Reason | None:
     return proof or single.prove_by_facts(known, e, 1)
 
 
-def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Reason | None:
+def added(e: Expr, rest: Expr, proof: ProofStep, part: Expr, scaled: ProofStep) -> ProofStep | None:
     """`e >= 0` for `e == rest + part`, both of which are proven, up to what rounding took."""
     k, times = max(1, rest.content()), max(1, part.content())
     premises = [(proof, k), (scaled, times)] if rest.terms else [(scaled, times)]
@@ -196,7 +196,7 @@ def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
     return _without_negative(known, argument) - atom.expr if lower else atom.expr - argument
 
 
-def _law(known: Knowledge, atom: Atom, lower: bool) -> Reason | None:
+def _law(known: Knowledge, atom: Atom, lower: bool) -> ProofStep | None:
     """Why that is not negative."""
     if atom.kind == "floordiv":
         return floordiv_law(known, atom, lower, negative=_is_negative(known, atom))

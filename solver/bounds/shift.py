@@ -23,7 +23,7 @@ from solver.bounds import extremes
 from solver.bounds.explain import prove_bound, prove_side, weakened
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import floordiv_law, times_nonnegative
-from solver.proofs.step import Reason, axiom, combine, gap
+from solver.proofs.step import ProofStep, axiom, combine, gap
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms
@@ -36,7 +36,7 @@ RELUS: Final = 3
 NESTED: Final = 3
 
 
-def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` by shifting atoms to their bounds: lower ones, else upper ones, and a relu to its argument."""
     if len(e.terms) > TERMS:
         return None
@@ -58,7 +58,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     return proof
 
 
-def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> Reason | None:
+def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> ProofStep | None:
     """`e >= 0` for a polynomial of clamps, each written as what it is at least and something not negative.
 
     `min(x, y)` is `x - relu(x - y)`. Of `min(x, y) >= c` the relu is at most `x - c`, so what is written in its place
@@ -139,7 +139,7 @@ def _least(known: Knowledge, e: Expr, nested: int) -> int | None:
 _outermost_first: Callable[[Atom], tuple[int, tuple[int, int]]] = lambda atom: (-atom.depth, atom.key)  # noqa: E731
 
 
-def by_factors(known: Knowledge, e: Expr) -> Reason | None:
+def by_factors(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` because e is a monomial and a sum, and neither is negative."""
     if e.constant or e.degree < 2 or len(e.terms) < 2:
         return None
@@ -155,7 +155,7 @@ def by_factors(known: Knowledge, e: Expr) -> Reason | None:
     return proof if proof is not None and proof.conclusion is Prop.nonnegative(e) else None
 
 
-def by_remainder(known: Knowledge, e: Expr) -> Reason | None:
+def by_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` because a remainder in it is not negative, or less than the divisor."""
     bound = of_remainder(known, e)
     if bound is None:
@@ -164,7 +164,7 @@ def by_remainder(known: Knowledge, e: Expr) -> Reason | None:
     return combine([bound], [1], slack.constant) if not slack.terms and slack.constant >= 0 else None
 
 
-def of_remainder(known: Knowledge, e: Expr) -> Reason | None:
+def of_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
     """A lower bound of an expression by a remainder `n - d*(n//d)` in it."""
     monomials = known.interner.monomials
     quotients = [(m, c) for m, c in e.terms if monomials[m][0].kind == "floordiv" and len(monomials[m]) == 1]
@@ -195,7 +195,7 @@ def direct_atoms(e: Expr) -> list[Atom]:
 
 def _by_ends(
     known: Knowledge, e: Expr, above: Expr, atoms: Iterable[Atom], relus: dict[Atom, tuple[Expr, bool]]
-) -> Reason | None:
+) -> ProofStep | None:
     """`e >= 0` with its atoms at ends of their ranges.
 
     `above` is `e` with these relus written as their lower end plus, or their upper end minus, something not negative.
@@ -225,7 +225,7 @@ def _by_ends(
     return None
 
 
-def quadratic(e: Expr) -> Reason | None:
+def quadratic(e: Expr) -> ProofStep | None:
     """`a*x**2 + b*x + c >= 0` without bounds of x: for integers true if |b| <= a and c >= 0."""
     if len(e.terms) != 2 or e.constant < 0:
         return None
@@ -237,7 +237,7 @@ def quadratic(e: Expr) -> Reason | None:
     between = gap(x if b < 0 else -x)
     if abs(b) == a:
         return combine([between], [a], e.constant)
-    return combine([between, Reason("square", Prop.nonnegative(x * x), (), x)], [abs(b), a - abs(b)], e.constant)
+    return combine([between, ProofStep("square", Prop.nonnegative(x * x), (), x)], [abs(b), a - abs(b)], e.constant)
 
 
 def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
@@ -259,9 +259,9 @@ def _proof(
     above: Expr,
     ends: dict[Atom, tuple[int, bool]],
     relus: dict[Atom, tuple[Expr, bool]],
-) -> Reason | None:
+) -> ProofStep | None:
     """The proof, with each bound replaced by an older one where that suffices too."""
-    premises: list[Reason] = []
+    premises: list[ProofStep] = []
     for atom, (image, lower) in relus.items():
         above_it = (atom, "above argument")
         law = axiom(Prop.nonnegative(atom.expr - image), above_it) if lower else _below(known, atom, image)
@@ -274,8 +274,8 @@ def _proof(
         candidates = []
         while older is not None:
             bound = older.lo if lower else older.hi
-            reason = older.lo_reason if lower else older.hi_reason
-            if bound is not None and bound != end and reason is not None:
+            proof = older.lo_proof if lower else older.hi_proof
+            if bound is not None and bound != end and proof is not None:
                 candidates.append(bound)
             older = older.older
         for weaker in reversed(candidates):
@@ -283,15 +283,15 @@ def _proof(
                 final[atom] = (weaker, lower)
                 break
     for atom, (end, lower) in list(final.items()):
-        reason = prove_bound(known, atom.monomial, lower, end)
-        constant = reason.conclusion.expr.constant
+        proof = prove_bound(known, atom.monomial, lower, end)
+        constant = proof.conclusion.expr.constant
         # at least as tight, which no coefficient minds
         final[atom] = (-constant if lower else constant, lower)
-        premises.append(reason)
-    return Reason("shift", Prop.nonnegative(e), tuple(premises), (*relus.items(), *final.items()))
+        premises.append(proof)
+    return ProofStep("shift", Prop.nonnegative(e), tuple(premises), (*relus.items(), *final.items()))
 
 
-def _below(known: Knowledge, relu: Atom, end: Expr) -> Reason | None:
+def _below(known: Knowledge, relu: Atom, end: Expr) -> ProofStep | None:
     """Why a relu is at most its upper end."""
     goal = Prop.nonnegative(end - relu.expr)
     proof = extremes.prove_nonnegative(known, goal.expr)

@@ -23,7 +23,7 @@ from solver.bounds.explain import prove_side, weakened
 from solver.bounds.isolation import isolations
 from solver.bounds.knowledge import Entry, Knowledge, Uses
 from solver.bounds.laws import size_of, times_nonnegative
-from solver.proofs.step import Reason, combine, hypothesis, refute, times
+from solver.proofs.step import ProofStep, combine, hypothesis, refute, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms, divide_content
@@ -40,7 +40,7 @@ DEEP: Final = 12
 """What nests deeper is not taken apart: what is looked at for an expression is inside of it, level by level."""
 
 
-def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
+def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) -> ProofStep | None:
     """`e >= 0` by bounds and at most two facts, as a product, or by a quotient that is exact.
 
     A fact that settles a clamp is rewritten by what it has settled, and then says less: facts about `without` are not
@@ -51,7 +51,7 @@ def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) ->
     return prove_product(known, e) or prove_exact(known, e) or prove_by_facts(known, e, FACTS, without)
 
 
-def prove_by_facts(known: Knowledge, e: Expr, facts: int, without: Atom | None = None) -> Reason | None:
+def prove_by_facts(known: Knowledge, e: Expr, facts: int, without: Atom | None = None) -> ProofStep | None:
     """`e >= 0` by bounds and at most so many facts."""
     if not 1 < len(e.terms) <= TERMS:
         return None
@@ -71,9 +71,9 @@ class _Sums:
         self.without = without
         self.left = SUMS
 
-    def prove(self, e: Expr, facts: int) -> Reason | None:
+    def prove(self, e: Expr, facts: int) -> ProofStep | None:
         """`e >= 0` by at most so many facts: one of them wherever that is enough."""
-        further: list[tuple[Reason, int, Expr]] = []
+        further: list[tuple[ProofStep, int, Expr]] = []
         for entry in _entries(self.known, e):
             p = entry.prop
             if len(p.terms) < 2 or p.kind not in ("ge", "eq") or self.is_about(p):
@@ -85,13 +85,13 @@ class _Sums:
                 rest = e - p.expr * factor
                 least = self.known.low(rest)
                 if least is not None and least >= 0:
-                    return _sum(entry.reason, factor, rest, prove_side(self.known, rest, True, 0))
+                    return _sum(entry.proof, factor, rest, prove_side(self.known, rest, True, 0))
                 if facts > 1 and len(rest.terms) <= len(e.terms) and not self.known.refuted(rest):
-                    further.append((entry.reason, factor, rest))
-        for reason, factor, rest in further:
+                    further.append((entry.proof, factor, rest))
+        for first, factor, rest in further:
             proof = self.prove(rest, facts - 1)
             if proof is not None:
-                return _sum(reason, factor, rest, proof)
+                return _sum(first, factor, rest, proof)
         return None
 
     def is_about(self, p: Prop) -> bool:
@@ -103,7 +103,7 @@ class _Sums:
         return any(without in monomials[m] for m, _ in p.terms)
 
 
-def prove_product(known: Knowledge, e: Expr) -> Reason | None:
+def prove_product(known: Knowledge, e: Expr) -> ProofStep | None:
     """`k*x*y*(z + w) + c >= 0`: of a product, because of what each factor is at least, which is positive."""
     whole = e - e.constant
     size = whole.content()
@@ -119,7 +119,7 @@ def prove_product(known: Knowledge, e: Expr) -> Reason | None:
     lows = [max(known.low(factor) or 0, 1) for factor in factors]
     if prod(lows) * size < -e.constant:
         return None
-    product: Reason | None = None
+    product: ProofStep | None = None
     left = known.interner.one
     for factor, low in zip(factors, lows, strict=True):
         one = prove_side(known, factor, True, low) if low > 1 else prove_positive(known, factor)
@@ -136,13 +136,13 @@ def prove_product(known: Knowledge, e: Expr) -> Reason | None:
     return product if product is None or product.conclusion is goal else weakened(product, goal)
 
 
-def _size_and_least(e: Expr, proof: Reason) -> tuple[int, int]:
+def _size_and_least(e: Expr, proof: ProofStep) -> tuple[int, int]:
     """How often `p >= 0` stands in an expression that it is a lower bound of, and the bound."""
     size = size_of(e)
     return size, e.constant - size * proof.conclusion.expr.constant
 
 
-def prove_exact(known: Knowledge, e: Expr) -> Reason | None:
+def prove_exact(known: Knowledge, e: Expr) -> ProofStep | None:
     """`n//d + r >= 0`, where d is known to divide n: it is enough that `n + d*(r + 1)` is positive."""
     for quotient, rest, sign, n, d in isolations(known, e):
         goal = n + d * (rest + 1) - 1
@@ -163,36 +163,36 @@ def prove_exact(known: Knowledge, e: Expr) -> Reason | None:
     return None
 
 
-def _proven(known: Knowledge, e: Expr) -> Reason | None:
+def _proven(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` by bounds or as a product."""
     low = known.low(e)
     return prove_side(known, e, True, 0) if low is not None and low >= 0 else prove_product(known, e)
 
 
-def _recorded(known: Knowledge, atom: Atom, p: Prop) -> Reason | None:
+def _recorded(known: Knowledge, atom: Atom, p: Prop) -> ProofStep | None:
     """A statement that was learned of an atom lately."""
     uses = known.uses.get(atom.serial)
     for _ in range(LOOKED):
         if uses is None:
             return None
         if uses.entry.prop is p:
-            return uses.entry.reason
+            return uses.entry.proof
         uses = uses.rest
     return None
 
 
-def prove_positive(known: Knowledge, e: Expr) -> Reason | None:
+def prove_positive(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 1`, by bounds, a fact or two, or by what it is a quotient of."""
     low = known.low(e)
     return prove_side(known, e, True, 1) if low is not None and low >= 1 else known.prove_sign(e - 1)
 
 
-def _sum(reason: Reason, factor: int, rest: Expr, proof: Reason) -> Reason:
+def _sum(first: ProofStep, factor: int, rest: Expr, proof: ProofStep) -> ProofStep:
     """A fact so many times, and what is left, which is proven."""
     if not rest.terms:
-        return combine([reason], [factor], rest.constant)
+        return combine([first], [factor], rest.constant)
     size = size_of(rest)
-    return combine([reason, proof], [factor, size], max(rest.constant - size * proof.conclusion.expr.constant, 0))
+    return combine([first, proof], [factor, size], max(rest.constant - size * proof.conclusion.expr.constant, 0))
 
 
 def _entries(known: Knowledge, e: Expr) -> list[Entry]:

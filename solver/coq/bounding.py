@@ -84,7 +84,7 @@ def _low_of_product(x: Range, y: Range, v: int) -> str:
             if a is x:
                 return proof
             return call("same_low", f"{argument(a.text)} * {argument(b.text)}", text, v, "by_ring", proof)
-    raise AssertionError("an end without a reason")
+    raise AssertionError("an end without a proof")
 
 
 def _low_by_signs(x: Range, y: Range, v: int) -> str | None:

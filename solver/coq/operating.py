@@ -13,7 +13,7 @@ from solver.coq.steps import Rule, monomial
 from solver.coq.terms import argument, call, integer
 from solver.coq.theorem import Theorem
 from solver.errors import NotExpressible
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function
 from solver.terms.prop import Prop
@@ -21,7 +21,7 @@ from solver.terms.prop import Prop
 R = "eq_refl"
 
 
-def _reader(script: Theorem, step: Reason) -> Callable[[Expr], Range]:
+def _reader(script: Theorem, step: ProofStep) -> Callable[[Expr], Range]:
     return bounding.reader(script.names, [(premise.conclusion, script.given(premise)) for premise in step.premises])
 
 
@@ -36,7 +36,7 @@ def _end(script: Theorem, e: Expr, lower: object, found: Range) -> str:
     return normal_ge(script.names, e - value if lower else value - e, text, call(lemma, found.text, value, proof))
 
 
-def bound_of_monomial(script: Theorem, step: Reason) -> str:
+def bound_of_monomial(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (int() as m, lower):
             interner = step.conclusion.interner
@@ -50,7 +50,7 @@ def bound_of_monomial(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a bound of no monomial")
 
 
-def grouped(script: Theorem, step: Reason) -> str:
+def grouped(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (int() as m, int() as n, lower):
             interner = step.conclusion.interner
@@ -59,7 +59,7 @@ def grouped(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a bound of no monomials")
 
 
-def operation(script: Theorem, step: Reason) -> str:
+def operation(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Atom() as atom, lower):
             known = _reader(script, step)
@@ -88,7 +88,7 @@ def operation(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a bound of no operation")
 
 
-def shift(script: Theorem, step: Reason) -> str:
+def shift(script: Theorem, step: ProofStep) -> str:
     """Every atom is its end plus (or minus) something that is not negative; then no coefficient is negative."""
     e = step.conclusion.expr
     interner, names = e.interner, script.names
@@ -128,7 +128,7 @@ def shift(script: Theorem, step: Reason) -> str:
 # ---------------------------------------------------------------------- definitions
 
 
-def _positive_divisor(script: Theorem, step: Reason, d: Expr) -> str:
+def _positive_divisor(script: Theorem, step: ProofStep, d: Expr) -> str:
     """`0 < d`, by computation or from the one premise `d - 1 >= 0`."""
     if d.is_constant:
         return R
@@ -138,7 +138,7 @@ def _positive_divisor(script: Theorem, step: Reason, d: Expr) -> str:
     return call("positive", text, f"{text} - 1", 1, R, "by_ring", bound)
 
 
-def axiom(script: Theorem, step: Reason) -> str:
+def axiom(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Atom() as atom, str() as name):
             pass
@@ -208,7 +208,7 @@ def axiom(script: Theorem, step: Reason) -> str:
     raise NotExpressible(f"`{name}` of {atom.name or atom.kind}")
 
 
-def isolate(script: Theorem, step: Reason) -> str:
+def isolate(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Atom(args=(Expr() as n, Expr() as d)) as atom, Expr() as rest, 1 | -1 as sign):
             names = script.names
@@ -236,7 +236,7 @@ def isolate(script: Theorem, step: Reason) -> str:
     raise NotExpressible("no isolated floor division")
 
 
-def definition(script: Theorem, step: Reason) -> str:
+def definition(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Expr() as named, Expr() as name):
             names = script.names
@@ -246,7 +246,7 @@ def definition(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a definition of nothing")
 
 
-def rewrite(script: Theorem, step: Reason) -> str:
+def rewrite(script: Theorem, step: ProofStep) -> str:
     assert isinstance(step.data, tuple)
     count = sum([len(steps) for steps in step.data])
     statement = step.premises[: len(step.premises) - count]
@@ -269,7 +269,7 @@ def rewrite(script: Theorem, step: Reason) -> str:
 
 
 def _carried(
-    script: Theorem, p: Prop, rounds: list[list[tuple[int, Expr, Reason]]], *, forward: bool
+    script: Theorem, p: Prop, rounds: list[list[tuple[int, Expr, ProofStep]]], *, forward: bool
 ) -> tuple[Prop, Callable[[str], str]]:
     """The proposition after all rounds, and how proofs of it are carried there (forward) or back."""
     rounds_made: list[Carried] = []
@@ -302,7 +302,7 @@ def _carried(
 # ---------------------------------------------------------------------- enumeration
 
 
-def box(script: Theorem, step: Reason) -> str:
+def box(script: Theorem, step: ProofStep) -> str:
     """The goal computed at every assignment in the box."""
     goal, sides, names, logic = step.conclusion, step.data, script.names, script.logic
     assert isinstance(sides, tuple)
@@ -341,7 +341,7 @@ def box(script: Theorem, step: Reason) -> str:
     return logic.of_true(goal, name)
 
 
-def residues(script: Theorem, step: Reason) -> str:
+def residues(script: Theorem, step: ProofStep) -> str:
     """Not zero whatever the residues of its atoms, each residue computed."""
     m, e, names = step.data, step.conclusion.expr, script.names
     assert isinstance(m, int)

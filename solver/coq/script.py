@@ -23,7 +23,7 @@ from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.checker import Wrong
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason, leaves
+from solver.proofs.step import ProofStep, leaves
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
@@ -33,7 +33,7 @@ LEAVES: Final = frozenset(("fact", "domain", "hypothesis"))
 class Script:
     """One theorem in the making."""
 
-    def __init__(self, proof: Reason, goal: Prop, domain: Prop) -> None:
+    def __init__(self, proof: ProofStep, goal: Prop, domain: Prop) -> None:
         self.names = Names()
         self.logic = Logic(self.names)
         self.canonical = Canonical(self.logic, self.nonzero)
@@ -49,13 +49,13 @@ class Script:
         self.count = 0
         self.resting: tuple[Prop, ...] = ()
         self.wanted: set[Expr] = set()
-        self.beside: list[Reason] = []
+        self.beside: list[ProofStep] = []
         self.parts: dict[Prop, tuple[str, tuple[Prop, ...]]] = {}
         self.concluded: dict[Prop, str] = {}
 
     # ------------------------------------------------------------------ what rules ask for
 
-    def given(self, premise: Reason) -> str:
+    def given(self, premise: ProofStep) -> str:
         """The proof of a premise."""
         term, open_ = self.known[id(premise)]
         if premise.rule == "hypothesis" and term:
@@ -88,7 +88,7 @@ class Script:
         self.local.append(f"assert ({name} : {statement}). {{ {tactic} }}")
         return name
 
-    def assumed(self, step: Reason, why: str) -> str:
+    def assumed(self, step: ProofStep, why: str) -> str:
         """A step that is about a function of which nothing else is said: stated as a hypothesis.
 
         This much is taken from `solver.proofs.checker`, so that a certificate cannot ask for more.
@@ -168,7 +168,7 @@ class Script:
         self.parts.clear()
         return plain_ne(self.names, d, self.names.expression(d), found)
 
-    def _beside(self, proof: Reason) -> str:
+    def _beside(self, proof: ProofStep) -> str:
         """Another proof, its steps before the one at hand."""
         local, resting = self.local, self.resting
         self.beside.append(proof)  # steps are known by identity
@@ -178,7 +178,7 @@ class Script:
 
     # ------------------------------------------------------------------ steps
 
-    def take(self, proof: Reason) -> None:
+    def take(self, proof: ProofStep) -> None:
         """All steps, premises first."""
         stack = [proof]
         while stack:
@@ -192,7 +192,7 @@ class Script:
                 stack.pop()
                 self._step(step)
 
-    def _step(self, step: Reason) -> None:
+    def _step(self, step: ProofStep) -> None:
         if step.rule in LEAVES:
             self.known[id(step)] = self._leaf(step)
             return
@@ -220,7 +220,7 @@ class Script:
         if not open_:
             self.concluded.setdefault(step.conclusion, name)
 
-    def _leaf(self, step: Reason) -> tuple[str, tuple[Prop, ...]]:
+    def _leaf(self, step: ProofStep) -> tuple[str, tuple[Prop, ...]]:
         if step.rule == "fact" or step.fact is not None:
             if step.fact is None:
                 raise NotExported(step.rule, "it names no fact")
@@ -230,7 +230,7 @@ class Script:
         self.hypothesis(step.conclusion)
         return self.parts.get(step.conclusion, ("", (step.conclusion,)))
 
-    def _open(self, step: Reason) -> tuple[Prop, ...]:
+    def _open(self, step: ProofStep) -> tuple[Prop, ...]:
         """The hypotheses that the step leaves open."""
         of = [self.known[id(premise)][1] for premise in step.premises]
         if step.rule == "refute":

@@ -24,7 +24,7 @@ from solver.coq.normal import (
 from solver.coq.terms import argument, call, integer
 from solver.coq.theorem import Theorem
 from solver.errors import NotExpressible
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -41,26 +41,26 @@ def monomial(interner: Interner, m: int) -> Expr:
 # ---------------------------------------------------------------------- propositions
 
 
-def trivial(script: Theorem, step: Reason) -> str:
+def trivial(script: Theorem, step: ProofStep) -> str:
     return "I"
 
 
-def part(script: Theorem, step: Reason) -> str:
+def part(script: Theorem, step: ProofStep) -> str:
     (whole,) = step.premises
     assert isinstance(step.data, int)
     return projected(script.given(whole), whole.conclusion, whole.conclusion.parts[step.data])
 
 
-def every(script: Theorem, step: Reason) -> str:
+def every(script: Theorem, step: ProofStep) -> str:
     return script.logic.gathered({p.conclusion: script.given(p) for p in step.premises}, step.conclusion)
 
 
-def some(script: Theorem, step: Reason) -> str:
+def some(script: Theorem, step: ProofStep) -> str:
     (premise,) = step.premises
     return script.logic.injected(script.given(premise), premise.conclusion, step.conclusion)
 
 
-def remaining(script: Theorem, step: Reason) -> str:
+def remaining(script: Theorem, step: ProofStep) -> str:
     whole, *refuted = step.premises
     dropped = {p.conclusion.negation: script.given(p) for p in refuted}
     goal = step.conclusion
@@ -73,16 +73,16 @@ def remaining(script: Theorem, step: Reason) -> str:
     return script.logic.eliminated(script.given(whole), whole.conclusion.parts, branch)
 
 
-def clash(script: Theorem, step: Reason) -> str:
+def clash(script: Theorem, step: ProofStep) -> str:
     zero, nonzero = step.premises
     return script.logic.contradiction(zero.conclusion, script.given(zero), script.given(nonzero))
 
 
-def absurd(script: Theorem, step: Reason) -> str:
+def absurd(script: Theorem, step: ProofStep) -> str:
     return impossible(script.given(step.premises[0]))
 
 
-def refute(script: Theorem, step: Reason) -> str:
+def refute(script: Theorem, step: ProofStep) -> str:
     (false,) = step.premises
     opposite = step.conclusion.negation
     name, yes = script.hypothesis(opposite), script.logic.local()
@@ -91,7 +91,7 @@ def refute(script: Theorem, step: Reason) -> str:
     return f"match {decided} with or_introl {yes} => {yes} | or_intror {name} => {end} end"
 
 
-def cases(script: Theorem, step: Reason) -> str:
+def cases(script: Theorem, step: ProofStep) -> str:
     if isinstance(step.data, Prop):
         yes, no = step.premises
         first, second = script.hypothesis(step.data), script.hypothesis(step.data.negation)
@@ -101,7 +101,7 @@ def cases(script: Theorem, step: Reason) -> str:
         )
     split, *branches = step.premises
 
-    def rest(proof: str, parts: tuple[Prop, ...], left: list[Reason]) -> str:
+    def rest(proof: str, parts: tuple[Prop, ...], left: list[ProofStep]) -> str:
         name = script.hypothesis(parts[0])
         if len(parts) == 1:
             return f"let {name} := {proof} in {script.given(left[0])}"
@@ -115,7 +115,9 @@ def cases(script: Theorem, step: Reason) -> str:
 # ---------------------------------------------------------------------- linear arithmetic
 
 
-def _sum(script: Theorem, step: Reason, multipliers: tuple[int, ...], lemmas: tuple[str, str]) -> tuple[Expr, str, str]:
+def _sum(
+    script: Theorem, step: ProofStep, multipliers: tuple[int, ...], lemmas: tuple[str, str]
+) -> tuple[Expr, str, str]:
     """The sum of multiples of the premises: as an expression, as text, and the proof of its sign."""
     scaled, added = lemmas
     interner = step.conclusion.interner
@@ -134,7 +136,7 @@ def _sum(script: Theorem, step: Reason, multipliers: tuple[int, ...], lemmas: tu
     return total, text, proof
 
 
-def combine(script: Theorem, step: Reason) -> str:
+def combine(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (tuple() as multipliers, int() as slack):
             total, text, proof = _sum(script, step, multipliers, ("scaled", "added"))
@@ -145,20 +147,20 @@ def combine(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a sum without multipliers")
 
 
-def equate(script: Theorem, step: Reason) -> str:
+def equate(script: Theorem, step: ProofStep) -> str:
     assert isinstance(step.data, tuple)
     total, text, proof = _sum(script, step, step.data, ("scaled_zero", "added_zero"))
     return normal_eq(script.names, total, text, proof)
 
 
-def equal(script: Theorem, step: Reason) -> str:
+def equal(script: Theorem, step: ProofStep) -> str:
     above, below = step.premises
     texts = [script.names.expression(p.conclusion.expr) for p in (above, below)]
     proof = call("between", *texts, "by_ring", script.given(above), script.given(below))
     return normal_eq(script.names, above.conclusion.expr, texts[0], proof)
 
 
-def apart(script: Theorem, step: Reason) -> str:
+def apart(script: Theorem, step: ProofStep) -> str:
     (premise,) = step.premises
     bounded, e = premise.conclusion.expr, step.conclusion.expr
     above = e - bounded
@@ -167,7 +169,7 @@ def apart(script: Theorem, step: Reason) -> str:
     return call(lemma, *texts, k, R, "by_ring", script.given(premise))
 
 
-def strengthen(script: Theorem, step: Reason) -> str:
+def strengthen(script: Theorem, step: ProofStep) -> str:
     inequality, disequality = step.premises
     e = inequality.conclusion.expr
     text = script.names.expression(e)
@@ -178,14 +180,14 @@ def strengthen(script: Theorem, step: Reason) -> str:
 # ---------------------------------------------------------------------- products
 
 
-def times(script: Theorem, step: Reason) -> str:
+def times(script: Theorem, step: ProofStep) -> str:
     left, right = [premise.conclusion.expr for premise in step.premises]
     texts = [script.names.expression(e) for e in (left, right)]
     proof = call("Z.mul_nonneg_nonneg", *texts, *[script.given(premise) for premise in step.premises])
     return normal_ge(script.names, left * right, f"({texts[0]}) * ({texts[1]})", proof)
 
 
-def multiply(script: Theorem, step: Reason) -> str:
+def multiply(script: Theorem, step: ProofStep) -> str:
     (premise,) = step.premises
     e, factor = premise.conclusion.expr, step.data
     assert isinstance(factor, Expr)
@@ -194,14 +196,14 @@ def multiply(script: Theorem, step: Reason) -> str:
     return normal_eq(script.names, e * factor, f"({texts[0]}) * ({texts[1]})", proof)
 
 
-def square(script: Theorem, step: Reason) -> str:
+def square(script: Theorem, step: ProofStep) -> str:
     e = step.data
     assert isinstance(e, Expr)
     text = script.names.expression(e)
     return normal_ge(script.names, e * e, f"({text}) * ({text})", call("Z.square_nonneg", text))
 
 
-def gap(script: Theorem, step: Reason) -> str:
+def gap(script: Theorem, step: ProofStep) -> str:
     e = step.data
     assert isinstance(e, Expr)
     text = script.names.expression(e)
@@ -216,7 +218,7 @@ def _product_apart(factors: list[tuple[str, str]]) -> tuple[str, str]:
     return text, proof
 
 
-def product_nonzero(script: Theorem, step: Reason) -> str:
+def product_nonzero(script: Theorem, step: ProofStep) -> str:
     e = step.conclusion.expr
     given = {premise.conclusion.expr: script.given(premise) for premise in step.premises}
     atoms = e.interner.monomials[e.terms[0][0]]
@@ -224,7 +226,7 @@ def product_nonzero(script: Theorem, step: Reason) -> str:
     return normal_ne(script.names, monomial(e.interner, e.terms[0][0]), text, proof)
 
 
-def nonzero_factors(script: Theorem, step: Reason) -> str:
+def nonzero_factors(script: Theorem, step: ProofStep) -> str:
     assert isinstance(step.data, tuple)
     names = script.names
     factors = []
@@ -238,7 +240,7 @@ def nonzero_factors(script: Theorem, step: Reason) -> str:
     return normal_ne(names, product, text, proof)
 
 
-def cancelled(script: Theorem, step: Reason) -> str:
+def cancelled(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Expr() as rest, Expr() as factor, int() as power):
             product, nonzero = step.premises
@@ -272,7 +274,7 @@ def _without(e: Expr, atom: Atom) -> Expr:
     return interner.collect(coefficients, constant)
 
 
-def factor_nonzero(script: Theorem, step: Reason) -> str:
+def factor_nonzero(script: Theorem, step: ProofStep) -> str:
     (premise,) = step.premises
     e, atom = premise.conclusion.expr, step.data
     assert isinstance(atom, Atom)
@@ -281,7 +283,7 @@ def factor_nonzero(script: Theorem, step: Reason) -> str:
     return call(lemma, *texts, e.constant, R, "by_ring", script.given(premise))
 
 
-def _positive(script: Theorem, premise: Reason, atom: Atom) -> str:
+def _positive(script: Theorem, premise: ProofStep, atom: Atom) -> str:
     """`0 < atom` from `atom >= k`, k >= 1."""
     bound = premise.conclusion.expr
     k = (atom.expr - bound).constant
@@ -289,7 +291,7 @@ def _positive(script: Theorem, premise: Reason, atom: Atom) -> str:
     return call("positive", variable, script.names.expression(bound), k, R, "by_ring", script.given(premise))
 
 
-def multiple(script: Theorem, step: Reason) -> str:
+def multiple(script: Theorem, step: ProofStep) -> str:
     (premise,) = step.premises
     e, atom = step.conclusion.expr, step.data
     assert isinstance(atom, Atom)
@@ -301,7 +303,7 @@ def multiple(script: Theorem, step: Reason) -> str:
     return call("no_multiple", *texts, e.constant, k, names.expression(bound), *identities, script.given(premise))
 
 
-def factored(script: Theorem, step: Reason) -> str:
+def factored(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (Expr() as factor, Expr() as rest, "ge" | "eq" as kind):
             pass
@@ -347,7 +349,7 @@ def factored(script: Theorem, step: Reason) -> str:
     raise NotExpressible("a comparison of another product")
 
 
-def factor_bounded(script: Theorem, step: Reason) -> str:
+def factor_bounded(script: Theorem, step: ProofStep) -> str:
     match step.data:
         case (int() as m, Atom() as atom):
             pass
@@ -384,7 +386,7 @@ def factor_bounded(script: Theorem, step: Reason) -> str:
     return normal_ge(names, root - atom.expr, f"{integer(root)} - {x}", found)
 
 
-Rule = Callable[[Theorem, Reason], str]
+Rule = Callable[[Theorem, ProofStep], str]
 
 RULES: Final[dict[str, Rule]] = {
     "trivial": trivial,

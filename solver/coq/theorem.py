@@ -8,7 +8,7 @@ from typing import Protocol
 from solver.coq.canonical import Canonical
 from solver.coq.logic import Logic
 from solver.coq.terms import Names
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.prop import Prop
 
 
@@ -19,7 +19,7 @@ class Theorem(Protocol):
     logic: Logic
     canonical: Canonical
 
-    def given(self, premise: Reason) -> str:
+    def given(self, premise: ProofStep) -> str:
         """The proof of a premise."""
 
     def hypothesis(self, p: Prop) -> str:
@@ -34,5 +34,5 @@ class Theorem(Protocol):
     def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:
         """What a term shows once equations are rewritten in it."""
 
-    def assumed(self, step: Reason, why: str) -> str:
+    def assumed(self, step: ProofStep, why: str) -> str:
         """A hypothesis about an opaque function, which the checker is asked about."""

@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solver.decide.prover import climb_of
+from solver.decide.prover import LadderProver
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.samples import Pool
+from solver.knowledge.samples import Samples
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs import refine
 from solver.rungs.prover import Open
 from solver.rungs.solvers import Consistent, Unknown
 from solver.rungs.solvers import consistency as by_solver
-from solver.samples.mending import mended
+from solver.samples.replenish import replenished
 from solver.samples.witness import Witness
 from solver.samples.witness_search import find
 from solver.terms.expr import Atom
@@ -50,12 +50,14 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
     return found
 
 
-def sampled(facts: Facts, before: Pool, newest: Fact) -> Facts | Conflict:
-    """Facts that a new one has left with few of the samples before it: with some mended, or one that is searched for,
+def sampled(facts: Facts, before: Samples, newest: Fact) -> Facts | Conflict:
+    """Facts that a new one has left with few of the samples before it: with some repaired, or one that is searched for,
     or the contradiction.
     """
-    facts.pool = mended(before, facts.pool, facts, newest)
-    return facts if facts.pool.alive else restore(facts, before.alive, newest, [atom for atom, _ in facts.eliminated])
+    facts.samples = replenished(before, facts.samples, facts, newest)
+    if facts.samples.alive:
+        return facts
+    return restore(facts, before.alive, newest, [atom for atom, _ in facts.eliminated])
 
 
 def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
@@ -65,9 +67,9 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
         rows: the samples that satisfied all facts but the newest.
         solved: what the newest has eliminated.
     """
-    supposed = [Reason("fact", newest.prop, fact=newest)]
+    supposed = [ProofStep("fact", newest.prop, fact=newest)]
     if newest.domain.kind != "true":
-        supposed.append(Reason("domain", newest.domain, fact=newest))
+        supposed.append(ProofStep("domain", newest.domain, fact=newest))
     found = _searched(facts, supposed, rows[0] if rows else None, solved)
     return found if isinstance(found, Facts) else Conflict(found, facts)
 
@@ -79,20 +81,20 @@ def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
     found = find(facts, domain, facts.interner.true)
     if found is not None:
         return revived(inside, found)
-    searched = _searched(inside, [Reason("domain", domain)], facts.pool.alive[0], ())
+    searched = _searched(inside, [ProofStep("domain", domain)], facts.samples.alive[0], ())
     return searched if isinstance(searched, Facts) else Conflict(searched)
 
 
-def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Reason:
+def _searched(
+    facts: Facts, supposed: Sequence[ProofStep], row: int | None, solved: Sequence[Atom]
+) -> Facts | ProofStep:
     """The facts, with a sample if one was found, or the proof of a contradiction."""
-    climb = climb_of(facts)
-    climb.opposite = tuple([reason.conclusion for reason in supposed])
-    climb.base = row
-    climb.solved = tuple(solved)
+    prover = LadderProver(facts)
+    prover.opposite = tuple([proof.conclusion for proof in supposed])
+    prover.base = row
+    prover.solved = tuple(solved)
     try:
-        false = refine.contradiction(
-            climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0
-        )
+        false = refine.contradiction(prover, facts, [each for proof in supposed for each in refine.conjuncts(proof)], 0)
     except Open as found:
         return revived(facts, found.witness)
     return facts if false is None else false
@@ -100,7 +102,7 @@ def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved:
 
 def revived(facts: Facts, witness: Witness) -> Facts:
     """The facts with a sample."""
-    return facts.with_pool(facts.pool.with_row(witness.row, witness.moved or {}))
+    return facts.with_samples(facts.samples.with_row(witness.row, witness.moved or {}))
 
 
 __all__ = ["Consistent", "Unknown", "consistency", "inhabited", "restore", "revived", "sampled"]

@@ -28,19 +28,19 @@ from solver.bounds.by_intervals import prove_by_intervals
 from solver.bounds.laws import rewritten
 from solver.decide.consistency import Consistent, consistency, inhabited, revived
 from solver.decide.paranoid import audit
-from solver.decide.prover import RUNGS, Climb, climb_of
+from solver.decide.prover import LadderProver
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory, Undefined
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs import bounds
-from solver.rungs.prover import EFFORTS, WORK, Effort, Open
+from solver.rungs.prover import EFFORTS, RUNGS, WORK, Effort, Open
 from solver.rungs.solvers import complete
 from solver.rungs.solvers import prove as prove_by_solvers
 from solver.samples.witness import Witness
-from solver.samples.witness_search import divided, find, freely, scattered
+from solver.samples.witness_search import divisor_search, find, free_symbol, grid_search
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 
@@ -83,11 +83,11 @@ def decide(
         domain = facts.interner.true
     facts = _inside(facts, prop, domain)
     if prop.kind == "true":
-        return Always(prop, domain, "syntactic", Reason("trivial", prop))
+        return Always(prop, domain, "syntactic", ProofStep("trivial", prop))
     if prop.kind == "false":
-        return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
+        return Never(prop, domain, "syntactic", ProofStep("trivial", prop.negation))
     started = perf_counter()
-    climb = climb_of(
+    prover = LadderProver(
         facts,
         effort=effort,
         solvers=solvers and effort == "thorough",
@@ -96,9 +96,9 @@ def decide(
     )
     if prop.depth > SHALLOW:
         with room_for(prop.depth):
-            verdict = _decide(climb, facts, prop, domain)
+            verdict = _decide(prover, facts, prop, domain)
     else:
-        verdict = _decide(climb, facts, prop, domain)
+        verdict = _decide(prover, facts, prop, domain)
     if isinstance(verdict, GaveUp):
         verdict.seconds = perf_counter() - started
     if PARANOID:
@@ -113,11 +113,11 @@ def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int
         Undefined, Contradictory: as above.
     """
     facts = _inside(facts, prop, domain)
-    climb = climb_of(facts, effort=effort, solvers=effort == "thorough")
-    climb.sliced = True
-    climb.work = before = min(climb.work, work)
-    verdict = _decide(climb, facts, prop, domain)
-    return verdict, before - climb.work
+    prover = LadderProver(facts, effort=effort, solvers=effort == "thorough")
+    prover.sliced = True
+    prover.work = before = min(prover.work, work)
+    verdict = _decide(prover, facts, prop, domain)
+    return verdict, before - prover.work
 
 
 def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
@@ -128,17 +128,17 @@ def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
     if canonical.kind == "true" or prove_by_intervals(facts, canonical) is not None:
         return facts
     inside = facts.suppose(domain, leaf="domain")
-    if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
+    if isinstance(inside, Facts) and facts.samples.alive and not inside.samples.alive:
         inside = inhabited(facts, inside, domain)
     if isinstance(inside, Conflict):
         raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
     return inside
 
 
-def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
+def _decide(prover: LadderProver, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     canonical, rounds = facts.canonical_prop(prop)
 
-    def settle(truth: bool, proof: Reason | None, rung: str) -> Verdict:
+    def settle(truth: bool, proof: ProofStep | None, rung: str) -> Verdict:
         if rounds:
             proof = rewritten(prop if truth else prop.negation, proof, rounds)
         assert proof is not None
@@ -146,12 +146,12 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
 
     if canonical.kind in ("true", "false"):
         return settle(canonical.kind == "true", None, "substitution")
-    if not canonical.parts and "bounds" in climb.rungs:
+    if not canonical.parts and "bounds" in prover.rungs:
         settled = bounds.settle(facts, canonical)
         if settled is not None:
             return settle(*settled, "bounds")
-    if domain.kind == "true" and "search" in climb.rungs:
-        both = freely(facts, prop)
+    if domain.kind == "true" and "search" in prover.rungs:
+        both = free_symbol(facts, prop)
         if both is not None:
             return Depends(prop, domain, "search", facts, *both)
     if canonical.parts:
@@ -162,53 +162,53 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         for settled_as, p in ((Always, prop), (Never, prop.negation)):
             fact = recorded(facts, p)
             if fact is not None:
-                return settled_as(prop, domain, "syntactic", Reason("fact", p, fact=fact), facts)
-    pool = facts.pool
-    yes, no = pool.classify(canonical, domain)
+                return settled_as(prop, domain, "syntactic", ProofStep("fact", p, fact=fact), facts)
+    samples = facts.samples
+    yes, no = samples.classify(canonical, domain)
     if yes is not None and no is not None:
         return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
-    before = facts.scratch.get((GaveUp, canonical, domain, climb.rungs))
-    if isinstance(before, tuple) and before[0] >= EFFORTS[climb.effort] + climb.solvers:
+    before = facts.scratch.get((GaveUp, canonical, domain, prover.rungs))
+    if isinstance(before, tuple) and before[0] >= EFFORTS[prover.effort] + prover.solvers:
         return GaveUp(prop, domain, before[1].reason, before[1].tried)  # its form was tried, with as much effort
-    if not pool.alive:
-        sampled = _with_sample(facts, solvers=climb.solvers)
+    if not samples.alive:
+        sampled = _with_sample(facts, solvers=prover.solvers)
         if sampled is not None:
-            climb.facts = sampled
-            return _decide(climb, sampled, prop, domain)
+            prover.facts = sampled
+            return _decide(prover, sampled, prop, domain)
     directions = (True, False) if yes is None and no is None else (yes is not None,)
     for truth in directions:
         goal = canonical if truth else canonical.negation
-        climb.rung = ""
-        proof = _cheap(climb, facts, goal)
+        prover.rung = ""
+        proof = _cheap(prover, facts, goal)
         if proof is not None:
-            return settle(truth, proof, climb.rung)
-    if climb.allows("search") and len(directions) == 1:
+            return settle(truth, proof, prover.rung)
+    if prover.allows("search") and len(directions) == 1:
         truth = directions[0]
         opposite = canonical.negation if truth else canonical
-        meter = climb.metered(climb.work)
-        found = find(facts, opposite, domain, rows=2, effort=1, meter=meter)
+        budget = prover.budget_of(prover.work)
+        found = find(facts, opposite, domain, rows=2, effort=1, budget=budget)
         if found is None:
-            found = divided(facts, opposite, domain, row=pool.alive[0], meter=meter)
-        climb.work = meter.work
+            found = divisor_search(facts, opposite, domain, row=samples.alive[0], budget=budget)
+        prover.work = budget.work
         if found is not None:
-            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+            return _open(prover, facts, prop, domain, truth, yes if truth else no, found)
     for truth in directions:
         goal = canonical if truth else canonical.negation
-        climb.rung = ""
-        climb.opposite = (domain, goal.negation) if len(directions) == 1 else None
-        climb.base = pool.alive[0] if pool.alive else None
+        prover.rung = ""
+        prover.opposite = (domain, goal.negation) if len(directions) == 1 else None
+        prover.base = samples.alive[0] if samples.alive else None
         try:
-            proof = climb.prove_canonical(facts, goal, 0)
+            proof = prover.prove_canonical(facts, goal, 0)
         except Open as opened:
-            return _open(climb, facts, prop, domain, truth, yes if truth else no, opened.witness)
+            return _open(prover, facts, prop, domain, truth, yes if truth else no, opened.witness)
         if proof is not None:
-            return settle(truth, proof, climb.rung or "parts")
-    return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)
+            return settle(truth, proof, prover.rung or "parts")
+    return _last_rungs(prover, facts, prop, canonical, domain, directions, yes, no, settle)
 
 
 def recorded(facts: Facts, p: Prop) -> Fact | None:
     """The fact that says just this, if it is among the newest about one of its symbols."""
-    chains = [facts.pool.touching.get(atom.serial) for atom in p.symbols]
+    chains = [facts.samples.touching.get(atom.serial) for atom in p.symbols]
     touching = min([chain for chain in chains if chain is not None], key=lambda chain: chain.count, default=None)
     for _ in range(LOOKED_AT):
         if touching is None or None in chains:
@@ -219,17 +219,17 @@ def recorded(facts: Facts, p: Prop) -> Fact | None:
     return None
 
 
-def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
+def _cheap(prover: LadderProver, facts: Facts, goal: Prop) -> ProofStep | None:
     """What is cheaper than looking for a witness."""
     if goal.kind == "ge":
-        return climb.prove_simply(facts, goal.expr)
+        return prover.prove_simply(facts, goal.expr)
     if goal.kind == "ne":
-        return climb.prove_apart(facts, goal)
+        return prover.prove_apart(facts, goal)
     return None
 
 
 def _open(
-    climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness
+    prover: LadderProver, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness
 ) -> Verdict:
     assert row is not None
     first = Witness(row)
@@ -237,7 +237,7 @@ def _open(
 
 
 def _last_rungs(
-    climb: Climb,
+    prover: LadderProver,
     facts: Facts,
     prop: Prop,
     canonical: Prop,
@@ -245,53 +245,53 @@ def _last_rungs(
     directions: tuple[bool, ...],
     yes: int | None,
     no: int | None,
-    settle: Callable[[bool, Reason | None, str], Verdict],
+    settle: Callable[[bool, ProofStep | None, str], Verdict],
 ) -> Verdict:
     """The longer search for a second witness, then the solvers."""
-    if climb.allows("search") and len(directions) == 1 and climb.effort != "fast":
+    if prover.allows("search") and len(directions) == 1 and prover.effort != "fast":
         truth = directions[0]
         opposite = canonical.negation if truth else canonical
-        before = climb.search
-        meter = climb.metered(before)
-        found = scattered(facts, opposite, domain, row=facts.pool.alive[0], meter=meter)
+        before = prover.search
+        budget = prover.budget_of(before)
+        found = grid_search(facts, opposite, domain, row=facts.samples.alive[0], budget=budget)
         if found is None:
-            found = find(facts, opposite, domain, rows=8, effort=4, meter=meter)
-        climb.spent += before - meter.work
+            found = find(facts, opposite, domain, rows=8, effort=4, budget=budget)
+        prover.spent += before - budget.work
         if found is not None:
-            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
-    if not climb.sliced and climb.effort != "fast" and not climb.is_late():
-        verdict = _of_slice(climb, facts, prop, domain)
+            return _open(prover, facts, prop, domain, truth, yes if truth else no, found)
+    if not prover.sliced and prover.effort != "fast" and not prover.is_late():
+        verdict = _of_slice(prover, facts, prop, domain)
         if verdict is not None:
             return verdict
-    if climb.solvers and not climb.is_late():
+    if prover.solvers and not prover.is_late():
         for truth in directions:
             goal = canonical if truth else canonical.negation
-            outcome = prove_by_solvers(climb, facts, goal, domain)
-            if isinstance(outcome, Reason):
-                return settle(truth, outcome, climb.rung)
+            outcome = prove_by_solvers(prover, facts, goal, domain)
+            if isinstance(outcome, ProofStep):
+                return settle(truth, outcome, prover.rung)
             if isinstance(outcome, dict):
                 full = complete(facts, outcome, domain, prop if not truth else prop.negation)
                 if full is not None:
                     row = yes if truth else no
                     if row is not None:
-                        return _open(climb, facts, prop, domain, truth, row, Witness(row, full))
-    tried, work = tuple(climb.tried), WORK[climb.effort] - climb.work + climb.spent
-    if climb.is_late():
+                        return _open(prover, facts, prop, domain, truth, row, Witness(row, full))
+    tried, work = tuple(prover.tried), WORK[prover.effort] - prover.work + prover.spent
+    if prover.is_late():
         return GaveUp(prop, domain, "no rung settled it before its timeout", tried, work=work)
     gave_up = GaveUp(prop, domain, "no rung settled it within its budget", tried, work=work)
     for form in (canonical, canonical.negation):
-        facts.scratch[GaveUp, form, domain, climb.rungs] = (EFFORTS[climb.effort] + climb.solvers, gave_up)
+        facts.scratch[GaveUp, form, domain, prover.rungs] = (EFFORTS[prover.effort] + prover.solvers, gave_up)
     return gave_up
 
 
-def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict | None:
+def _of_slice(prover: LadderProver, facts: Facts, prop: Prop, domain: Prop) -> Verdict | None:
     """The answer of the facts that the question depends on alone, learned in canonical order (see
     `solver.decide.slicing`).
 
     Raises:
         Contradictory: these refute themselves.
     """
-    left = RESAMPLING[climb.effort]
+    left = RESAMPLING[prover.effort]
     for attempt in range(ATTEMPTS + RESAMPLED):
         found = slice_of(facts, prop, domain, attempt)
         if found is None:
@@ -299,14 +299,14 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
         if isinstance(found.known, Conflict):
             raise Contradictory(found.known.core, found.known.proof)
         left -= found.cost if attempt >= ATTEMPTS else 0
-        climb.spent += found.cost
+        prover.spent += found.cost
         if found.known is None:
             continue
-        if climb.is_late() or left <= 0:
+        if prover.is_late() or left <= 0:
             return None
         known = _inside(found.known, prop, domain)
-        rungs = climb.rungs if attempt < ATTEMPTS else climb.rungs & SEARCHING
-        again = climb_of(known, effort="default", rungs=rungs, deadline=climb.deadline)
+        rungs = prover.rungs if attempt < ATTEMPTS else prover.rungs & SEARCHING
+        again = LadderProver(known, effort="default", rungs=rungs, deadline=prover.deadline)
         again.sliced = True
         if attempt >= ATTEMPTS:
             again.search = min(again.search, left)
@@ -319,7 +319,7 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
         if not isinstance(verdict, GaveUp):
             return verdict
         left -= verdict.work if attempt >= ATTEMPTS else 0
-        climb.spent += verdict.work
+        prover.spent += verdict.work
     return None
 
 

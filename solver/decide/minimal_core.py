@@ -34,7 +34,7 @@ from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.samples import declared_symbols
 from solver.knowledge.selection import Step, learned_from
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason, absurd, leaves
+from solver.proofs.step import ProofStep, absurd, leaves
 from solver.rungs.prover import Effort
 from solver.samples.repair import Search
 from solver.samples.witness import Witness
@@ -62,8 +62,8 @@ MOVES: Final = ((0, 0), (1, 0), (0, -2), (0, -1), (-1, 0), (-60, 0), (1 << 20, 0
 
 
 def minimized(
-    proof: Reason, goal: Prop, asked: Prop, domain: Prop, facts: Facts, solvers: bool = False, *, work: int = WORK
-) -> tuple[Reason, list[Fact], bool]:
+    proof: ProofStep, goal: Prop, asked: Prop, domain: Prop, facts: Facts, solvers: bool = False, *, work: int = WORK
+) -> tuple[ProofStep, list[Fact], bool]:
     """A proof of the goal from facts none of which can be left out, these facts, and whether that was found out.
 
     Args:
@@ -76,7 +76,7 @@ def minimized(
         return proof, core, True
     for fact in core if len(core) > 1 else ():
         if fact.prop is goal:
-            proof, core = Reason("fact", goal, fact=fact), [fact]
+            proof, core = ProofStep("fact", goal, fact=fact), [fact]
             break
     deletion = Deletion(core, goal, asked, domain, facts, solvers=solvers, work=work)
     if len(deletion.needed) < len(core):
@@ -179,14 +179,14 @@ class Deletion:
 
     def sampled(self) -> dict[Atom, int]:
         """A sample of the facts, as far as it is about these symbols."""
-        pool = self.facts.pool
-        row = pool.alive[0] if pool.alive else 0
-        columns = {atom: pool.columns.get(atom.serial) for atom in self.symbols}
+        samples = self.facts.samples
+        row = samples.alive[0] if samples.alive else 0
+        columns = {atom: samples.columns.get(atom.serial) for atom in self.symbols}
         return {atom: 0 if column is None else column[row] for atom, column in columns.items()}
 
     # ------------------------------------------------------------------ facts that can be left out
 
-    def shortest(self, proof: Reason) -> Reason:
+    def shortest(self, proof: ProofStep) -> ProofStep:
         """The proof, or one from fewer facts, until none can be left out or it has cost enough."""
         core = leaves(proof)
         self.ranges = self.declaring(core)
@@ -209,7 +209,7 @@ class Deletion:
                     kept[rest[-1].serial] = 0 if effort == "fast" else size
         return proof
 
-    def without_groups(self, proof: Reason) -> Reason:
+    def without_groups(self, proof: ProofStep) -> ProofStep:
         """The proof, or one that leaves out some of many facts at once, newest first."""
         core = leaves(proof)
         size = len(core) // 4
@@ -227,7 +227,7 @@ class Deletion:
             size //= 4
         return proof
 
-    def proof_without(self, core: Sequence[Fact], group: Sequence[Fact], effort: Effort) -> Reason | None:
+    def proof_without(self, core: Sequence[Fact], group: Sequence[Fact], effort: Effort) -> ProofStep | None:
         """A proof of the goal from the others alone; a fact that a counterexample shows to be needed is noted."""
         self.left -= ASKED[effort] + LEARNED * max(0, len(core) - ALONE)
         left_out = {fact.serial for fact in group}
@@ -235,10 +235,10 @@ class Deletion:
         if isinstance(known, Conflict):
             return absurd(known.found, self.goal)
         if self.goal.kind == "false":
-            if known.pool.alive and len(group) == 1:
+            if known.samples.alive and len(group) == 1:
                 self.needed.add(group[0].serial)
             return None
-        if effort != "fast" and known.pool.alive and self.refuted(core, known, group[0]):
+        if effort != "fast" and known.samples.alive and self.refuted(core, known, group[0]):
             return None
         try:
             verdict, work = attempt(known, self.asked, self.domain, effort=effort, work=ATTEMPT)
@@ -259,11 +259,11 @@ class Deletion:
         """Whether a search finds a counterexample among the assignments that violate the fact that is left out."""
         negations = [p.negation for p in (fact.prop, fact.domain) if p.kind != "true"]
         for p in negations:
-            search = Search(known, known.pool, known.pool.alive[0], effort=DIRECTED)
+            search = Search(known, known.samples, known.samples.alive[0], effort=DIRECTED)
             search.first = p
             moved = search.reach([self.domain, p, self.goal.negation])
             if moved is not None:
-                self.rotate(core, Witness(known.pool.alive[0], moved).values(known))
+                self.rotate(core, Witness(known.samples.alive[0], moved).values(known))
                 self.needed.add(fact.serial)
                 return True
         return False
@@ -273,7 +273,7 @@ class Deletion:
         ranges = {fact.prop: fact for fact in core if fact.kind == "range"}
         found: dict[Atom, Fact] = {}
         for atom in self.symbols if ranges else ():
-            fact = ranges.get(range_prop(atom.expr, *(self.facts.pool.limits.get(atom.serial) or (None, None))))
+            fact = ranges.get(range_prop(atom.expr, *(self.facts.samples.limits.get(atom.serial) or (None, None))))
             if fact is not None:
                 found[atom] = fact
         return found
@@ -292,7 +292,7 @@ class Deletion:
             for atom in atoms:
                 if atom not in declared:
                     declared.add(atom)
-                    lo, hi = self.facts.pool.limits.get(atom.serial) or (None, None)
+                    lo, hi = self.facts.samples.limits.get(atom.serial) or (None, None)
                     fact = self.ranges.get(atom)
                     if fact is None or fact not in selection:
                         steps.append(Step(atom, hint=self.sample[atom]))

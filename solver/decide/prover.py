@@ -1,18 +1,18 @@
 """One question being decided: the rungs in order, what they may cost, and what was tried.
 
-    >>> from solver.decide.prover import climb_of
+    >>> from solver.decide.prover import LadderProver
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 2, None).declare_range(y, 2, None)
-    >>> climb = climb_of(known)
-    >>> climb.prove(known, terms.ge(x * y, x + y)).rule, climb.rung
+    >>> prover = LadderProver(known)
+    >>> prover.prove(known, terms.ge(x * y, x + y)).rule, prover.rung
     ('shift', 'shift')
 
-A rung may prove a smaller goal through the climb, suppose something, and have linear rows solved; all of it is charged
+A rung may prove a smaller goal through the prover, suppose something, and have linear rows solved; all of it is charged
 to one budget, so that a question costs at most so much however its rungs are nested. A point of a linear relaxation
-that turns out to be a witness against the goal ends the climb: the question is open.
+that turns out to be a witness against the goal ends the prover: the question is open.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from solver.bounds.extremes import prove_nonnegative as prove_clamps
 from solver.bounds.laws import rewritten
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason, apart, equal, every, some
+from solver.proofs.step import ProofStep, apart, equal, every, some
 from solver.rungs import bounds, box, extremes, factor, isolate, linear, multiplied, refine, residues, split
-from solver.rungs.prover import Effort, Prover
+from solver.rungs.prover import Prover
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 
-class Climb(Prover):
-    """The rungs tried in order on one question."""
+class LadderProver(Prover):
+    """The prover that tries the rungs in order."""
 
     __slots__ = ()
 
-    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> Reason | None:
+    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> ProofStep | None:
         """A proof of the goal by any rung, or None."""
         canonical, rounds = facts.canonical_prop(goal)
         proof = self.prove_canonical(facts, canonical, depth)
@@ -46,30 +46,30 @@ class Climb(Prover):
             return proof
         return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
 
-    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
         match goal.kind:
             case "true":
-                return Reason("trivial", goal)
+                return ProofStep("trivial", goal)
             case "false":
                 return None
             case "and":
-                reasons = []
+                proofs = []
                 for p in goal.parts:
-                    reason = self.prove(facts, p, depth)
-                    if reason is None:
+                    proof = self.prove(facts, p, depth)
+                    if proof is None:
                         return None
-                    reasons.append(reason)
-                return every(goal, reasons)
+                    proofs.append(proof)
+                return every(goal, proofs)
             case "or":
                 return self.prove_disjunction(facts, goal, depth)
             case _:
                 return self.prove_comparison(facts, goal, depth)
 
-    def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-        alive = facts.pool.alive
+    def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
+        alive = facts.samples.alive
         likely = []
         for p in goal.parts:
-            truths = facts.pool.truths(p) if alive else []
+            truths = facts.samples.truths(p) if alive else []
             if all(truths[row] for row in alive):
                 likely.append(p)
                 proof = self.prove_quickly(facts, p)
@@ -89,7 +89,7 @@ class Climb(Prover):
                 return some(goal, proof)
         return None
 
-    def prove_quickly(self, facts: Facts, goal: Prop) -> Reason | None:
+    def prove_quickly(self, facts: Facts, goal: Prop) -> ProofStep | None:
         """A comparison by the cheap rungs."""
         proof = prove_by_intervals(facts, goal)
         if proof is None and goal.kind == "ge":
@@ -98,7 +98,7 @@ class Climb(Prover):
             proof = linear.prove(self, facts, goal, 0)
         return proof
 
-    def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
         if "bounds" in self.rungs:
             settled = bounds.settle(facts, goal)
             if settled is not None:
@@ -128,7 +128,7 @@ class Climb(Prover):
             proof = self.prove_simply(facts, goal.expr)
             if proof is not None:
                 return proof
-        for name, rung in CLIMBED_BY_FACTORS if factor.comes_first(goal) else CLIMBED:
+        for name, rung in FACTORS_FIRST if factor.comes_first(goal) else LADDER:
             if self.allows(name):
                 proof = rung(self, facts, goal, depth)
                 if proof is not None:
@@ -136,10 +136,10 @@ class Climb(Prover):
                     return proof
         return None
 
-    def prove_apart(self, facts: Facts, goal: Prop) -> Reason | None:
+    def prove_apart(self, facts: Facts, goal: Prop) -> ProofStep | None:
         """`e != 0` because e is positive, or negative: the side that the samples show."""
-        values = facts.pool.values(goal.expr)
-        signs = {(values[row] > 0) - (values[row] < 0) for row in facts.pool.alive}
+        values = facts.samples.values(goal.expr)
+        signs = {(values[row] > 0) - (values[row] < 0) for row in facts.samples.alive}
         for sign in (1, -1):
             if signs <= {sign}:
                 proof = self.prove_simply(facts, goal.expr * sign - 1)
@@ -147,7 +147,7 @@ class Climb(Prover):
                     return apart(proof, goal)
         return None
 
-    def prove_simply(self, facts: Facts, e: Expr) -> Reason | None:
+    def prove_simply(self, facts: Facts, e: Expr) -> ProofStep | None:
         """`e >= 0` by the rungs that cost less than looking for a witness."""
         for name, rung in SIMPLE:
             if self.allows(name):
@@ -158,9 +158,9 @@ class Climb(Prover):
         return None
 
 
-Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
+Rung = Callable[[LadderProver, Facts, Prop, int], ProofStep | None]
 
-CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
+LADDER: Final[Sequence[tuple[str, Rung]]] = (
     ("split", split.without_value),
     ("linear", linear.prove),
     ("box", box.prove),
@@ -171,30 +171,12 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("split", split.prove),
     ("refine", refine.prove),
 )
-CLIMBED_BY_FACTORS: Final[Sequence[tuple[str, Rung]]] = (
+FACTORS_FIRST: Final[Sequence[tuple[str, Rung]]] = (
     ("factor", factor.prove),
-    *[each for each in CLIMBED if each[0] != "factor"],
+    *[each for each in LADDER if each[0] != "factor"],
 )
-SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], Reason | None]]]] = (
+SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], ProofStep | None]]]] = (
     ("shift", shift.prove_nonnegative),
     ("remainder", remainder.prove_nonnegative),
     ("extremes", prove_clamps),
 )
-RUNGS: Final = frozenset(
-    (
-        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "split"),
-        *("refine", "search", "sympy", "z3"),
-    )
-)
-
-
-def climb_of(
-    facts: Facts,
-    *,
-    effort: Effort = "thorough",
-    solvers: bool = False,
-    rungs: frozenset[str] = RUNGS,
-    deadline: float | None = None,
-) -> Climb:
-    """A climb with the whole budget of its effort."""
-    return Climb(facts, effort, solvers, rungs, deadline)

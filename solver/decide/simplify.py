@@ -31,7 +31,7 @@ from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.substitution import by_equalities, equalities, merged, named, with_product
 from solver.samples.proposals import proposals
-from solver.samples.sampling import Samples, rows
+from solver.samples.sampling import Probes, rows
 from solver.syntax.printer import Printer
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -113,7 +113,7 @@ class Simplification:
         self.nested = nested
         self.budget = Budget() if budget is None else budget
         self.printer = Printer(facts.interner)
-        self._samples: dict[frozenset[Atom], Samples] = {}
+        self._samples: dict[frozenset[Atom], Probes] = {}
         self._costs: dict[Expr, int] = {}
         self._outcomes: dict[Expr, Expr] = {}
 
@@ -214,7 +214,7 @@ class Simplification:
                 inside = self.facts.suppose(p)
                 if isinstance(inside, Conflict):
                     return self.interner.zero
-                if not inside.pool.alive:
+                if not inside.samples.alive:
                     return None
                 try:
                     value = self.under(inside).expression(e)
@@ -321,11 +321,11 @@ class Simplification:
         except Undefined:
             return None
 
-    def samples(self, e: Expr) -> Samples:
+    def samples(self, e: Expr) -> Probes:
         """Sizes that satisfy the facts, for the symbols of the expression and all declared ones."""
         found = self._samples.get(e.symbols)
         if found is None:
-            found = self._samples[e.symbols] = Samples(rows(self.facts, e, self.domain))
+            found = self._samples[e.symbols] = Probes(rows(self.facts, e, self.domain))
         return found
 
     # ------------------------------------------------------------------ propositions
@@ -354,7 +354,7 @@ class Simplification:
         for part in p.parts:
             if isinstance(facts, Conflict):
                 break
-            usable = facts if facts.pool.alive else self.facts
+            usable = facts if facts.samples.alive else self.facts
             simple = self.under(usable).proposition(part)
             kept.append(simple)
             facts = usable.suppose(simple if p.kind == "and" else simple.negation)

@@ -25,12 +25,12 @@ from __future__ import annotations
 from typing import Final
 
 from solver.bounds.knowledge import Rule
-from solver.integer import Budget
-from solver.integer.work_budget import Meter
+from solver.integer import Limits
+from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.samples import Pool, declared_symbols
+from solver.knowledge.samples import Samples, declared_symbols
 from solver.proofs.fact import Fact
-from solver.samples.mending import mended
+from solver.samples.replenish import replenished
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -46,8 +46,8 @@ LEARNED: Final = 100
 """What a statement that is learned costs, in units of the linear solver's work."""
 SAMPLED: Final = 500
 """What it costs to hold samples against a fact."""
-MENDING: Final = 4_000
-"""What mending samples may cost, for each fact."""
+REPAIRING: Final = 4_000
+"""What repairing samples may cost, for each fact."""
 KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
 
 
@@ -110,7 +110,7 @@ def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list
         if atom in symbols:
             continue
         symbols.add(atom)
-        touching = facts.pool.touching.get(atom.serial)
+        touching = facts.samples.touching.get(atom.serial)
         while touching is not None:
             fact = touching.fact
             if fact.serial not in related:
@@ -132,7 +132,7 @@ def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: in
     for position, atom in enumerate(symbols):
         declared = declarations.get(atom)
         if declared is not None:
-            lo, hi = facts.pool.limits.get(atom.serial) or (None, None)
+            lo, hi = facts.samples.limits.get(atom.serial) or (None, None)
             seed = position + 1 + attempt * SEEDS
             larger = known.declare(atom.expr, lo, hi, declared.fact, hint=declared.hint, seed=seed)
             if isinstance(larger, Conflict):
@@ -154,20 +154,20 @@ def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
     if not isinstance(known, Facts):
         return first
     hints = {each.atom: each.hint for each in known.declarations()}
-    pool = Pool.empty()
+    samples = Samples.empty()
     for position, atom in enumerate(symbols):
         if atom in hints:
-            lo, hi = known.pool.limits.get(atom.serial) or (None, None)
-            pool = pool.declare(atom, lo, hi, hints[atom], position + 1 + attempt * SEEDS)
-    meter = Meter(Budget(work=MENDING * len(first.order)))
+            lo, hi = known.samples.limits.get(atom.serial) or (None, None)
+            samples = samples.declare(atom, lo, hi, hints[atom], position + 1 + attempt * SEEDS)
+    budget = WorkBudget(Limits(work=REPAIRING * len(first.order)))
     for fact, eliminated in first.order:
-        pool = mended(pool, pool.assume(fact, eliminated), known, fact, meter=meter)
-        if not pool.alive:
+        samples = replenished(samples, samples.assume(fact, eliminated), known, fact, budget=budget)
+        if not samples.alive:
             break
-    cost = MENDING * len(first.order) - meter.work + SAMPLED * len(first.order)
-    if not pool.alive:
+    cost = REPAIRING * len(first.order) - budget.work + SAMPLED * len(first.order)
+    if not samples.alive:
         return Slice(None, first.order, cost)
-    other = known.with_pool(pool)
+    other = known.with_samples(samples)
     other.scratch = {}  # what was given up there may be found here
     return Slice(other, first.order, cost)
 

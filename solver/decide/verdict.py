@@ -27,7 +27,7 @@ from typing import ClassVar, Literal, NoReturn, cast
 from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts, minimal
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason, leaves
+from solver.proofs.step import ProofStep, leaves
 from solver.samples.shrinking import shrunk
 from solver.samples.witness import Witness, shown_value
 from solver.terms.depth import SHALLOW, room_for
@@ -70,7 +70,7 @@ class Settled(Answer):
     __slots__ = ("_core", "_facts", "_minimal", "_records", "_used", "found")
     __match_args__ = ("core",)
 
-    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
+    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: ProofStep, facts: Facts | None = None) -> None:
         self.prop = prop
         self.domain = domain
         self.rung = rung
@@ -79,7 +79,7 @@ class Settled(Answer):
         self._records = None if facts is None else facts.last
         self._core: tuple[Fact, ...] | None = None
         self._minimal = False
-        self._used: tuple[Reason, tuple[Fact, ...]] | None = None
+        self._used: tuple[ProofStep, tuple[Fact, ...]] | None = None
 
     @property
     def used(self) -> tuple[Fact, ...]:
@@ -111,7 +111,7 @@ class Settled(Answer):
         return self._minimal
 
     @property
-    def proof(self) -> Reason:
+    def proof(self) -> ProofStep:
         """The proof that was found, or one that rests on fewer facts."""
         self._read()
         return self.found

@@ -2,11 +2,11 @@
 
     >>> x, y = 0, 1
     >>> rows = [Row(((x, 4), (y, -6)), -2, True), Row(((x, 1),), -10, False)]     # 4*x - 6*y == 2, x >= 10
-    >>> solve(rows, budget=Budget())
+    >>> solve(rows, limits=Limits())
     Point(values=(11, 7))
-    >>> solve([*rows, Row(((y, -1),), 6, False)], budget=Budget())                # and y <= 6
+    >>> solve([*rows, Row(((y, -1),), 6, False)], limits=Limits())                # and y <= 6
     Infeasible(certificate=Refutation(steps=(...), branch=None))
-    >>> minimize(rows, ((y, 1),), budget=Budget())
+    >>> minimize(rows, ((y, 1),), limits=Limits())
     Bound(value=7, steps=(...))
 
 `certificate` has the language of certificates, `search` the order of the methods, `equalities`, `simplex` and
@@ -22,9 +22,9 @@ from math import gcd
 from solver.integer.certificate import (
     Bound,
     Branch,
-    Budget,
     Combine,
     Infeasible,
+    Limits,
     Pairs,
     Point,
     Refutation,
@@ -36,39 +36,41 @@ from solver.integer.derivation import Contradiction, certificate, scaled, steps
 from solver.integer.equalities import System
 from solver.integer.search import explore
 from solver.integer.simplex import Dictionary, Ray
-from solver.integer.work_budget import Exhausted, Meter
+from solver.integer.work_budget import Exhausted, WorkBudget
 
 __all__ = [
-    "solve", "minimize", "Row", "Budget",
+    "solve", "minimize", "Row", "Limits",
     "Point", "Infeasible", "Unknown", "Bound", "Unbounded",
     "Refutation", "Combine", "Branch",
 ]  # fmt: skip
 
 
 def solve(
-    rows: Sequence[Row], *, budget: Budget | None = None, meter: Meter | None = None
+    rows: Sequence[Row], *, limits: Limits | None = None, budget: WorkBudget | None = None
 ) -> Point | Infeasible | Unknown:
-    """Integers that satisfy all rows, or a proof that none do. A meter says afterwards what is left of its budget."""
-    meter = meter or Meter(budget or Budget())
-    before = meter.work
-    system = System.of_question(rows, meter)
+    """Integers that satisfy all rows, or a proof that none do. The budget says afterwards what is left of it."""
+    budget = budget or WorkBudget(limits or Limits())
+    before = budget.work
+    system = System.of_question(rows, budget)
     try:
         outcome = explore(system)
     except Exhausted as exhausted:
         return Unknown(f"budget of {exhausted}")
     if isinstance(outcome, list):
-        spent = before - meter.work
-        return Point(tuple(_nearer(rows, outcome, Budget(min(meter.work, 10 * spent), meter.cuts, meter.branches))))
+        spent = before - budget.work
+        return Point(
+            tuple(_nearer(rows, outcome, Limits(min(budget.work, 10 * spent), budget.cuts, budget.branches)))
+        )
     return Infeasible(certificate(len(rows), system.journal, outcome))
 
 
-def _nearer(rows: Sequence[Row], values: list[int], budget: Budget) -> list[int]:
+def _nearer(rows: Sequence[Row], values: list[int], limits: Limits) -> list[int]:
     """A point of the size of the numbers in the rows, where a far one was found along a ray, if that is easy."""
     size = 16 + 2 * max([abs(row[1]) + max([abs(c) for _, c in row[0]], default=0) for row in rows], default=0)
     if max(map(abs, values), default=0) <= size:
         return values
     box = [Row(((variable, sign),), size, False) for variable in range(len(values)) for sign in (1, -1)]
-    system = System.of_question([*rows, *box], Meter(budget))
+    system = System.of_question([*rows, *box], WorkBudget(limits))
     try:
         nearer = explore(system)
     except Exhausted:
@@ -76,16 +78,16 @@ def _nearer(rows: Sequence[Row], values: list[int], budget: Budget) -> list[int]
     return nearer if isinstance(nearer, list) else values
 
 
-def minimize(rows: Sequence[Row], objective: Pairs, *, budget: Budget) -> Bound | Unbounded | Infeasible | Unknown:
+def minimize(rows: Sequence[Row], objective: Pairs, *, limits: Limits) -> Bound | Unbounded | Infeasible | Unknown:
     """A lower bound of a form: the minimum of the rational relaxation (after equalities are solved), rounded up."""
-    system = System.of_question(rows, Meter(budget), goal=objective)
+    system = System.of_question(rows, WorkBudget(limits), goal=objective)
     try:
         contradiction = system.tidy()
         if contradiction is not None:
             return Infeasible(certificate(len(rows), system.journal, contradiction))
         assert system.goal is not None
         vector, parts = system.goal
-        dictionary = Dictionary.of([row.vector for row in system.inequalities], system.width, system.meter, vector)
+        dictionary = Dictionary.of([row.vector for row in system.inequalities], system.width, system.budget, vector)
         multipliers = dictionary.restore()
         if multipliers is not None:
             return Infeasible(certificate(len(rows), system.journal, Contradiction(system.sum(multipliers))))

@@ -11,9 +11,9 @@ next row on its side, and the numbering goes on from there on each side by itsel
 
 Running example: 1 <= 3*x - 3*y <= 2 has rational solutions and no integer one.
 
-    >>> from solver.integer import Budget, Infeasible, Row, solve
+    >>> from solver.integer import Limits, Infeasible, Row, solve
     >>> thin = [Row(((0, 3), (1, -3)), -1, False), Row(((0, -3), (1, 3)), 2, False)]
-    >>> answer = solve(thin, budget=Budget())
+    >>> answer = solve(thin, limits=Limits())
     >>> for step in answer.certificate.steps:
     ...     print(step)
     Combine(multipliers=((0, 1),))
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class Limits:
     """Limits of one call. The same question under the same budget has the same answer on every machine.
 
     `work` counts numbers touched (by pivots, eliminations, basis reduction; long numbers count more), roughly 0.1 µs

@@ -4,9 +4,9 @@ An equality with a coefficient +-1 removes a variable. Without one, the coordina
 smallest coefficient (Euclid's algorithm on all of them at once) until there is one. Two opposite rows that meet, f >= 0
 and -f >= 0, are an equality too. Each row carries the parts it is a sum of, so a contradiction is a certificate.
 
-    >>> from solver.integer.certificate import Budget, Row
+    >>> from solver.integer.certificate import Limits, Row
     >>> even = Row(((0, 2), (1, -4)), -1, True)           # 2*x - 4*y == 1
-    >>> system = System.of_question([even], Meter(Budget()))
+    >>> system = System.of_question([even], WorkBudget(Limits()))
     >>> system.tidy()
     Contradiction(parts=((0, 1),))
 """
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from solver.integer.certificate import Pairs, Row
 from solver.integer.derivation import Contradiction, Journal, Parts, scaled
 from solver.integer.lattice import Change, Rebase, Removal, Shear, Vector
-from solver.integer.work_budget import Meter
+from solver.integer.work_budget import WorkBudget
 
 
 class Inequality(NamedTuple):
@@ -37,11 +37,11 @@ class System:
     replaced and never changed in place, so that a copy of a system is cheap.
     """
 
-    __slots__ = ("change", "equalities", "goal", "inequalities", "journal", "meter", "width")
+    __slots__ = ("budget", "change", "equalities", "goal", "inequalities", "journal", "width")
 
-    def __init__(self, journal: Journal, meter: Meter, width: int, change: Change | None) -> None:
+    def __init__(self, journal: Journal, budget: WorkBudget, width: int, change: Change | None) -> None:
         self.journal = journal
-        self.meter = meter
+        self.budget = budget
         self.width = width
         self.change = change
         self.inequalities: list[Inequality] = []
@@ -49,13 +49,13 @@ class System:
         self.goal: Inequality | None = None
 
     @classmethod
-    def of_question(cls, rows: Sequence[Row], meter: Meter, goal: Pairs | None = None) -> System:
+    def of_question(cls, rows: Sequence[Row], budget: WorkBudget, goal: Pairs | None = None) -> System:
         width = 0
         for pairs in [row[0] for row in rows] if goal is None else [*[row[0] for row in rows], goal]:
             for variable, _ in pairs:
                 if variable >= width:
                     width = variable + 1
-        system = cls(Journal(len(rows)), meter, width, None)
+        system = cls(Journal(len(rows)), budget, width, None)
         for number, (pairs, constant, equality) in enumerate(rows):
             vector = [0] * (width + 1)
             vector[0] = constant
@@ -71,7 +71,7 @@ class System:
         return system
 
     def copy(self) -> System:
-        other = System(self.journal, self.meter, self.width, self.change)
+        other = System(self.journal, self.budget, self.width, self.change)
         other.inequalities = list(self.inequalities)
         return other
 
@@ -121,7 +121,7 @@ class System:
         pivot = next(i for i in range(self.width, 0, -1) if vector[i] == 1 or vector[i] == -1)
         unit = vector[pivot]
         sides = (positive, negative)
-        self.meter.spend((len(self.inequalities) + len(self.equalities)) * len(vector))
+        self.budget.spend((len(self.inequalities) + len(self.equalities)) * len(vector))
 
         def substituted(row: Inequality) -> Inequality:
             old, parts = row
@@ -150,7 +150,7 @@ class System:
         return Shear(self.change, smallest - 1, quotients)
 
     def _rewrite(self, change: Shear | Rebase) -> None:
-        self.meter.spend((len(self.inequalities) + len(self.equalities)) * (self.width + 1))
+        self.budget.spend((len(self.inequalities) + len(self.equalities)) * (self.width + 1))
         self.inequalities = [Inequality(change.vector(vector), parts) for vector, parts in self.inequalities]
         self.equalities = [Inequality(change.vector(vector), parts) for vector, parts in self.equalities]
         if self.goal is not None:
@@ -172,7 +172,7 @@ class System:
     def _merge(self) -> Contradiction | None:
         """Divide rows by their content, rounding; keep the strongest of rows with the same coefficients."""
         best: dict[tuple[int, ...], Inequality] = {}
-        self.meter.spend(len(self.inequalities) * (self.width + 20))
+        self.budget.spend(len(self.inequalities) * (self.width + 20))
         for row in self.inequalities:
             vector, parts = row
             content = gcd(*vector[1:])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from solver.integer.work_budget import Meter
+from solver.integer.work_budget import WorkBudget
 
 SMALL = 8
 """A point with no larger coordinate is small enough."""
@@ -183,11 +183,11 @@ def _sum_of(multipliers: list[int], vectors: list[list[int]]) -> list[int]:
     return total
 
 
-def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[list[int]]]:
+def reduced(gram: list[list[int]], budget: WorkBudget) -> tuple[list[list[int]], list[list[int]]]:
     """A reduced basis of the lattice whose standard basis has this positive definite Gram matrix, and its dual basis.
 
-    >>> from solver.integer.certificate import Budget
-    >>> reduced([[1, 0, 5], [0, 1, 7], [5, 7, 75]], Meter(Budget()))[0]
+    >>> from solver.integer.certificate import Limits
+    >>> reduced([[1, 0, 5], [0, 1, 7], [5, 7, 75]], WorkBudget(Limits()))[0]
     [[1, 0, 0], [0, 1, 0], [-5, -7, 1]]
     """
     size = len(gram)
@@ -199,7 +199,7 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
     def subtract(k: int, j: int) -> None:
         q = (2 * mu[k][j] + minor[j + 1]) // (2 * minor[j + 1])
         if q:
-            meter.spend(4 * size, minor[j + 1].bit_length())
+            budget.spend(4 * size, minor[j + 1].bit_length())
             basis[k] = [a - q * b for a, b in zip(basis[k], basis[j])]
             dual[j] = [a + q * b for a, b in zip(dual[j], dual[k])]
             mu[k][j] -= q * minor[j + 1]
@@ -210,7 +210,7 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
     while k < size:
         if k == known:
             known += 1
-            meter.spend((k + 1) * (k + 8), minor[k].bit_length())
+            budget.spend((k + 1) * (k + 8), minor[k].bit_length())
             for j in range(k + 1):
                 u = sum(map(int.__mul__, basis[j], gram[k]))
                 for i in range(j):
@@ -225,7 +225,7 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
         subtract(k, k - 1)
         small = mu[k][k - 1]
         if 4 * minor[k + 1] * minor[k - 1] < 3 * minor[k] * minor[k] - 4 * small * small:
-            meter.spend(8 * size, minor[k].bit_length())
+            budget.spend(8 * size, minor[k].bit_length())
             basis[k], basis[k - 1] = basis[k - 1], basis[k]
             dual[k], dual[k - 1] = dual[k - 1], dual[k]
             for j in range(k - 1):

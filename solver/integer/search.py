@@ -13,10 +13,10 @@ The order, cheapest first; what 5 and 6 find out about the system starts the ord
    the width along each new coordinate is at times below 1, which is a proof or an equality.
 7. Branch in the middle of the thinnest coordinate, and explore both sides.
 
-    >>> from solver.integer.certificate import Budget, Row
-    >>> from solver.integer.work_budget import Meter
+    >>> from solver.integer.certificate import Limits, Row
+    >>> from solver.integer.work_budget import WorkBudget
     >>> frobenius = [Row(((0, 6), (1, 10), (2, 15)), -29, True)] + [Row(((i, 1),), 0, False) for i in range(3)]
-    >>> explore(System.of_question(frobenius, Meter(Budget())))     # 29 is the largest that 6, 10, 15 do not make
+    >>> explore(System.of_question(frobenius, WorkBudget(Limits())))     # 29 is the largest that 6, 10, 15 do not make
     Contradiction(parts=...)
 """
 
@@ -54,7 +54,7 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
             settle = False
         if not system.inequalities:
             return point_of(system.change, [0] * system.width)
-        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.meter)
+        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.budget)
         outcome = _vertex(system, dictionary)
         if outcome is None:
             outcome = _inner(system) or _cut(system, dictionary.copy())
@@ -66,7 +66,7 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
         outcome = _round_off(system, middle, loose=dictionary.loose)
         if outcome is not None:
             return outcome
-        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.meter)
+        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.budget)
         outcome = _vertex(system, dictionary)
         if outcome is not None:
             return outcome
@@ -92,7 +92,7 @@ def _vertex(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
 
 
 def _satisfies(system: System, values: list[int]) -> bool:
-    system.meter.spend(len(system.inequalities) * (system.width + 6))
+    system.budget.spend(len(system.inequalities) * (system.width + 6))
     point = [1, *values]
     return all(sum(map(int.__mul__, vector, point)) >= 0 for vector, _ in system.inequalities)
 
@@ -104,7 +104,7 @@ def _inner(system: System) -> list[int] | None:
         reach = sum(map(abs, vector[1:]))
         # rounding moves the row by at most half its reach; a bound of one coordinate is kept by rounding
         vectors.append([vector[0] - reach // 2, *vector[1:]] if reach > 1 else vector)
-    dictionary = Dictionary.of(vectors, system.width, system.meter)
+    dictionary = Dictionary.of(vectors, system.width, system.budget)
     if dictionary.restore() is not None:
         return None
     numerators, denominators = dictionary.vertex()
@@ -117,9 +117,9 @@ def _cut(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
     count = len(system.inequalities)
     for _ in range(CUT_ROUNDS):
         cut = _deepest_cut(dictionary)
-        if cut is None or system.meter.cuts == 0:
+        if cut is None or system.budget.cuts == 0:
             break
-        system.meter.cuts -= 1
+        system.budget.cuts -= 1
         used = [(number, m) for number, m in zip(dictionary.columns, cut) if m]
         vector = [0] * (system.width + 1)
         for number, m in used:
@@ -226,7 +226,7 @@ def _opposite(system: System) -> dict[int, int]:
 def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | None:
     """Change to a basis in which the body is round, without coordinates that occur in no row; try its middle."""
     size = system.width
-    system.meter.spend(len(system.inequalities) * size * size)
+    system.budget.spend(len(system.inequalities) * size * size)
     scale = 16 * max(middle.heights)
     weighted = [
         [c * (scale // height) for c in row.vector[1:]] for row, height in zip(system.inequalities, middle.heights)
@@ -237,7 +237,7 @@ def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | N
         largest = max([abs(c) for row in system.inequalities for c in row.vector[1:]])
         bits = 2 * size * (largest.bit_length() + size)
         gram = [[(c << bits) + (i == j) for j, c in enumerate(line)] for i, line in enumerate(gram)]
-    basis, dual = reduced(gram, system.meter)
+    basis, dual = reduced(gram, system.budget)
     middles = [sum(map(int.__mul__, form, middle.total)) for form in dual]
     system.rebase(basis, dual)
     unit = middle.vertices << FINE
@@ -281,7 +281,7 @@ def _limit(system: System, dictionary: Dictionary, vector: Vector) -> tuple[int,
 
 def _branch(system: System, position: int, value: int, depth: int) -> Proof | list[int]:
     """Both sides of coordinate <= value, coordinate >= value + 1."""
-    system.meter.branch()
+    system.budget.branch()
     left, right = system.copy(), system.copy()
     assumption = system.journal.assume()
     system.journal.assume()

@@ -5,9 +5,9 @@ columns, in lowest terms; so the vertex where all column slacks are 0 has s = c/
 contradiction of nonnegative slacks, and its numbers are the multipliers that show it. The coordinates themselves are
 free, are pivoted into the rows once at the start, and are left out from there on.
 
-    >>> from solver.integer.certificate import Budget
+    >>> from solver.integer.certificate import Limits
     >>> square = [[-1, 1, 0], [3, -1, 0], [-1, 0, 1], [3, 0, -1], [-7, 1, 1]]   # x and y in 1..3, x + y >= 7
-    >>> Dictionary.of(square, 2, Meter(Budget())).restore()
+    >>> Dictionary.of(square, 2, WorkBudget(Limits())).restore()
     [(3, 1), (4, 1), (1, 1)]
 
 The rows 3, 4 and 1 add up to -1 >= 0.
@@ -20,7 +20,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from solver.integer.lattice import Vector
-from solver.integer.work_budget import Meter
+from solver.integer.work_budget import WorkBudget
 
 PATIENCE = 30
 """Pivots by a greedy rule before Bland's rule, which cannot cycle, takes over."""
@@ -51,9 +51,9 @@ class Dictionary:
     (after a change of basis); it is taken to be 0. `goal`, if given, is a row that follows the pivots.
     """
 
-    __slots__ = ("basis", "columns", "definitions", "goal", "initial", "loose", "meter", "rows", "unbounded_goal")
+    __slots__ = ("basis", "budget", "columns", "definitions", "goal", "initial", "loose", "rows", "unbounded_goal")
 
-    meter: Meter
+    budget: WorkBudget
     goal: list[int] | None
     rows: list[list[int]]
     basis: list[int]
@@ -63,15 +63,15 @@ class Dictionary:
     loose: bool
     unbounded_goal: bool
 
-    def __init__(self, meter: Meter) -> None:
-        self.meter = meter
+    def __init__(self, budget: WorkBudget) -> None:
+        self.budget = budget
 
     @staticmethod
-    def of(vectors: list[Vector], width: int, meter: Meter, goal: Vector | None = None) -> Dictionary:
+    def of(vectors: list[Vector], width: int, budget: WorkBudget, goal: Vector | None = None) -> Dictionary:
         """The dictionary of some inequalities."""
-        self = Dictionary(meter)
+        self = Dictionary(budget)
         self.goal = None
-        meter.spend(len(vectors) * (width + 10))
+        budget.spend(len(vectors) * (width + 10))
         chosen = [-1] * width  # the row that bounds a coordinate from below, or else from above, becomes its column
         for number, vector in enumerate(vectors):
             if width - vector.count(0) + (vector[0] == 0) == 1:
@@ -161,7 +161,7 @@ class Dictionary:
             if f and i != r:
                 touched += 1
                 rows[i] = _exchanged(other, new, p, f, place)
-        self.meter.spend(10 + touched * (6 + len(row)), p.bit_length())
+        self.budget.spend(10 + touched * (6 + len(row)), p.bit_length())
         if self.goal is not None and self.goal[place]:
             self.goal = _exchanged(self.goal, new, p, self.goal[place], place)
         new[0] = p
@@ -271,7 +271,7 @@ class Dictionary:
 
     def copy(self) -> Dictionary:
         """Another to pivot; rows are replaced and never changed in place."""
-        other = Dictionary(self.meter)
+        other = Dictionary(self.budget)
         other.goal = self.goal
         other.initial, other.definitions = self.initial, self.definitions
         other.loose, other.unbounded_goal = self.loose, self.unbounded_goal
@@ -285,7 +285,7 @@ class Dictionary:
 
     def vertex(self) -> tuple[list[int], list[int]]:
         """Numerators and denominators of the coordinates."""
-        self.meter.spend(len(self.rows) + len(self.definitions) * (6 + len(self.columns)))
+        self.budget.spend(len(self.rows) + len(self.definitions) * (6 + len(self.columns)))
         values = dict(zip(self.basis, self.rows))
         common = 1
         for number in self.initial:

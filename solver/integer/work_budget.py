@@ -1,23 +1,23 @@
-"""What one call has spent of its budget: `spend` raises `Exhausted`, which ends the call as `Unknown`."""
+"""The work budget of one call: `spend` counts against it and raises `Exhausted`, which ends the call as `Unknown`."""
 
 from __future__ import annotations
 
-from solver.integer.certificate import Budget
+from solver.integer.certificate import Limits
 
 
 class Exhausted(Exception):
-    """A limit of the budget is reached; the message names it."""
+    """A limit is reached; the message names it."""
 
 
-class Meter:
-    """What is left of a budget."""
+class WorkBudget:
+    """What is left of the limits of one call."""
 
     __slots__ = ("branches", "cuts", "work")
 
-    def __init__(self, budget: Budget) -> None:
-        self.work = budget.work
-        self.cuts = budget.cuts
-        self.branches = budget.branches
+    def __init__(self, limits: Limits) -> None:
+        self.work = limits.work
+        self.cuts = limits.cuts
+        self.branches = limits.branches
 
     def spend(self, numbers: int, bits: int = 0) -> None:
         """Count the touching of so many numbers of so many bits."""

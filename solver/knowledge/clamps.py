@@ -24,7 +24,7 @@ from typing import Final
 
 from solver.bounds import extremes
 from solver.bounds.knowledge import Knowledge
-from solver.proofs.step import Reason, axiom, combine, hypothesis, multiply_equality, refute, strengthen
+from solver.proofs.step import ProofStep, axiom, combine, hypothesis, multiply_equality, refute, strengthen
 from solver.terms.expr import Expr
 from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.prop import Prop
@@ -34,7 +34,7 @@ CLAMPS: Final = 4
 each combination."""
 
 
-def unclamped(known: Knowledge, p: Prop, reason: Reason) -> list[Reason]:
+def unclamped(known: Knowledge, p: Prop, proof: ProofStep) -> list[ProofStep]:
     """The two sides of the clamp with the most inside, where they say something new; they hold further clamps."""
     e = p.expr
     monomials = e.interner.monomials
@@ -51,30 +51,30 @@ def unclamped(known: Knowledge, p: Prop, reason: Reason) -> list[Reason]:
         axiom(Prop.nonnegative(atom.expr), (atom, "above zero")),
         axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument")),
     ):
-        side = combine([reason, law], [1, -c])
+        side = combine([proof, law], [1, -c])
         low = known.low(side.conclusion.expr)
         if low is None or low < 0:
             found.append(side)
     return found
 
 
-def one_sided(known: Knowledge, reason: Reason) -> Reason | None:
+def one_sided(known: Knowledge, apart: ProofStep) -> ProofStep | None:
     """`e >= 1` from `e != 0`, where e has clamps and is not negative, whatever their order; or `-e >= 1`."""
-    e = reason.conclusion.expr
+    e = apart.conclusion.expr
     if extremes.outermost(e) is None:
         return None
     for side in (e, -e):
         proof = extremes.prove_nonnegative(known, side)
         if proof is not None:
-            return strengthen(proof, reason)
+            return strengthen(proof, apart)
     return None
 
 
-def factors_apart(reason: Reason) -> list[Reason]:
+def factors_apart(proof: ProofStep) -> list[ProofStep]:
     """`p != 0` and `q != 0` from `p*p*q != 0`, or from `p*p*q >= 1`, for sums p and q."""
-    e = reason.conclusion.expr
+    e = proof.conclusion.expr
     whole = e - e.constant
-    positive = reason.conclusion.kind == "ge"
+    positive = proof.conclusion.kind == "ge"
     if e.degree < 2 or len(e.terms) < 2 or (e.constant >= 0 if positive else e.constant != 0):
         return []
     found = []
@@ -88,9 +88,9 @@ def factors_apart(reason: Reason) -> list[Reason]:
             product = multiply_equality(hypothesis(zero), rest)
             if positive:
                 size = whole.content() if product.conclusion.expr.lead()[1] * whole.lead()[1] > 0 else -whole.content()
-                false = combine([reason, product], [1, -size])
+                false = combine([proof, product], [1, -size])
             else:
-                false = Reason("clash", e.interner.false, (product, reason))
+                false = ProofStep("clash", e.interner.false, (product, proof))
             if false.conclusion.kind == "false":
                 found.append(refute(false, zero.negation))
     return found

@@ -20,7 +20,7 @@ from solver.bounds.knowledge import Knowledge, Rule
 from solver.bounds.laws import rewritten
 from solver.floats.exact import exact_form
 from solver.proofs.rewriting import apply_round, apply_round_to_prop
-from solver.proofs.step import Reason, equal
+from solver.proofs.step import ProofStep, equal
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
 from solver.terms.prop import Prop
@@ -34,7 +34,7 @@ class Deciding(Knowledge):
     def settled_rule(self, atom: Atom) -> Rule | None:
         return _settled_rule(self, atom)
 
-    def prove_sign(self, e: Expr, without: Atom | None = None) -> Reason | None:
+    def prove_sign(self, e: Expr, without: Atom | None = None) -> ProofStep | None:
         return _prove_sign(self, e, without)
 
 
@@ -46,19 +46,19 @@ def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
             low = known.low(e)
             if low is not None and low >= 0:
                 premise = prove_side(known, e, True, 0)
-                return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (premise,), (atom, "positive")))
+                return Rule(e, ProofStep("axiom", Prop.zero(atom.expr - e), (premise,), (atom, "positive")))
             high = known.high(e)
             if high is not None and high <= 0:
                 premise = prove_side(known, e, False, 0)
-                return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
+                return Rule(zero, ProofStep("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
             return _settled_by_sign(known, atom, e)
         case "ite", (Prop() as p, Expr() as e):
             decided = prove_by_intervals(known, p)
             if decided is not None:
-                return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (decided,), (atom, "positive")))
+                return Rule(e, ProofStep("axiom", Prop.zero(atom.expr - e), (decided,), (atom, "positive")))
             decided = prove_by_intervals(known, p.negation)
             if decided is not None:
-                return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (decided,), (atom, "negative")))
+                return Rule(zero, ProofStep("axiom", Prop.zero(atom.expr), (decided,), (atom, "negative")))
             return None
         case _:
             r = known.range_of(atom.monomial)
@@ -84,7 +84,7 @@ def _exact(known: Knowledge, atom: Atom) -> Rule | None:
         if premise is None:
             return None
         premises.append(premise)
-    return Rule(form, Reason("axiom", Prop.zero(atom.expr - form), tuple(premises), (atom, "exact")))
+    return Rule(form, ProofStep("axiom", Prop.zero(atom.expr - form), tuple(premises), (atom, "exact")))
 
 
 def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
@@ -98,7 +98,7 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
             continue
         ((m, c),) = rule.image.terms
         if abs(c) == 1 and any(divides(interner.monomials[m], atoms) for atoms in products):
-            step = (m, interner.expr(((product, c),), 0), rule.reason)
+            step = (m, interner.expr(((product, c),), 0), rule.proof)
             value = apply_round(atom.expr, (step,))
             if value.depth < atom.depth:
                 goal = Prop.zero(atom.expr - value)
@@ -111,14 +111,14 @@ def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
     """A relu of an expression whose sign shows by shifting its atoms to their bounds, or by isolating a division."""
     positive = _prove_sign(known, e, atom)
     if positive is not None:
-        return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
+        return Rule(e, ProofStep("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
     negative = _prove_sign(known, -e, atom)
     if negative is not None:
-        return Rule(known.interner.zero, Reason("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
+        return Rule(known.interner.zero, ProofStep("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
     return None
 
 
-def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
+def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> ProofStep | None:
     """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
     goal = Prop.nonnegative(e)
     if goal.kind != "ge" or known.refuted(goal.expr):
@@ -136,5 +136,5 @@ def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reaso
         if proof is None and about.kind == "ge":
             proof = single.prove_nonnegative(known, about.expr, without)
         if proof is not None:
-            return isolated.reason(known, goal, proof)
+            return isolated.proof(known, goal, proof)
     return remainder.prove_nonnegative(known, goal.expr) or extremes.prove_nonnegative(known, goal.expr)

@@ -17,7 +17,7 @@ from typing import Final
 
 from solver.bounds.knowledge import Entry, Knowledge, Rule, Uses
 from solver.knowledge.decided_atoms import Deciding
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
@@ -28,11 +28,11 @@ BITS: Final = 512
 
 
 class Contradictory(Exception):
-    """The facts contradict each other; `reason` concludes false."""
+    """The facts contradict each other; `proof` concludes false."""
 
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, proof: ProofStep) -> None:
+        super().__init__(proof)
+        self.proof = proof
 
 
 class Draft(Deciding):
@@ -50,15 +50,15 @@ class Draft(Deciding):
         self.product_rules = base.product_rules
         self.bounded_products = base.bounded_products
         self.forget()
-        self.queue: deque[tuple[Prop, Reason]] = deque()
+        self.queue: deque[tuple[Prop, ProofStep]] = deque()
         self.moved: deque[Atom] = deque()
         self.new_solved: list[tuple[Atom, Rule]] = []
         self.moves: dict[tuple[int, bool], int] = {}
         self.steps = 0
 
-    def note(self, prop: Prop, reason: Reason) -> None:
+    def note(self, prop: Prop, proof: ProofStep) -> None:
         """Index a learned statement by the atoms it mentions."""
-        entry = Entry(prop, reason)
+        entry = Entry(prop, proof)
         for atom in sorted(prop.atoms, key=lambda atom: atom.serial):
             self.uses.set(atom.serial, Uses(entry, self.uses.get(atom.serial)))
 

@@ -19,7 +19,7 @@ from solver.knowledge.draft import Contradictory
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities
 from solver.proofs.rewriting import apply_round_to_prop
-from solver.proofs.step import Reason, combine
+from solver.proofs.step import ProofStep, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
 from solver.terms.polynomials import factors_of
@@ -31,39 +31,39 @@ class Equalities(Inequalities):
 
     __slots__ = ()
 
-    def learn_equality(self, prop: Prop, reason: Reason) -> None:
+    def learn_equality(self, prop: Prop, proof: ProofStep) -> None:
         e = prop.expr
         smaller = without_factors(self, prop)
         if smaller is not None:
-            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, proof)))
             return
-        if e.degree > 1 and self.cancel_factor(prop, reason):
+        if e.degree > 1 and self.cancel_factor(prop, proof):
             return
         against = prove_nonzero(self, prop.negation)
         if against is not None:
-            raise Contradictory(Reason("clash", self.interner.false, (reason, against)))
+            raise Contradictory(ProofStep("clash", self.interner.false, (proof, against)))
         form, _ = e.form()
         if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
             for sign in (1, -1):
-                side = combine([reason], [sign])
+                side = combine([proof], [sign])
                 self.set_bound(form.terms[0][0], sign > 0, -e.constant, side)
         chosen = self.atom_to_solve(e)
         if chosen is not None:
-            self.solve(chosen, prop, reason)
+            self.solve(chosen, prop, proof)
             return
-        if self.change_variable(prop, reason):
+        if self.change_variable(prop, proof):
             return
-        self.note(prop, reason)
+        self.note(prop, proof)
         if form.degree > 1:
             for sign in (1, -1):
-                self.bound_by_roots(e * sign, combine([reason], [sign]))
+                self.bound_by_roots(e * sign, combine([proof], [sign]))
         if len(form.terms) > 1:
-            self.pin_form(form, -e.constant, reason)
-            self.rewrite_product(prop, reason)
+            self.pin_form(form, -e.constant, proof)
+            self.rewrite_product(prop, proof)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
-            self.pin_monomial(form.terms[0][0], e, reason)
+            self.pin_monomial(form.terms[0][0], e, proof)
 
-    def cancel_factor(self, prop: Prop, reason: Reason) -> bool:
+    def cancel_factor(self, prop: Prop, proof: ProofStep) -> bool:
         """`p*q == 0` with q known not to be zero is `p == 0`."""
         factors = factors_of(prop.expr)
         if len(factors) == 1:
@@ -73,20 +73,20 @@ class Equalities(Inequalities):
             if against.kind == "false":
                 continue
             # `2*s + 1 != 0` is true whatever s is
-            nonzero = Reason("trivial", against) if against.kind == "true" else prove_nonzero(self, against)
+            nonzero = ProofStep("trivial", against) if against.kind == "true" else prove_nonzero(self, against)
             if nonzero is not None:
                 rest = self.interner.one
                 for other, times in factors:
                     if other is not factor:
                         rest = self.interner.multiply(rest, self.interner.power(other, times))
                 goal = Prop.zero(rest)
-                self.queue.append((goal, Reason("cancelled", goal, (reason, nonzero), (rest, factor, power))))
+                self.queue.append((goal, ProofStep("cancelled", goal, (proof, nonzero), (rest, factor, power))))
                 return True
         return False
 
-    def pin_form(self, form: Expr, value: int, reason: Reason) -> None:
+    def pin_form(self, form: Expr, value: int, proof: ProofStep) -> None:
         """An equality is two bounds of its form, which are also propagated."""
-        above, below = combine([reason], [1]), combine([reason], [-1])
+        above, below = combine([proof], [1]), combine([proof], [-1])
         recorded = self.forms.get(form_key(form))
         current_low, current_high = self.low(form), self.high(form)
         if current_low is not None and current_low > value:
@@ -97,10 +97,10 @@ class Equalities(Inequalities):
         self.forget()
         self.propagate(form)
 
-    def pin_monomial(self, m: int, e: Expr, reason: Reason) -> None:
+    def pin_monomial(self, m: int, e: Expr, proof: ProofStep) -> None:
         """`x*y == v`."""
         for sign in (1, -1):
-            side = combine([reason], [sign])
+            side = combine([proof], [sign])
             form, k = side.conclusion.expr.form()
             del form
             constant = side.conclusion.expr.constant
@@ -133,7 +133,7 @@ class Equalities(Inequalities):
                 best, chosen = rank, atom
         return chosen
 
-    def solve(self, atom: Atom, prop: Prop, reason: Reason) -> None:
+    def solve(self, atom: Atom, prop: Prop, proof: ProofStep) -> None:
         """Eliminate an atom: `atom == image`; other atoms that contain it get a name of their own first."""
         interner = self.interner
         e = prop.expr
@@ -144,18 +144,18 @@ class Equalities(Inequalities):
                     names[other] = interner.name_of(other.expr)
         if names:
             steps = tuple((other.monomial, name, definition_of(other.expr, name)) for other, name in names.items())
-            reason = rewritten(apply_round_to_prop(prop, steps), reason, (steps,))
-            prop = reason.conclusion
+            proof = rewritten(apply_round_to_prop(prop, steps), proof, (steps,))
+            prop = proof.conclusion
             e = prop.expr
         c = next(k for m, k in e.terms if m == atom.monomial)
         image = atom.expr - e if c > 0 else atom.expr + e
-        rule = Rule(image, reason)
+        rule = Rule(image, proof)
         self.solved.set(atom.monomial, rule)
         self.new_solved.append((atom, rule))
         self.forget()
         self.restate(atom, image)
         if atom.args:
-            self.note(prop, reason)
+            self.note(prop, proof)
             self.queue.extend((law.conclusion, law) for law in laws_of(self, atom))
         for other, name in names.items():
             definition = definition_of(other.expr, name)
@@ -167,7 +167,7 @@ class Equalities(Inequalities):
                     known = combine([proof, definition], [1, _sign_of(definition, other) * (-1 if lower else 1)])
                     self.queue.append((known.conclusion, known))
 
-    def change_variable(self, prop: Prop, reason: Reason) -> bool:
+    def change_variable(self, prop: Prop, proof: ProofStep) -> bool:
         """An equality of single atoms without a coefficient of 1: Euclid's step on its smallest coefficient.
 
         With `c_i = c*q_i + r_i`, `c*x + sum(c_i*x_i)` is `c*(x + sum(q_i*x_i)) + sum(r_i*x_i)`: a name for what is in
@@ -200,7 +200,7 @@ class Equalities(Inequalities):
         if chosen.args:
             self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
         # this equality to its end before any other: two that take turns undo each other's steps
-        self.queue.appendleft((prop, reason))
+        self.queue.appendleft((prop, proof))
         return True
 
     def restate(self, atom: Atom, image: Expr) -> None:
@@ -208,14 +208,14 @@ class Equalities(Inequalities):
         seen: set[Prop] = set()
         uses = self.uses.get(atom.serial)
         while uses is not None:
-            self.restate_one(atom, image, uses.entry.prop, uses.entry.reason, seen)
+            self.restate_one(atom, image, uses.entry.prop, uses.entry.proof, seen)
             uses = uses.rest
         r = self.ranges.get(atom.monomial)
         if r is not None:
-            for reason in (r.lo_reason, r.hi_reason):
-                if reason is not None:
-                    self.restate_one(atom, image, reason.conclusion, reason, seen)
-        self.withdraw_rules([atom in rule.reason.conclusion.atoms for _, rule in self.product_rules])
+            for proof in (r.lo_proof, r.hi_proof):
+                if proof is not None:
+                    self.restate_one(atom, image, proof.conclusion, proof, seen)
+        self.withdraw_rules([atom in rule.proof.conclusion.atoms for _, rule in self.product_rules])
 
     def withdraw_rules(self, outdated: list[bool]) -> None:
         """Rewritings of products that something learned since applies to: taken back, and their equalities learned
@@ -227,9 +227,9 @@ class Equalities(Inequalities):
         self.product_rules = tuple([each for each, old in zip(rules, outdated, strict=True) if not old])
         for (_, rule), old in zip(rules, outdated, strict=True):
             if old:
-                self.queue.append((rule.reason.conclusion, rule.reason))
+                self.queue.append((rule.proof.conclusion, rule.proof))
 
-    def restate_one(self, atom: Atom, image: Expr, prop: Prop, reason: Reason, seen: set[Prop]) -> None:
+    def restate_one(self, atom: Atom, image: Expr, prop: Prop, proof: ProofStep, seen: set[Prop]) -> None:
         """One statement, unless it is a bound that the image of the atom has by itself."""
         if prop in seen:
             return
@@ -240,13 +240,13 @@ class Equalities(Inequalities):
             end = self.low(image) if c > 0 else self.high(image)
             if end is not None and c * end + prop.expr.constant >= 0:
                 return
-        self.queue.append((prop, reason))
+        self.queue.append((prop, proof))
 
     def is_line(self, e: Expr) -> bool:
         """Whether it is linear in a single atom, or constant: a bound of it is then one of that atom, and no more."""
         return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
 
-    def rewrite_product(self, prop: Prop, reason: Reason) -> None:
+    def rewrite_product(self, prop: Prop, proof: ProofStep) -> None:
         """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1."""
         e = prop.expr
         lead, c = e.lead()
@@ -259,18 +259,18 @@ class Equalities(Inequalities):
         # what the other side says of the product must reach its factors before it is replaced everywhere
         for lower, bound in ((True, self.low(image)), (False, self.high(image))):
             if bound is not None:
-                side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
+                side = combine([proof, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
                 end = -side.conclusion.expr.constant
                 self.set_bound(lead, lower, end if lower else -end, side)
                 self.learn_cofactors(side.conclusion, side)
         before = self.range_of(lead)
-        rule = Rule(image, reason)
+        rule = Rule(image, proof)
         for lower, bound in ((True, before.lo), (False, before.hi)):
             if bound is not None:
                 proof = prove_bound(self, lead, lower, bound)
                 self.queue.append((proof.conclusion, proof))
         product = self.interner.monomials[lead]
-        self.withdraw_rules([_occurs(product, rule.reason.conclusion.expr) for _, rule in self.product_rules])
+        self.withdraw_rules([_occurs(product, rule.proof.conclusion.expr) for _, rule in self.product_rules])
         self.product_rules = (*self.product_rules, (lead, rule))
         self.forget()
 
@@ -292,6 +292,6 @@ def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
     return False
 
 
-def _sign_of(definition: Reason, atom: Atom) -> int:
+def _sign_of(definition: ProofStep, atom: Atom) -> int:
     """The coefficient of the atom in the equality that names it."""
     return next(c for m, c in definition.conclusion.expr.terms if m == atom.monomial)

@@ -18,7 +18,7 @@ from solver.bounds import single
 from solver.bounds.by_intervals import prove_nonzero
 from solver.bounds.explain import prove_bound
 from solver.bounds.knowledge import Knowledge
-from solver.proofs.step import Reason, apart
+from solver.proofs.step import ProofStep, apart
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms
@@ -32,7 +32,7 @@ class Smaller:
     goal: Prop
     factor: Expr
     rest: Expr
-    reasons: tuple[Reason, ...]
+    proofs: tuple[ProofStep, ...]
 
 
 def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
@@ -47,33 +47,33 @@ def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
         return None
     common = common_atoms(known.interner, e)
     chosen: list[Atom] = []
-    reasons = []
+    proofs = []
     for atom in sorted(set(common), key=lambda atom: atom.key) if common else ():
         count = common.count(atom)
         if whole and len(chosen) + count >= whole:
             continue
         low = known.range_of(atom.monomial).lo
         if low is not None and low >= 1:
-            reason: Reason | None = prove_bound(known, atom.monomial, True, 1)
+            proof: ProofStep | None = prove_bound(known, atom.monomial, True, 1)
         else:
-            reason = prove_nonzero(known, Prop.zero(atom.expr).negation) if p.kind != "ge" else None
-            if reason is None and atom.kind == "floordiv":
+            proof = prove_nonzero(known, Prop.zero(atom.expr).negation) if p.kind != "ge" else None
+            if proof is None and atom.kind == "floordiv":
                 one = single.prove_positive(known, atom.expr)
-                reason = one if one is None or p.kind == "ge" else apart(one, Prop.zero(atom.expr).negation)
-        if reason is not None:
+                proof = one if one is None or p.kind == "ge" else apart(one, Prop.zero(atom.expr).negation)
+        if proof is not None:
             chosen += [atom] * count
-            reasons.append(reason)
+            proofs.append(proof)
     if not chosen:
         return None
     interner = known.interner
     divisor = tuple(sorted(chosen, key=lambda atom: atom.serial))
     factor = interner.expr(((interner.monomial(divisor), 1),), 0)
     rest = divide_atoms(interner, e, divisor)
-    return Smaller(p, p.of(rest), factor, rest, tuple(reasons))
+    return Smaller(p, p.of(rest), factor, rest, tuple(proofs))
 
 
-def factored(smaller: Smaller, goal: Prop, premise: Reason) -> Reason:
+def factored(smaller: Smaller, goal: Prop, premise: ProofStep) -> ProofStep:
     """From the comparison (or its negation) to the divided one (or its negation), or back: goal and premise say which.
     """
     kind = "ge" if smaller.prop.kind == "ge" else "eq"
-    return Reason("factored", goal, (premise, *smaller.reasons), (smaller.factor, smaller.rest, kind))
+    return ProofStep("factored", goal, (premise, *smaller.proofs), (smaller.factor, smaller.rest, kind))

@@ -22,9 +22,9 @@ from solver.bounds.knowledge import Knowledge, Rule
 from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
-from solver.knowledge.samples import ENOUGH, Pool
+from solver.knowledge.samples import ENOUGH, Samples
 from solver.proofs.fact import Fact, Kind, Record
-from solver.proofs.step import Reason, leaves
+from solver.proofs.step import ProofStep, leaves
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -41,14 +41,14 @@ class Conflict:
     __slots__ = ("_core", "_facts", "_minimal", "found")
     __match_args__ = ("proof",)
 
-    def __init__(self, proof: Reason, facts: Facts | None = None) -> None:
+    def __init__(self, proof: ProofStep, facts: Facts | None = None) -> None:
         self.found = proof
         self._facts = facts  # None where the proof rests on more than facts
         self._core: tuple[Fact, ...] | None = None
         self._minimal = False
 
     @property
-    def proof(self) -> Reason:
+    def proof(self) -> ProofStep:
         """The proof that was found, or one that rests on fewer facts."""
         if self._facts is not None:
             self._read()
@@ -86,13 +86,13 @@ class Conflict:
 class Facts(Deciding):
     """An immutable set of facts with what follows from them at once."""
 
-    __slots__ = ("count", "eliminated", "last", "pool", "steps", "subsets", "supposing", "symbols")
+    __slots__ = ("count", "eliminated", "last", "samples", "steps", "subsets", "supposing", "symbols")
 
     count: int
     steps: int  # what it took to learn the newest fact or hypothesis
     eliminated: list[tuple[Atom, Rule]]  # by the newest fact
     last: Record | None
-    pool: Pool
+    samples: Samples
     supposing: bool  # whether something is supposed that is not recorded as a fact
     symbols: SymbolList | None
     subsets: Subsets
@@ -113,15 +113,15 @@ class Facts(Deciding):
         facts.count = facts.steps = 0
         facts.eliminated = []
         facts.last = None
-        facts.pool = Pool.empty(enough=enough)
+        facts.samples = Samples.empty(enough=enough)
         facts.supposing = False
         facts.symbols = None
         facts.subsets = Subsets(interner)
         return facts
 
     def refuted(self, e: Expr) -> bool:
-        values = self.pool.values(e)
-        return any(values[row] < 0 for row in self.pool.alive)
+        values = self.samples.values(e)
+        return any(values[row] < 0 for row in self.samples.alive)
 
     def declare(
         self,
@@ -143,10 +143,10 @@ class Facts(Deciding):
             if fact.prop.kind != "true":
                 draft.learn_fact(fact)
         except Contradictory as contradiction:
-            return Conflict(contradiction.reason, self)
+            return Conflict(contradiction.proof, self)
         facts = self._from(draft, fact)
         facts.symbols = SymbolList(atom, fact, hint, self.symbols)
-        facts.pool = self.pool.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
+        facts.samples = self.samples.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
         return facts
 
     def assume(self, fact: Fact) -> Facts | Conflict:
@@ -162,30 +162,30 @@ class Facts(Deciding):
         try:
             draft.learn_fact(fact)
         except Contradictory as contradiction:
-            return Conflict(contradiction.reason, self)
+            return Conflict(contradiction.proof, self)
         facts = self._from(draft, fact)
-        facts.pool = self.pool.assume(fact, draft.new_solved)
-        if len(facts.pool.alive) < facts.pool.enough:
-            return _samplers[0](facts, self.pool, fact)
+        facts.samples = self.samples.assume(fact, draft.new_solved)
+        if len(facts.samples.alive) < facts.samples.enough:
+            return _samplers[0](facts, self.samples, fact)
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
-        """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of
-        its reason.
+        """The facts under a hypothesis: it is not recorded, and no sample is repaired for it. `leaf` names the rule of
+        its proof.
         """
         draft = Learner(self)
-        draft.queue.append((p, Reason(leaf, p)))
+        draft.queue.append((p, ProofStep(leaf, p)))
         try:
             draft.run()
         except Contradictory as contradiction:
-            return Conflict(contradiction.reason)
+            return Conflict(contradiction.proof)
         facts = self._from(draft, None)
         facts.supposing = True
-        truth = self.pool.truths(p)
-        alive = self.pool.evaluable(tuple([row for row in self.pool.alive if truth[row]]), p)
-        if len(alive) < len(self.pool.alive):
-            facts.pool = self.pool.copy()
-            facts.pool.alive = alive
+        truth = self.samples.truths(p)
+        alive = self.samples.evaluable(tuple([row for row in self.samples.alive if truth[row]]), p)
+        if len(alive) < len(self.samples.alive):
+            facts.samples = self.samples.copy()
+            facts.samples.alive = alive
         return facts
 
     def _from(self, draft: Learner, fact: Fact | None) -> Facts:
@@ -195,12 +195,12 @@ class Facts(Deciding):
         facts.count = self.count + (fact is not None)
         facts.last = Record(fact, self.last) if fact is not None else self.last
         facts.symbols = self.symbols
-        facts.pool = self.pool
+        facts.samples = self.samples
         facts.supposing = self.supposing
         facts.subsets = self.subsets
         return facts
 
-    def with_pool(self, pool: Pool) -> Facts:
+    def with_samples(self, samples: Samples) -> Facts:
         """The same facts with other samples."""
         facts = Facts(self)
         facts.scratch = self.scratch
@@ -209,7 +209,7 @@ class Facts(Deciding):
         facts.subsets = self.subsets
         facts.steps, facts.eliminated = self.steps, self.eliminated
         facts.supposing = self.supposing
-        facts.pool = pool
+        facts.samples = samples
         return facts
 
     def next_fact(
@@ -258,7 +258,7 @@ class Facts(Deciding):
     def forget_questions(self) -> None:
         """Drop what was computed for questions; it is computed again when needed."""
         self.forget()
-        self.pool.cache.clear()
+        self.samples.cache.clear()
 
     # ------------------------------------------------------------------ reading
 
@@ -297,8 +297,8 @@ class Facts(Deciding):
 
     def witness(self) -> dict[Atom, int] | None:
         """An assignment of all symbols that satisfies every fact, if one is known."""
-        alive = self.pool.alive
-        return self.pool.row_values(self.all_symbols(), alive[0]) if alive else None
+        alive = self.samples.alive
+        return self.samples.row_values(self.all_symbols(), alive[0]) if alive else None
 
 
 class Learned:
@@ -352,9 +352,9 @@ def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
 
 # ---------------------------------------------------------------------- what facts are handed from above
 
-Sampler = Callable[[Facts, Pool, Fact], Facts | Conflict]
+Sampler = Callable[[Facts, Samples, Fact], Facts | Conflict]
 """Facts that the newest has left with few of the samples before it: with more of them, or the contradiction."""
-Minimizer = Callable[[Reason, Prop, Prop, Prop, Facts, bool], tuple[Reason, list[Fact], bool]]
+Minimizer = Callable[[ProofStep, Prop, Prop, Prop, Facts, bool], tuple[ProofStep, list[Fact], bool]]
 """A proof of a goal, for a question in its domain, on as few facts as can be; its core; and whether none can be left
 out. The last argument is whether other solvers may be asked.
 """
@@ -374,7 +374,7 @@ def minimize_by(minimizer: Minimizer) -> None:
 
 
 def minimal(
-    found: Reason, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
-) -> tuple[Reason, list[Fact], bool]:
+    found: ProofStep, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
+) -> tuple[ProofStep, list[Fact], bool]:
     """A proof that rests on as few facts as can be, its core, and whether none of that can be left out."""
     return _minimizers[0](found, goal, prop, domain, facts, solvers)

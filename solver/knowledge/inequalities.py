@@ -22,7 +22,7 @@ from solver.knowledge.clamps import one_sided, unclamped
 from solver.knowledge.draft import Contradictory, Draft
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.roots import root_bound
-from solver.proofs.step import Reason, combine, equal, hypothesis, refute, strengthen, times
+from solver.proofs.step import ProofStep, combine, equal, hypothesis, refute, strengthen, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import root
 from solver.terms.prop import Prop
@@ -43,36 +43,36 @@ class Inequalities(Draft):
 
     __slots__ = ()
 
-    def learn_inequality(self, prop: Prop, reason: Reason) -> None:
+    def learn_inequality(self, prop: Prop, proof: ProofStep) -> None:
         e = prop.expr
         form, k = e.form()
         if form.degree > 1:
-            self.bound_by_roots(e, reason)
+            self.bound_by_roots(e, proof)
         if len(form.terms) == 1:
-            if self.set_bound(form.terms[0][0], k > 0, -e.constant if k > 0 else e.constant, reason):
-                self.note(prop, reason)
+            if self.set_bound(form.terms[0][0], k > 0, -e.constant if k > 0 else e.constant, proof):
+                self.note(prop, proof)
                 if form.degree > 1:
-                    self.learn_by_division(prop, reason)
-                    self.learn_cofactors(prop, reason)
+                    self.learn_by_division(prop, proof)
+                    self.learn_cofactors(prop, proof)
             return
-        self.learn_by_division(prop, reason)
-        self.learn_cofactors(prop, reason)
-        if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, reason):
-            self.note(prop, reason)
+        self.learn_by_division(prop, proof)
+        self.learn_cofactors(prop, proof)
+        if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, proof):
+            self.note(prop, proof)
             self.propagate(form)
-            self.queue.extend([(side.conclusion, side) for side in unclamped(self, prop, reason)])
+            self.queue.extend([(side.conclusion, side) for side in unclamped(self, prop, proof)])
             below = remainder.prove_nonnegative(self, -e)
             if below is not None:  # what divides rounds up to no more, nor to less
-                meeting = equal(reason, below)
+                meeting = equal(proof, below)
                 self.queue.append((meeting.conclusion, meeting))
 
-    def learn_by_division(self, prop: Prop, reason: Reason) -> None:
+    def learn_by_division(self, prop: Prop, proof: ProofStep) -> None:
         """`m*p >= 0` with m > 0 known also says `p >= 0`."""
         smaller = without_factors(self, prop)
         if smaller is not None:
-            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, proof)))
 
-    def learn_cofactors(self, prop: Prop, reason: Reason) -> None:
+    def learn_cofactors(self, prop: Prop, proof: ProofStep) -> None:
         """`a*L >= c` with c > 0 and a not negative also says `L >= 1`: or else the product were at most zero."""
         e = prop.expr
         if e.constant >= 0:
@@ -87,36 +87,36 @@ class Inequalities(Draft):
             known = self.low(goal.expr) if goal.kind == "ge" else 0
             if known is None or known < 0:
                 opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))
-                false = combine([reason, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
+                false = combine([proof, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
                 if false.conclusion.kind == "false":
                     self.queue.append((goal, refute(false, goal)))
 
-    def set_bound(self, m: int, lower: bool, value: int, reason: Reason) -> bool:
+    def set_bound(self, m: int, lower: bool, value: int, proof: ProofStep) -> bool:
         """Record a bound of a monomial; whether it says something new."""
         current = self.range_of(m)
         if lower:
             if current.lo is not None and current.lo >= value:
                 return False
             if current.hi is not None and value > current.hi:
-                raise Contradictory(combine([reason, prove_bound(self, m, False, current.hi)], [1, 1]))
+                raise Contradictory(combine([proof, prove_bound(self, m, False, current.hi)], [1, 1]))
         else:
             if current.hi is not None and current.hi <= value:
                 return False
             if current.lo is not None and value < current.lo:
-                raise Contradictory(combine([reason, prove_bound(self, m, True, current.lo)], [1, 1]))
+                raise Contradictory(combine([proof, prove_bound(self, m, True, current.lo)], [1, 1]))
         if self.moved_enough(m, lower, value):
             return False
         recorded = self.ranges.get(m)
-        lo, hi, lo_reason, hi_reason = (
+        lo, hi, lo_proof, hi_proof = (
             (None, None, None, None)
             if recorded is None
-            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+            else (recorded.lo, recorded.hi, recorded.lo_proof, recorded.hi_proof)
         )
         if lower:
-            lo, lo_reason = value, reason
+            lo, lo_proof = value, proof
         else:
-            hi, hi_reason = value, reason
-        self.ranges.set(m, Range(lo, hi, lo_reason, hi_reason, recorded))
+            hi, hi_proof = value, proof
+        self.ranges.set(m, Range(lo, hi, lo_proof, hi_proof, recorded))
         self.forget()
         atoms = self.interner.monomials[m]
         for atom in dict.fromkeys(atoms):
@@ -126,23 +126,23 @@ class Inequalities(Draft):
                 self.bounded_products = (*self.bounded_products, m)
             self.bound_factors(m, atoms)
         elif atoms[0].args:
-            self.bound_arguments(atoms[0], lower, value, reason)
+            self.bound_arguments(atoms[0], lower, value, proof)
         tight = self.range_of(m)
         if tight.lo is not None and tight.lo == tight.hi:
             above, below = prove_bound(self, m, True, tight.lo), prove_bound(self, m, False, tight.lo)
             meeting = equal(above, below)
             self.queue.append((meeting.conclusion, meeting))
         else:
-            self.skip_excluded(self.interner.expr(((m, 1),), 0), lower, value, reason)
+            self.skip_excluded(self.interner.expr(((m, 1),), 0), lower, value, proof)
         return True
 
-    def skip_excluded(self, form: Expr, lower: bool, value: int, reason: Reason) -> None:
+    def skip_excluded(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> None:
         """A bound that sits on an excluded value moves past it."""
         if not self.excluded.count:
             return
         values = self.excluded.get(form_key(form))
         if values is not None and value in values:
-            stronger = strengthen(reason, values[value])
+            stronger = strengthen(proof, values[value])
             self.queue.append((stronger.conclusion, stronger))
 
     def bound_factors(self, m: int, atoms: tuple[Atom, ...]) -> None:
@@ -173,9 +173,9 @@ class Inequalities(Draft):
                     *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom],
                 )
                 goal = Prop.nonnegative(bound - atom.expr)
-                self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
+                self.queue.append((goal, ProofStep("factor-bounded", goal, premises, (m, atom))))
 
-    def bound_by_roots(self, e: Expr, reason: Reason) -> None:
+    def bound_by_roots(self, e: Expr, proof: ProofStep) -> None:
         """`p(x) >= 0` for a polynomial of one atom that is negative beyond some value: x lies before it."""
         monomials = self.interner.monomials
         atom = monomials[e.terms[0][0]][0]
@@ -189,18 +189,17 @@ class Inequalities(Draft):
                 continue
             goal = Prop.nonnegative(atom.expr - end if lower else end - atom.expr)
             beyond = hypothesis(goal.negation)
-            negative = Reason(
+            negative = ProofStep(
                 "shift", Prop.nonnegative(-e - 1), (beyond,), ((atom, (end - 1 if lower else end + 1, not lower)),)
             )
-            proof = refute(combine([reason, negative], [1, 1]), goal)
-            self.queue.append((goal, proof))
+            self.queue.append((goal, refute(combine([proof, negative], [1, 1]), goal)))
 
-    def _at_least(self, atom: Atom) -> Reason:
+    def _at_least(self, atom: Atom) -> ProofStep:
         low = self.range_of(atom.monomial).lo
         assert low is not None
         return prove_bound(self, atom.monomial, True, low)
 
-    def bound_arguments(self, atom: Atom, lower: bool, value: int, reason: Reason) -> None:
+    def bound_arguments(self, atom: Atom, lower: bool, value: int, proof: ProofStep) -> None:
         """What a bound of an atom says of its arguments."""
         match atom.kind, atom.args:
             case "floordiv", (_, Expr() as d):
@@ -210,62 +209,62 @@ class Inequalities(Draft):
                 # q >= v gives n - d*v >= 0; q <= v gives d*v + d - 1 - n >= 0
                 law = floordiv_law(self, atom, lower)
                 if d.is_constant:
-                    bound = combine([law, reason], [1, d.constant])
+                    bound = combine([law, proof], [1, d.constant])
                     self.queue.append((bound.conclusion, bound))
                     return
-                scaled = times_nonnegative(self, reason, d)
+                scaled = times_nonnegative(self, proof, d)
                 if scaled is not None:
                     bound = combine(
-                        [law, scaled], [size_of(law_expr(atom, lower)), size_of(reason.conclusion.expr * d)]
+                        [law, scaled], [size_of(law_expr(atom, lower)), size_of(proof.conclusion.expr * d)]
                     )
                     self.queue.append((bound.conclusion, bound))
             case "relu", (Expr() as e,):
                 if lower and value > 0:
                     goal = Prop.nonnegative(e - value)
-                    self.queue.append((goal, Reason("axiom", goal, (reason,), (atom, "at least"))))
+                    self.queue.append((goal, ProofStep("axiom", goal, (proof,), (atom, "at least"))))
                 elif not lower:
-                    law = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
-                    bound = combine([reason, law], [1, 1])
+                    law = ProofStep("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
+                    bound = combine([proof, law], [1, 1])
                     self.queue.append((bound.conclusion, bound))
 
-    def set_form_bound(self, form: Expr, lower: bool, value: int, reason: Reason) -> bool:
+    def set_form_bound(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> bool:
         """Record a bound of a linear form; whether it says something new."""
         current_low, current_high = self.low(form), self.high(form)
         if lower:
             if current_low is not None and current_low >= value:
                 return False
             if current_high is not None and value > current_high:
-                raise Contradictory(self._clash(reason, form, False, current_high))
+                raise Contradictory(self._clash(proof, form, False, current_high))
         else:
             if current_high is not None and current_high <= value:
                 return False
             if current_low is not None and value < current_low:
-                raise Contradictory(self._clash(reason, form, True, current_low))
+                raise Contradictory(self._clash(proof, form, True, current_low))
         if self.moved_enough(-form_key(form), lower, value):
             return False
         recorded = self.forms.get(form_key(form))
-        lo, hi, lo_reason, hi_reason = (
+        lo, hi, lo_proof, hi_proof = (
             (None, None, None, None)
             if recorded is None
-            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+            else (recorded.lo, recorded.hi, recorded.lo_proof, recorded.hi_proof)
         )
         if lower:
-            lo, lo_reason = value, reason
+            lo, lo_proof = value, proof
         else:
-            hi, hi_reason = value, reason
-        self.forms.set(form_key(form), Range(lo, hi, lo_reason, hi_reason, recorded))
+            hi, hi_proof = value, proof
+        self.forms.set(form_key(form), Range(lo, hi, lo_proof, hi_proof, recorded))
         self.forget()
         low, high = self.low(form), self.high(form)
         if low is not None and low == high:
             meeting = equal(prove_side(self, form, True, low), prove_side(self, form, False, low))
             self.queue.append((meeting.conclusion, meeting))
         else:
-            self.skip_excluded(form, lower, value, reason)
+            self.skip_excluded(form, lower, value, proof)
         return True
 
-    def _clash(self, reason: Reason, form: Expr, lower: bool, value: int) -> Reason:
+    def _clash(self, proof: ProofStep, form: Expr, lower: bool, value: int) -> ProofStep:
         other = prove_side(self, form, lower, value)
-        return combine([reason, other], [1, 1])
+        return combine([proof, other], [1, 1])
 
     # ------------------------------------------------------------------ propagation
 
@@ -279,13 +278,13 @@ class Inequalities(Draft):
                 self.propagate(prop.expr.form()[0])
                 looked += 1
             elif prop.kind == "or":
-                self.queue.append((prop, uses.entry.reason))
+                self.queue.append((prop, uses.entry.proof))
                 looked += 1
             elif prop.kind == "ne" and not atom.args:
-                self.check_excluded_end(prop, uses.entry.reason)
+                self.check_excluded_end(prop, uses.entry.proof)
                 looked += 1
             elif prop.kind == "eq" and prop.schedule:
-                unfolded = unfold(self, uses.entry.reason)
+                unfolded = unfold(self, uses.entry.proof)
                 if unfolded is not None:
                     self.queue.append((unfolded.conclusion, unfolded))
                 looked += 1
@@ -294,16 +293,16 @@ class Inequalities(Draft):
                 looked += 1
             uses = uses.rest
 
-    def check_excluded_end(self, prop: Prop, reason: Reason) -> None:
+    def check_excluded_end(self, prop: Prop, proof: ProofStep) -> None:
         """`form != v` where v has become the least or largest value."""
         e = prop.expr
         for lower in (True, False):
             bound = self.low(e) if lower else self.high(e)
             if bound == 0:
-                stronger = strengthen(prove_side(self, e, lower, 0), reason)
+                stronger = strengthen(prove_side(self, e, lower, 0), proof)
                 self.queue.append((stronger.conclusion, stronger))
                 return
-        clamped = None if bounded_away(self, e) else one_sided(self, reason)
+        clamped = None if bounded_away(self, e) else one_sided(self, proof)
         if clamped is not None:
             self.queue.append((clamped.conclusion, clamped))
 
@@ -315,8 +314,8 @@ class Inequalities(Draft):
         self.steps += 1
         for lower in (True, False):
             bound = recorded.lo if lower else recorded.hi
-            reason = recorded.lo_reason if lower else recorded.hi_reason
-            if bound is None or reason is None:
+            proof = recorded.lo_proof if lower else recorded.hi_proof
+            if bound is None or proof is None:
                 continue
             # lower: sum c*m >= bound, so c_i*m_i >= bound - (upper bound of the others)
             total, open_terms = 0, []
@@ -342,12 +341,12 @@ class Inequalities(Draft):
                     (-(-need // c) if raises else need // c) if c > 0 else (need // c if not raises else -(-need // c))
                 )
                 if raises and (r.lo is None or value > r.lo) or not raises and (r.hi is None or value < r.hi):
-                    derived = self._propagated(form, m, lower, reason)
+                    derived = self._propagated(form, m, lower, proof)
                     if derived is not None:
                         self.queue.append((derived.conclusion, derived))
 
-    def _propagated(self, form: Expr, m: int, lower: bool, reason: Reason) -> Reason:
-        premises, multipliers = [reason], [1]
+    def _propagated(self, form: Expr, m: int, lower: bool, proof: ProofStep) -> ProofStep:
+        premises, multipliers = [proof], [1]
         for other, c in form.terms:
             if other == m:
                 continue

@@ -8,7 +8,7 @@ new value. Learning a proposition
 - records an excluded value, and moves a bound that it sits on;
 - keeps a disjunction and, once all parts but one are refuted, learns that one.
 
-Each derived statement keeps the reason it was derived by. A contradiction ends the draft with the reason of false.
+Each derived statement keeps the proof it was derived by. A contradiction ends the draft with the proof of false.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -33,7 +33,7 @@ from solver.knowledge.equalities import Equalities
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import NEIGHBOURS, STEPS
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason, combine, equal, part
+from solver.proofs.step import ProofStep, combine, equal, part
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms
@@ -48,11 +48,11 @@ class Learner(Equalities):
         """Everything a fact says, its domain first.
 
         Raises:
-            Contradictory: with the reason of false.
+            Contradictory: with the proof of false.
         """
         if fact.domain.kind != "true":
-            self.queue.append((fact.domain, Reason("domain", fact.domain, fact=fact)))
-        self.queue.append((fact.prop, Reason("fact", fact.prop, fact=fact)))
+            self.queue.append((fact.domain, ProofStep("domain", fact.domain, fact=fact)))
+        self.queue.append((fact.prop, ProofStep("fact", fact.prop, fact=fact)))
         self.run()
 
     def run(self) -> None:
@@ -61,47 +61,47 @@ class Learner(Equalities):
             if self.queue:
                 if self.steps > 2 * STEPS:
                     return
-                prop, reason = self.queue.popleft()
-                self.learn(prop, reason)
+                prop, proof = self.queue.popleft()
+                self.learn(prop, proof)
             elif self.moved and self.steps < STEPS:
                 self.spread(self.moved.popleft())
             else:
                 return
 
-    def learn(self, prop: Prop, reason: Reason) -> None:
+    def learn(self, prop: Prop, proof: ProofStep) -> None:
         self.steps += 1
         if prop.kind == "and":
-            self.queue.extendleft([(p, part(reason, i)) for i, p in enumerate(prop.parts)][::-1])
+            self.queue.extendleft([(p, part(proof, i)) for i, p in enumerate(prop.parts)][::-1])
             return
-        prop, reason = self.restated(prop, reason)
+        prop, proof = self.restated(prop, proof)
         match prop.kind:
             case "true":
                 return
             case "false":
-                raise Contradictory(reason)
+                raise Contradictory(proof)
             case "and":
-                self.queue.extendleft([(p, part(reason, i)) for i, p in enumerate(prop.parts)][::-1])
+                self.queue.extendleft([(p, part(proof, i)) for i, p in enumerate(prop.parts)][::-1])
             case "or":
-                self.learn_disjunction(prop, reason)
+                self.learn_disjunction(prop, proof)
             case "ge":
-                self.learn_nonzero_factors(prop, reason)
-                self.queue.extend([(each.conclusion, each) for each in factors_apart(reason)])
-                self.learn_inequality(prop, reason)
+                self.learn_nonzero_factors(prop, proof)
+                self.queue.extend([(each.conclusion, each) for each in factors_apart(proof)])
+                self.learn_inequality(prop, proof)
             case "eq":
-                self.learn_nonzero_factors(prop, reason)
-                self.learn_equality(prop, reason)
+                self.learn_nonzero_factors(prop, proof)
+                self.learn_equality(prop, proof)
             case "ne":
-                self.learn_nonzero_factors(prop, reason)
-                self.learn_disequality(prop, reason)
+                self.learn_nonzero_factors(prop, proof)
+                self.learn_disequality(prop, proof)
 
-    def restated(self, prop: Prop, reason: Reason) -> tuple[Prop, Reason]:
+    def restated(self, prop: Prop, proof: ProofStep) -> tuple[Prop, ProofStep]:
         """The proposition with everything substituted, and why."""
         new, rounds = self.canonical_prop(prop)
         if new is prop:
-            return prop, reason
-        return new, rewritten(new, reason, rounds)
+            return prop, proof
+        return new, rewritten(new, proof, rounds)
 
-    def learn_nonzero_factors(self, prop: Prop, reason: Reason) -> None:
+    def learn_nonzero_factors(self, prop: Prop, proof: ProofStep) -> None:
         """An atom in every monomial is not zero if the statement is false without it: `r + r*t >= 1` says `r != 0`."""
         e = prop.expr
         if len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1:
@@ -111,40 +111,40 @@ class Learner(Equalities):
         for atom in sorted(set(common_atoms(self.interner, e)), key=lambda atom: atom.key):
             goal = Prop.zero(atom.expr).negation
             if not bounded_away(self, atom.expr) and prove_nonzero(self, goal) is None:
-                self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))
+                self.queue.append((goal, ProofStep("factor-nonzero", goal, (proof,), atom)))
 
     # ------------------------------------------------------------------ disequalities and disjunctions
 
-    def learn_disequality(self, prop: Prop, reason: Reason) -> None:
+    def learn_disequality(self, prop: Prop, proof: ProofStep) -> None:
         e = prop.expr
         if bounded_away(self, e) or prove_nonzero(self, prop) is not None:
             return
         smaller = without_factors(self, prop)
         if smaller is not None:
-            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, proof)))
             return
-        self.queue.extend([(each.conclusion, each) for each in factors_apart(reason)])
+        self.queue.extend([(each.conclusion, each) for each in factors_apart(proof)])
         low, high = self.low(e), self.high(e)
         if low == 0 == high:
             zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
-            raise Contradictory(Reason("clash", self.interner.false, (zero, reason)))
-        self.exclude(reason)
-        again = reduced(prop, reason)
+            raise Contradictory(ProofStep("clash", self.interner.false, (zero, proof)))
+        self.exclude(proof)
+        again = reduced(prop, proof)
         if again is not None:
             self.exclude(again)
         self.forget()
-        self.note(prop, reason)
+        self.note(prop, proof)
         form, _ = e.form()
         if len(form.terms) == 1 and not e.constant:
             self.divide_uses(form)
-        self.check_excluded_end(prop, reason)
+        self.check_excluded_end(prop, proof)
 
-    def exclude(self, reason: Reason) -> None:
+    def exclude(self, proof: ProofStep) -> None:
         """A value that a form does not take."""
-        form, k = reason.conclusion.expr.form()
+        form, k = proof.conclusion.expr.form()
         key = form_key(form)
         values = dict(self.excluded.get(key) or {})
-        values[-reason.conclusion.expr.constant // k] = reason
+        values[-proof.conclusion.expr.constant // k] = proof
         self.excluded.set(key, values)
 
     def divide_uses(self, form: Expr) -> None:
@@ -158,12 +158,12 @@ class Learner(Equalities):
             if prop.kind in ("eq", "ne") and not prop.expr.constant and len(prop.terms) > 1:
                 smaller = without_factors(self, prop)
                 if smaller is not None:
-                    self.queue.append((smaller.goal, factored(smaller, smaller.goal, uses.entry.reason)))
+                    self.queue.append((smaller.goal, factored(smaller, smaller.goal, uses.entry.proof)))
             uses = uses.rest
 
-    def learn_disjunction(self, prop: Prop, reason: Reason) -> None:
+    def learn_disjunction(self, prop: Prop, proof: ProofStep) -> None:
         """Parts that the bounds refute are dropped; a last part is a fact."""
-        refuted: list[Reason] = []
+        refuted: list[ProofStep] = []
         left: list[Prop] = []
         for p in prop.parts:
             if prove_by_intervals(self, p) is not None:
@@ -175,12 +175,12 @@ class Learner(Equalities):
                 refuted.append(against)
         goal = Prop.join(self.interner, "or", left)
         if refuted:
-            reason = Reason("remaining", goal, (reason, *refuted))
+            proof = ProofStep("remaining", goal, (proof, *refuted))
         if len(left) <= 1:
-            self.queue.append((goal, reason))
+            self.queue.append((goal, proof))
         elif refuted or not self._noted(prop):
-            self.note(goal, reason)
-            self.bound_by_hull(goal, reason)
+            self.note(goal, proof)
+            self.bound_by_hull(goal, proof)
 
     def _noted(self, prop: Prop) -> bool:
         atom = min(prop.atoms, key=lambda atom: atom.serial)
@@ -193,7 +193,7 @@ class Learner(Equalities):
             uses = uses.rest
         return False
 
-    def bound_by_hull(self, prop: Prop, reason: Reason) -> None:
+    def bound_by_hull(self, prop: Prop, proof: ProofStep) -> None:
         """`x == 1 or x == 5` says `1 <= x <= 5`."""
         forms = {p.expr.form()[0] for p in prop.parts if p.kind in ("ge", "eq")}
         if len(forms) != 1 or any(p.kind not in ("ge", "eq") for p in prop.parts):
@@ -212,10 +212,10 @@ class Learner(Equalities):
                 goal = Prop.nonnegative(form - bound if lower else bound - form)
                 branches = []
                 for p, end in zip(prop.parts, ends, strict=True):
-                    assumed = Reason("hypothesis", p)
+                    assumed = ProofStep("hypothesis", p)
                     if p.kind == "eq":
                         sign = p.expr.form()[1] if lower else -p.expr.form()[1]
                         branches.append(combine([assumed], [sign], end - bound if lower else bound - end))
                     else:
                         branches.append(combine([assumed], [1], end - bound if lower else bound - end))
-                self.queue.append((goal, Reason("cases", goal, (reason, *branches))))
+                self.queue.append((goal, ProofStep("cases", goal, (proof, *branches))))

@@ -8,11 +8,11 @@ every sample answers alike is worth proving in that direction only; and facts wi
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48).assume_prop(terms.eq(s % 16, 0))
-    >>> known.pool.classify(terms.ge(s, 40)) != (None, None)
+    >>> known.samples.classify(terms.ge(s, 40)) != (None, None)
     True
 
-A pool depends on the facts alone: what is asked leaves no trace in it. A new fact drops the rows that it refutes; when
-few are left, some are mended by `solver.samples.repair`. Columns are shared with older values until a row changes.
+The samples depend on the facts alone: a question leaves no trace in them. A new fact drops the rows that it refutes;
+when few are left, `solver.samples.repair` repairs some. Columns are shared with older values until a row changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Touching:
         self.count: int = 1 if rest is None else rest.count + 1
 
 
-class Pool:
+class Samples:
     """Rows of values; `alive` are the rows that satisfy every fact."""
 
     __slots__ = ("alive", "cache", "columns", "dependents", "enough", "limits", "touching")
@@ -60,72 +60,72 @@ class Pool:
     alive: tuple[int, ...]
     cache: dict[Atom | int, list[int]]
     enough: int
-    """While so many rows are alive, none is mended."""
+    """While so many rows are alive, none is repaired."""
 
     @staticmethod
-    def empty(*, enough: int = ENOUGH) -> Pool:
-        pool = Pool()
-        pool.enough = enough
-        pool.columns = ShardedMap()
-        pool.limits = ShardedMap()
-        pool.touching = ShardedMap()
-        pool.dependents = ShardedMap()
-        pool.alive = tuple(range(ROWS))
-        pool.cache = {}
-        return pool
+    def empty(*, enough: int = ENOUGH) -> Samples:
+        samples = Samples()
+        samples.enough = enough
+        samples.columns = ShardedMap()
+        samples.limits = ShardedMap()
+        samples.touching = ShardedMap()
+        samples.dependents = ShardedMap()
+        samples.alive = tuple(range(ROWS))
+        samples.cache = {}
+        return samples
 
-    def copy(self) -> Pool:
-        pool = Pool()
-        pool.enough = self.enough
-        pool.columns = self.columns
-        pool.limits = self.limits
-        pool.touching = self.touching
-        pool.dependents = self.dependents
-        pool.alive = self.alive
-        pool.cache = self.cache
-        return pool
+    def copy(self) -> Samples:
+        samples = Samples()
+        samples.enough = self.enough
+        samples.columns = self.columns
+        samples.limits = self.limits
+        samples.touching = self.touching
+        samples.dependents = self.dependents
+        samples.alive = self.alive
+        samples.cache = self.cache
+        return samples
 
-    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Pool:
-        pool = self.copy()
-        pool.columns = self.columns.draft()
-        pool.columns.set(atom.serial, start_column(seed, lo, hi, hint))
-        pool.limits = self.limits.draft()
-        pool.limits.set(atom.serial, (lo, hi))
-        return pool
+    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Samples:
+        samples = self.copy()
+        samples.columns = self.columns.draft()
+        samples.columns.set(atom.serial, start_column(seed, lo, hi, hint))
+        samples.limits = self.limits.draft()
+        samples.limits.set(atom.serial, (lo, hi))
+        return samples
 
-    def assume(self, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Pool:
-        """The pool with the rows that satisfy one more fact, which has eliminated symbols."""
-        pool = self.copy()
+    def assume(self, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Samples:
+        """The samples with the rows that satisfy one more fact, which has eliminated symbols."""
+        samples = self.copy()
         symbols = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
-        pool.touching = self.touching.draft()
+        samples.touching = self.touching.draft()
         for atom in symbols:
-            pool.touching.set(atom.serial, Touching(fact, pool.touching.get(atom.serial)))
+            samples.touching.set(atom.serial, Touching(fact, samples.touching.get(atom.serial)))
         if solved:
-            pool.dependents = self.dependents.draft()
+            samples.dependents = self.dependents.draft()
             for atom, rule in solved:
                 for symbol in _sources(rule.image):
                     if symbol is not atom:
-                        known = pool.dependents.get(symbol.serial) or ()
-                        pool.dependents.set(symbol.serial, (*known, atom))
+                        known = samples.dependents.get(symbol.serial) or ()
+                        samples.dependents.set(symbol.serial, (*known, atom))
         if solved and all(self.is_free(atom) for atom, _ in solved):
             # no other fact is about what is eliminated, so every row may follow the equality
-            pool.alive = ()
-            pool = pool.recomputed(list(self.alive), solved, fact)
+            samples.alive = ()
+            samples = samples.recomputed(list(self.alive), solved, fact)
         else:
-            truth = pool.truths(fact.prop)
+            truth = samples.truths(fact.prop)
             if fact.domain.kind != "true":
-                truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
-            pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
-            if solved and len(pool.alive) < ROWS - 2:
-                pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
-        return pool
+                truth = [a and b for a, b in zip(truth, samples.truths(fact.domain), strict=True)]
+            samples.alive = samples.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
+            if solved and len(samples.alive) < ROWS - 2:
+                samples = samples.recomputed([row for row in self.alive if not truth[row]], solved, fact)
+        return samples
 
     def is_free(self, atom: Atom) -> bool:
         """Whether it is a declared symbol that no fact is about but its range."""
         return self.touching.get(atom.serial) is None and self.columns.get(atom.serial) is not None
 
-    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Pool:
-        """The pool with more rows alive: symbols that an equality eliminates take the value that it gives them."""
+    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Samples:
+        """The samples with more rows alive: symbols that an equality eliminates take the value that it gives them."""
         columns = self.columns.draft()
         moved: dict[Atom, None] = {}
         trial = self.copy()
@@ -175,18 +175,18 @@ class Pool:
             trial.cache = {}
         return trial
 
-    def with_row(self, row: int, moved: Mapping[Atom, int]) -> Pool:
-        """The pool with one living row, some of its values moved."""
-        pool = self.copy()
-        pool.columns = self.columns.draft()
+    def with_row(self, row: int, moved: Mapping[Atom, int]) -> Samples:
+        """The samples with one living row, some of its values moved."""
+        samples = self.copy()
+        samples.columns = self.columns.draft()
         for atom, value in moved.items():
             if atom.definition is None:
-                column = list(pool.columns.get(atom.serial) or (0,) * ROWS)
+                column = list(samples.columns.get(atom.serial) or (0,) * ROWS)
                 column[row] = value
-                pool.columns.set(atom.serial, tuple(column))
-        pool.cache = {}
-        pool.alive = (row,)
-        return pool
+                samples.columns.set(atom.serial, tuple(column))
+        samples.cache = {}
+        samples.alive = (row,)
+        return samples
 
     # ------------------------------------------------------------------ columns
 
@@ -380,7 +380,7 @@ _serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
 
 
 def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
-    """A value, or None where it is too large to compute: the row says nothing then (see `Pool.evaluable`)."""
+    """A value, or None where it is too large to compute: the row says nothing then (see `Samples.evaluable`)."""
     try:
         return evaluate_atom(atom, values)
     except OverflowError:

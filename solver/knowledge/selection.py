@@ -58,7 +58,7 @@ def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
             if isinstance(larger, Conflict):
                 return larger
             if atom is not None:
-                larger.pool.cache = {}  # in another branch of the tree the symbol has other samples
+                larger.samples.cache = {}  # in another branch of the tree the symbol has other samples
             following = node.more[key] = Learned(larger)
             subsets.count += 1
         node = following

@@ -3,11 +3,11 @@
     >>> from solver.proofs.checker import examine, verify
     >>> from solver.terms.interner import Interner
     >>> from solver.proofs.fact import Fact
-    >>> from solver.proofs.step import Reason, combine
+    >>> from solver.proofs.step import ProofStep, combine
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> given = Fact(terms.ge(s, 3), terms.true, "given", "s >= 3", None, 1, 0)
-    >>> proof = combine([Reason("fact", given.prop, fact=given)], [1], 2)              # (s - 3) + 2 >= 0
+    >>> proof = combine([ProofStep("fact", given.prop, fact=given)], [1], 2)              # (s - 3) + 2 >= 0
     >>> verify(proof, terms.ge(s, 1), terms.true)
     True
     >>> proof.data = ((1,), 1)
@@ -35,7 +35,7 @@ from typing import Final, TypeVar
 from solver.floats.exact import exact_form
 from solver.proofs.fact import Fact, Record
 from solver.proofs.rewriting import Round, apply_round_to_prop
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -47,7 +47,7 @@ from solver.terms.prop import Prop
 class Refusal:
     """The first step that is wrong, premises before conclusions, and why."""
 
-    step: Reason
+    step: ProofStep
     why: str
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ Oracle = Callable[[Sequence[Prop], Prop], str | None]
 """A solver that is asked whether a proposition follows from others: None where it does, and else what it answers."""
 
 
-def verify(proof: Reason, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> bool:
+def verify(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> bool:
     """Whether the proof shows the goal from the facts at its leaves, inside the domain of the question.
 
     What z3 found has no steps: it is put to the `oracle` once more (`solver.interop.z3.objection`).
@@ -66,7 +66,7 @@ def verify(proof: Reason, goal: Prop, domain: Prop, oracle: Oracle | None = None
     return examine(proof, goal, domain, oracle) is None
 
 
-def examine(proof: Reason, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> Refusal | None:
+def examine(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> Refusal | None:
     """What is wrong with the proof, or None."""
     open_at: dict[int, frozenset[Prop]] = {}
     step = proof
@@ -86,7 +86,7 @@ def examine(proof: Reason, goal: Prop, domain: Prop, oracle: Oracle | None = Non
     return None
 
 
-def verify_core(proof: Reason, core: Sequence[Fact], recorded: Record | None) -> bool:
+def verify_core(proof: ProofStep, core: Sequence[Fact], recorded: Record | None) -> bool:
     """Whether the core is the facts at the leaves of the proof, each as it is among those that were recorded."""
     used = {id(step.fact): step.fact for step in _in_order(proof) if step.fact is not None}
     if [id(fact) for fact in core] != sorted(used, key=lambda key: used[key].serial):
@@ -116,7 +116,7 @@ def _require(holds: bool, why: str) -> None:
         raise Wrong(why)
 
 
-def _in_order(proof: Reason) -> Iterator[Reason]:
+def _in_order(proof: ProofStep) -> Iterator[ProofStep]:
     """The steps, premises first, each once; without recursion, as proofs may be deep."""
     finished: set[int] = set()
     entered: set[int] = set()
@@ -136,7 +136,7 @@ def _in_order(proof: Reason) -> Iterator[Reason]:
             stack.extend([premise for premise in step.premises if id(premise) not in finished])
 
 
-def _examine_step(step: Reason, oracle: Oracle | None) -> None:
+def _examine_step(step: ProofStep, oracle: Oracle | None) -> None:
     compute = RULES.get(step.rule)
     if compute is None and step.rule != "z3":
         raise Wrong("no such rule")
@@ -149,7 +149,7 @@ def _examine_step(step: Reason, oracle: Oracle | None) -> None:
         raise Wrong(f"gives `{conclusion}`, not `{step.conclusion}`")
 
 
-def _open_hypotheses(step: Reason, open_at: dict[int, frozenset[Prop]]) -> frozenset[Prop]:
+def _open_hypotheses(step: ProofStep, open_at: dict[int, frozenset[Prop]]) -> frozenset[Prop]:
     """What the step takes for granted beyond facts."""
     if step.rule == "hypothesis" or (step.rule == "domain" and step.fact is None):
         return frozenset((step.conclusion,))
@@ -165,7 +165,7 @@ def _open_hypotheses(step: Reason, open_at: dict[int, frozenset[Prop]]) -> froze
 # ---------------------------------------------------------------------- leaves
 
 
-def _bare(step: Reason, premises: int) -> tuple[Prop, ...]:
+def _bare(step: ProofStep, premises: int) -> tuple[Prop, ...]:
     """The conclusions of the premises of a step without payload."""
     _require(step.data is None, "has a payload")
     return _premises(step, premises)
@@ -177,36 +177,36 @@ VOLUME: Final = 1 << 14
 """Assignments in the largest box that is enumerated."""
 
 
-def _payload(step: Reason, kind: type[Payload]) -> Payload:
+def _payload(step: ProofStep, kind: type[Payload]) -> Payload:
     if not isinstance(step.data, kind):
         raise Wrong("has no payload of its kind")
     return step.data
 
 
-def _premises(step: Reason, count: int) -> tuple[Prop, ...]:
+def _premises(step: ProofStep, count: int) -> tuple[Prop, ...]:
     if len(step.premises) != count:
         raise Wrong(f"has {len(step.premises)} premises, not {count}")
     return tuple([premise.conclusion for premise in step.premises])
 
 
-def _trivial(step: Reason) -> Prop:
+def _trivial(step: ProofStep) -> Prop:
     _bare(step, 0)
     return step.conclusion.interner.true
 
 
-def _fact(step: Reason) -> Prop:
+def _fact(step: ProofStep) -> Prop:
     _bare(step, 0)
     if step.fact is None:
         raise Wrong("names no fact")
     return step.fact.prop
 
 
-def _domain(step: Reason) -> Prop:
+def _domain(step: ProofStep) -> Prop:
     _bare(step, 0)
     return step.conclusion if step.fact is None else step.fact.domain
 
 
-def _hypothesis(step: Reason) -> Prop:
+def _hypothesis(step: ProofStep) -> Prop:
     _bare(step, 0)
     return step.conclusion
 
@@ -214,27 +214,27 @@ def _hypothesis(step: Reason) -> Prop:
 # ---------------------------------------------------------------------- propositions
 
 
-def _part(step: Reason) -> Prop:
+def _part(step: ProofStep) -> Prop:
     (whole,) = _premises(step, 1)
     index = _payload(step, int)
     _require(whole.kind == "and" and 0 <= index < len(whole.parts), "is no part of a conjunction")
     return whole.parts[index]
 
 
-def _every(step: Reason) -> Prop:
+def _every(step: ProofStep) -> Prop:
     goal = step.conclusion
     _require(goal.kind == "and", "is no conjunction")
     parts = _bare(step, len(goal.parts))
     return goal.interner.conjunction(parts)
 
 
-def _some(step: Reason) -> Prop:
+def _some(step: ProofStep) -> Prop:
     (part,) = _bare(step, 1)
     _require(step.conclusion.kind == "or" and part in step.conclusion.parts, "is not among the alternatives")
     return step.conclusion
 
 
-def _remaining(step: Reason) -> Prop:
+def _remaining(step: ProofStep) -> Prop:
     """A disjunction without the parts that are refuted."""
     whole, *refuted = _bare(step, len(step.premises))
     _require(whole.kind == "or", "is no disjunction")
@@ -243,26 +243,26 @@ def _remaining(step: Reason) -> Prop:
     return whole.interner.disjunction([p for p in whole.parts if p not in dropped])
 
 
-def _clash(step: Reason) -> Prop:
+def _clash(step: ProofStep) -> Prop:
     zero, nonzero = _bare(step, 2)
     _require(zero.kind == "eq" and nonzero is zero.negation, "are no opposites")
     return zero.interner.false
 
 
-def _absurd(step: Reason) -> Prop:
+def _absurd(step: ProofStep) -> Prop:
     (false,) = _bare(step, 1)
     _require(false is false.interner.false, "does not start from false")
     return step.conclusion
 
 
-def _refute(step: Reason) -> Prop:
+def _refute(step: ProofStep) -> Prop:
     (false,) = _premises(step, 1)
     _require(false is false.interner.false, "does not end in false")
     _require(step.data is step.conclusion.negation, "supposes something else than the opposite")
     return step.conclusion
 
 
-def _cases(step: Reason) -> tuple[tuple[Reason, ...], tuple[Prop, ...]]:
+def _cases(step: ProofStep) -> tuple[tuple[ProofStep, ...], tuple[Prop, ...]]:
     """The premise that is split (none for a proposition and its negation) and the case of each branch."""
     if isinstance(step.data, Prop):
         return (), (step.data, step.data.negation)
@@ -272,7 +272,7 @@ def _cases(step: Reason) -> tuple[tuple[Reason, ...], tuple[Prop, ...]]:
     return (split,), split.conclusion.parts
 
 
-def _by_cases(step: Reason) -> Prop:
+def _by_cases(step: ProofStep) -> Prop:
     split, cases = _cases(step)
     conclusions = _premises(step, len(split) + len(cases))[len(split) :]
     _require(all(p is step.conclusion for p in conclusions), "has a branch that ends elsewhere")
@@ -303,7 +303,7 @@ def _disequality(p: Prop) -> Expr:
     return p.expr
 
 
-def _sum(step: Reason, multipliers: tuple[object, ...]) -> Expr:
+def _sum(step: ProofStep, multipliers: tuple[object, ...]) -> Expr:
     """The sum of multiples of comparisons, the multipliers in lowest terms."""
     interner = step.conclusion.interner
     parts = []
@@ -319,7 +319,7 @@ def _sum(step: Reason, multipliers: tuple[object, ...]) -> Expr:
     return interner.sum(parts)
 
 
-def _combine(step: Reason) -> Prop:
+def _combine(step: ProofStep) -> Prop:
     match step.data:
         case (tuple() as multipliers, int() as slack):
             total = _sum(step, multipliers)
@@ -330,20 +330,20 @@ def _combine(step: Reason) -> Prop:
     raise Wrong("has no multipliers")
 
 
-def _equate(step: Reason) -> Prop:
+def _equate(step: ProofStep) -> Prop:
     multipliers = _payload(step, tuple)
     _require(all(premise.conclusion.kind == "eq" for premise in step.premises), "sums more than equalities")
     _require(multipliers[0] > 0, "is turned around")
     return Prop.zero(_sum(step, multipliers))
 
 
-def _equal(step: Reason) -> Prop:
+def _equal(step: ProofStep) -> Prop:
     above, below = _bare(step, 2)
     _require(_inequality(below) is -_inequality(above), "has sides that do not meet")
     return Prop.zero(above.expr)
 
 
-def _apart(step: Reason) -> Prop:
+def _apart(step: ProofStep) -> Prop:
     """`p != 0` from `p >= k` or `-p >= k`, k >= 1."""
     (premise,) = _bare(step, 1)
     bounded, e = _inequality(premise), _disequality(step.conclusion)
@@ -353,7 +353,7 @@ def _apart(step: Reason) -> Prop:
     return step.conclusion
 
 
-def _strengthen(step: Reason) -> Prop:
+def _strengthen(step: ProofStep) -> Prop:
     inequality, disequality = _bare(step, 2)
     e = _inequality(inequality)
     _require(disequality.kind == "ne" and disequality is Prop.zero(e).negation, "excludes another value")
@@ -363,23 +363,23 @@ def _strengthen(step: Reason) -> Prop:
 # ---------------------------------------------------------------------- products
 
 
-def _times(step: Reason) -> Prop:
+def _times(step: ProofStep) -> Prop:
     left, right = _bare(step, 2)
     return Prop.nonnegative(_inequality(left) * _inequality(right))
 
 
-def _multiply(step: Reason) -> Prop:
+def _multiply(step: ProofStep) -> Prop:
     (premise,) = _premises(step, 1)
     return Prop.zero(_equality(premise) * _payload(step, Expr))
 
 
-def _square(step: Reason) -> Prop:
+def _square(step: ProofStep) -> Prop:
     _premises(step, 0)
     e = _payload(step, Expr)
     return Prop.nonnegative(e * e)
 
 
-def _gap(step: Reason) -> Prop:
+def _gap(step: ProofStep) -> Prop:
     """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
     _premises(step, 0)
     e = _payload(step, Expr)
@@ -401,14 +401,14 @@ def _bound(e: Expr, lower: object, interval: intervals.Interval) -> Prop:
     return Prop.nonnegative(e - value if lower else value - e)
 
 
-def _reader(step: Reason) -> Callable[[Expr], intervals.Interval]:
+def _reader(step: ProofStep) -> Callable[[Expr], intervals.Interval]:
     """Intervals of expressions, as the premises state them."""
     for premise in step.premises:
         _inequality(premise.conclusion)
     return interval_reader([premise.conclusion for premise in step.premises])
 
 
-def _monomial(step: Reason) -> Prop:
+def _monomial(step: ProofStep) -> Prop:
     """A bound of a product from bounds of its atoms."""
     match step.data:
         case (int() as m, lower):
@@ -419,7 +419,7 @@ def _monomial(step: Reason) -> Prop:
     raise Wrong("names no monomial")
 
 
-def _grouped(step: Reason) -> Prop:
+def _grouped(step: ProofStep) -> Prop:
     """A bound of a product from bounds of two monomials that it is the product of."""
     match step.data:
         case (int() as m, int() as n, lower):
@@ -429,7 +429,7 @@ def _grouped(step: Reason) -> Prop:
     raise Wrong("names no monomials")
 
 
-def _operation(step: Reason) -> Prop:
+def _operation(step: ProofStep) -> Prop:
     """A bound of an operation from bounds of its arguments."""
     match step.data:
         case (Atom() as atom, lower):
@@ -438,7 +438,7 @@ def _operation(step: Reason) -> Prop:
     raise Wrong("names no operation")
 
 
-def _shift(step: Reason) -> Prop:
+def _shift(step: ProofStep) -> Prop:
     """A polynomial without a negative coefficient once each atom is its end plus (or minus) something not negative.
 
     The end of a relu may be an expression, its argument or what it is at most, which is written in its place first.
@@ -472,7 +472,7 @@ def _shift(step: Reason) -> Prop:
     return step.conclusion
 
 
-def _product_nonzero(step: Reason) -> Prop:
+def _product_nonzero(step: ProofStep) -> Prop:
     e = _disequality(step.conclusion)
     _require(len(e.terms) == 1 and not e.constant, "is about no product")
     atoms = list(dict.fromkeys(e.interner.monomials[e.terms[0][0]]))
@@ -482,7 +482,7 @@ def _product_nonzero(step: Reason) -> Prop:
     return step.conclusion
 
 
-def _nonzero_factors(step: Reason) -> Prop:
+def _nonzero_factors(step: ProofStep) -> Prop:
     """A product of powers of expressions none of which is zero."""
     _require(isinstance(step.data, tuple), "has no factors")
     assert isinstance(step.data, tuple)
@@ -499,7 +499,7 @@ def _nonzero_factors(step: Reason) -> Prop:
     return Prop.zero(product).negation
 
 
-def _cancelled(step: Reason) -> Prop:
+def _cancelled(step: ProofStep) -> Prop:
     """`rest == 0` from `rest * factor**power == 0` and `factor != 0`."""
     match step.data:
         case (Expr() as rest, Expr() as factor, int() as power) if power >= 1:
@@ -515,7 +515,7 @@ def _cancelled(step: Reason) -> Prop:
     raise Wrong("has no other factor")
 
 
-def _factor_nonzero(step: Reason) -> Prop:
+def _factor_nonzero(step: ProofStep) -> Prop:
     """An atom in every monomial, where zero in its place would leave the constant, which does not do."""
     (premise,) = _premises(step, 1)
     e, atom = premise.expr, _payload(step, Atom)
@@ -527,7 +527,7 @@ def _factor_nonzero(step: Reason) -> Prop:
     return Prop.zero(atom.expr).negation
 
 
-def _multiple(step: Reason) -> Prop:
+def _multiple(step: ProofStep) -> Prop:
     """An atom that is larger than the constant, and in every other term."""
     (premise,) = _premises(step, 1)
     e, atom = _disequality(step.conclusion), _payload(step, Atom)
@@ -538,7 +538,7 @@ def _multiple(step: Reason) -> Prop:
     return step.conclusion
 
 
-def _factored(step: Reason) -> Prop:
+def _factored(step: ProofStep) -> Prop:
     """A comparison of `factor * rest` with zero and the same of `rest`, either way round.
 
     The factor is positive, or for equalities and disequalities not zero.
@@ -571,7 +571,7 @@ def _positive_bound(p: Prop, atom: Atom) -> int:
     return least.constant
 
 
-def _factor_bounded(step: Reason) -> Prop:
+def _factor_bounded(step: ProofStep) -> Prop:
     """`x**n * others <= h`, h >= 0, the others positive: `x**n` is at most h over the least value of the others."""
     match step.data:
         case (int() as m, Atom() as atom):
@@ -591,7 +591,7 @@ def _factor_bounded(step: Reason) -> Prop:
 # ---------------------------------------------------------------------- enumeration
 
 
-def _box(step: Reason) -> Prop:
+def _box(step: ProofStep) -> Prop:
     """The goal at every assignment of the symbols within their bounds at which the other premises hold."""
     goal, sides = step.conclusion, _payload(step, tuple)
     premises = _premises(step, len(step.premises))
@@ -612,7 +612,7 @@ def _box(step: Reason) -> Prop:
     return goal
 
 
-def _residues(step: Reason) -> Prop:
+def _residues(step: ProofStep) -> Prop:
     """`e != 0`, as e is not zero modulo m for any residues of its atoms."""
     _premises(step, 0)
     m, e = _payload(step, int), _disequality(step.conclusion)
@@ -629,7 +629,7 @@ def _residues(step: Reason) -> Prop:
 # ---------------------------------------------------------------------- operations and equalities
 
 
-def _axiom(step: Reason) -> Prop:
+def _axiom(step: ProofStep) -> Prop:
     """What holds of a floor division, a relu, a conditional, a mask or a rounding of doubles by its definition."""
     match step.data:
         case (Atom(args=args) as atom, str() as name):
@@ -674,7 +674,7 @@ def _axiom(step: Reason) -> Prop:
     raise Wrong(f"{name}: does not hold of {atom}")
 
 
-def _isolate(step: Reason) -> Prop:
+def _isolate(step: ProofStep) -> Prop:
     """`n // d >= -rest` from `n + d*rest >= 0`, `n // d <= rest` from `n < d*(rest + 1)`, d positive; n and d are both
     negated where d is negative.
     """
@@ -692,7 +692,7 @@ def _isolate(step: Reason) -> Prop:
     raise Wrong("isolates no floor division")
 
 
-def _definition(step: Reason) -> Prop:
+def _definition(step: ProofStep) -> Prop:
     """A name equals what it was made for; the name is younger than anything in its definition."""
     _premises(step, 0)
     match step.data:
@@ -706,7 +706,7 @@ def _definition(step: Reason) -> Prop:
     raise Wrong("defines nothing")
 
 
-def _rewrite(step: Reason) -> Prop:
+def _rewrite(step: ProofStep) -> Prop:
     """Equalities substituted, round by round: in the premise, or in the conclusion, which becomes the premise (or
     true).
     """
@@ -741,7 +741,7 @@ def _rewritten(p: Prop, rounds: list[Round]) -> Prop:
     return p
 
 
-def _found_by_solver(step: Reason, oracle: Oracle | None) -> Prop:
+def _found_by_solver(step: ProofStep, oracle: Oracle | None) -> Prop:
     """What a fresh solver finds again from the premises alone."""
     _require(step.data is None, "has a payload")
     if oracle is None:
@@ -751,7 +751,7 @@ def _found_by_solver(step: Reason, oracle: Oracle | None) -> Prop:
     return step.conclusion
 
 
-RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
+RULES: Final[dict[str, Callable[[ProofStep], Prop]]] = {
     "trivial": _trivial,
     "fact": _fact,
     "domain": _domain,

@@ -15,13 +15,13 @@ Pure and deterministic: the checker applies the same rounds again to see that th
 
 from __future__ import annotations
 
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop
 
-Round = tuple[tuple[int, Expr, Reason], ...]
+Round = tuple[tuple[int, Expr, ProofStep], ...]
 """One round of substitution: monomials, their images, and the equalities."""
 
 

@@ -1,7 +1,7 @@
 """Proof steps. A reason says by which rule a proposition follows from which others; the leaves are facts.
 
     >>> from solver.terms.interner import Interner
-    >>> from solver.proofs.step import Reason, combine, hypothesis
+    >>> from solver.proofs.step import ProofStep, combine, hypothesis
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> step = combine([hypothesis(terms.ge(s, 3))], [2], 1)       # 2*(s - 3) + 1 >= 0, rounded: s >= 3
@@ -22,7 +22,7 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 
-class Reason:
+class ProofStep:
     """One step: `conclusion` follows by `rule` from the premises; `data` is what the rule needs to recompute it."""
 
     __slots__ = ("conclusion", "data", "fact", "premises", "rule")
@@ -31,7 +31,7 @@ class Reason:
         self,
         rule: str,
         conclusion: Prop,
-        premises: tuple[Reason, ...] = (),
+        premises: tuple[ProofStep, ...] = (),
         data: object = None,
         fact: Fact | None = None,
     ) -> None:
@@ -45,12 +45,12 @@ class Reason:
         return f"<{self.rule}: {self.conclusion}>"
 
 
-def hypothesis(p: Prop) -> Reason:
+def hypothesis(p: Prop) -> ProofStep:
     """A proposition taken for granted until a later step discharges it."""
-    return Reason("hypothesis", p)
+    return ProofStep("hypothesis", p)
 
 
-def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int = 0) -> Reason:
+def combine(premises: Sequence[ProofStep], multipliers: Sequence[int], slack: int = 0) -> ProofStep:
     """The inequality that is the sum of multiples of premises, plus a nonnegative slack, rounded over the integers.
 
     The payload is canonical: multipliers in lowest terms, and of the slack only what rounding leaves to be seen.
@@ -66,126 +66,126 @@ def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int =
     total = interner.collect(coefficients, constant)
     conclusion = Prop.nonnegative(total)
     if conclusion.expr is total:
-        return Reason("combine", conclusion, tuple(premises), (tuple(multipliers), slack))
+        return ProofStep("combine", conclusion, tuple(premises), (tuple(multipliers), slack))
     used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
     common = gcd(*multipliers)
     content = total.content() // common
     slack = (conclusion.expr.constant - (constant - slack) // common // content) * content if content else 0
-    return Reason("combine", conclusion, tuple([p for p, _ in used]), (tuple([k // common for _, k in used]), slack))
+    return ProofStep("combine", conclusion, tuple([p for p, _ in used]), (tuple([k // common for _, k in used]), slack))
 
 
-def combine_equalities(premises: Sequence[Reason], multipliers: Sequence[int]) -> Reason:
+def combine_equalities(premises: Sequence[ProofStep], multipliers: Sequence[int]) -> ProofStep:
     """The equality that is the sum of multiples of equalities."""
     interner = premises[0].conclusion.interner
     used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
     common = gcd(*multipliers) if used[0][1] > 0 else -gcd(*multipliers)
     factors = tuple([k // common for _, k in used])
     total = interner.sum([interner.scale(p.conclusion.expr, k) for (p, _), k in zip(used, factors, strict=True)])
-    return Reason("equate", Prop.zero(total), tuple([p for p, _ in used]), factors)
+    return ProofStep("equate", Prop.zero(total), tuple([p for p, _ in used]), factors)
 
 
-def equal(above: Reason, below: Reason) -> Reason:
+def equal(above: ProofStep, below: ProofStep) -> ProofStep:
     """`p == 0` from `p >= 0` and `-p >= 0`."""
-    return Reason("equal", Prop.zero(above.conclusion.expr), (above, below))
+    return ProofStep("equal", Prop.zero(above.conclusion.expr), (above, below))
 
 
-def sided(equality: Reason, sign: int) -> Reason:
+def sided(equality: ProofStep, sign: int) -> ProofStep:
     """`p >= 0` (sign 1) or `-p >= 0` (sign -1) from `p == 0`."""
     return combine([equality], [sign])
 
 
-def apart(premise: Reason, goal: Prop) -> Reason:
+def apart(premise: ProofStep, goal: Prop) -> ProofStep:
     """`p != 0` from `p >= k` or `p <= -k` with k >= 1."""
-    return Reason("apart", goal, (premise,))
+    return ProofStep("apart", goal, (premise,))
 
 
-def part(premise: Reason, index: int) -> Reason:
+def part(premise: ProofStep, index: int) -> ProofStep:
     """One conjunct."""
-    return Reason("part", premise.conclusion.parts[index], (premise,), index)
+    return ProofStep("part", premise.conclusion.parts[index], (premise,), index)
 
 
-def every(goal: Prop, premises: Sequence[Reason]) -> Reason:
+def every(goal: Prop, premises: Sequence[ProofStep]) -> ProofStep:
     """A conjunction from all its parts."""
-    return Reason("every", goal, tuple(premises))
+    return ProofStep("every", goal, tuple(premises))
 
 
-def some(goal: Prop, premise: Reason) -> Reason:
+def some(goal: Prop, premise: ProofStep) -> ProofStep:
     """A disjunction from one of its parts."""
-    return Reason("some", goal, (premise,))
+    return ProofStep("some", goal, (premise,))
 
 
-def strengthen(inequality: Reason, disequality: Reason) -> Reason:
+def strengthen(inequality: ProofStep, disequality: ProofStep) -> ProofStep:
     """`p - 1 >= 0` from `p >= 0` and `p != 0`."""
-    return Reason("strengthen", Prop.nonnegative(inequality.conclusion.expr - 1), (inequality, disequality))
+    return ProofStep("strengthen", Prop.nonnegative(inequality.conclusion.expr - 1), (inequality, disequality))
 
 
-def times(left: Reason, right: Reason) -> Reason:
+def times(left: ProofStep, right: ProofStep) -> ProofStep:
     """`p*q >= 0` from `p >= 0` and `q >= 0`."""
     product = left.conclusion.expr * right.conclusion.expr
-    return Reason("times", Prop.nonnegative(product), (left, right))
+    return ProofStep("times", Prop.nonnegative(product), (left, right))
 
 
-def multiply_equality(equality: Reason, factor: Expr) -> Reason:
+def multiply_equality(equality: ProofStep, factor: Expr) -> ProofStep:
     """`p*q == 0` from `p == 0`."""
-    return Reason("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
+    return ProofStep("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
 
 
-def square(e: Expr) -> Reason:
+def square(e: Expr) -> ProofStep:
     """`e*e >= 0`."""
-    return Reason("square", Prop.nonnegative(e * e), (), e)
+    return ProofStep("square", Prop.nonnegative(e * e), (), e)
 
 
-def gap(e: Expr) -> Reason:
+def gap(e: Expr) -> ProofStep:
     """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
-    return Reason("gap", Prop.nonnegative(e * e - e), (), e)
+    return ProofStep("gap", Prop.nonnegative(e * e - e), (), e)
 
 
 def boxed(
-    goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides: Sequence[tuple[Atom, int, int]]
-) -> Reason:
+    goal: Prop, bounds: Sequence[ProofStep], others: Sequence[ProofStep], sides: Sequence[tuple[Atom, int, int]]
+) -> ProofStep:
     """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other
     premises hold.
     """
-    return Reason("box", goal, (*bounds, *others), tuple(sides))
+    return ProofStep("box", goal, (*bounds, *others), tuple(sides))
 
 
-def residues(goal: Prop, modulus: int) -> Reason:
+def residues(goal: Prop, modulus: int) -> ProofStep:
     """`e != 0`: whatever the residues of its atoms, e is not zero modulo a number."""
-    return Reason("residues", goal, (), modulus)
+    return ProofStep("residues", goal, (), modulus)
 
 
-def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:
+def axiom(conclusion: Prop, data: object, premises: Sequence[ProofStep] = ()) -> ProofStep:
     """What holds of an atom by its definition."""
-    return Reason("axiom", conclusion, tuple(premises), data)
+    return ProofStep("axiom", conclusion, tuple(premises), data)
 
 
-def absurd(contradiction: Reason, goal: Prop) -> Reason:
+def absurd(contradiction: ProofStep, goal: Prop) -> ProofStep:
     """Anything follows from false."""
-    return goal is contradiction.conclusion and contradiction or Reason("absurd", goal, (contradiction,))
+    return goal is contradiction.conclusion and contradiction or ProofStep("absurd", goal, (contradiction,))
 
 
-def refute(contradiction: Reason, goal: Prop) -> Reason:
+def refute(contradiction: ProofStep, goal: Prop) -> ProofStep:
     """`goal`, because its negation, taken as a hypothesis, leads to false."""
-    return Reason("refute", goal, (contradiction,), goal.negation)
+    return ProofStep("refute", goal, (contradiction,), goal.negation)
 
 
-def cases(goal: Prop, split: Reason | Prop, branches: Sequence[Reason]) -> Reason:
+def cases(goal: Prop, split: ProofStep | Prop, branches: Sequence[ProofStep]) -> ProofStep:
     """`goal`, proven under each part of a disjunction, or under a proposition and its negation."""
     if isinstance(split, Prop):
-        return Reason("cases", goal, tuple(branches), split)
-    return Reason("cases", goal, (split, *branches), None)
+        return ProofStep("cases", goal, tuple(branches), split)
+    return ProofStep("cases", goal, (split, *branches), None)
 
 
-def leaves(*roots: Reason) -> list[Fact]:
+def leaves(*roots: ProofStep) -> list[Fact]:
     """The facts at the leaves, in the order in which they were recorded."""
     found: dict[int, Fact] = {}
-    stack: list[Reason] = []
+    stack: list[ProofStep] = []
     for root in roots:
         if root.fact is not None:
             found[root.fact.serial] = root.fact
         elif root.premises:
             stack.append(root)
-    seen: set[Reason] = set(stack)
+    seen: set[ProofStep] = set(stack)
     while stack:
         for premise in stack.pop().premises:
             fact = premise.fact

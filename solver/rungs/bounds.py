@@ -17,11 +17,11 @@ from __future__ import annotations
 from solver.bounds.by_intervals import prove_between_multiples, prove_nonzero
 from solver.bounds.explain import prove_side
 from solver.bounds.knowledge import Knowledge
-from solver.proofs.step import Reason, apart, equal
+from solver.proofs.step import ProofStep, apart, equal
 from solver.terms.prop import Prop
 
 
-def settle(known: Knowledge, p: Prop) -> tuple[bool, Reason] | None:
+def settle(known: Knowledge, p: Prop) -> tuple[bool, ProofStep] | None:
     """Whether a comparison holds or not, and a proof of it or of its negation."""
     e = p.expr
     match p.kind:

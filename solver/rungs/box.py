@@ -21,7 +21,7 @@ from typing import Final
 from solver.bounds.explain import prove_bound
 from solver.bounds.knowledge import Knowledge
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason, boxed
+from solver.proofs.step import ProofStep, boxed
 from solver.rungs.prover import Prover
 from solver.samples.table import Table
 from solver.terms.expr import Atom
@@ -33,24 +33,24 @@ CONSTRAINTS: Final = 24
 TRIED: Final = 3
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """The goal in every assignment of its symbols that the facts about them allow."""
     del depth
-    return exhaust(climb, facts, goal, goal.symbols)
+    return exhaust(prover, facts, goal, goal.symbols)
 
 
-def exhaust(climb: Prover, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> Reason | None:
+def exhaust(prover: Prover, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> ProofStep | None:
     """The goal, or false, in every assignment of some symbols, and of their neighbours where those have few values too.
     """
     chosen = sorted(symbols, key=lambda atom: atom.key)
     volume = 1
     for atom in chosen:
         volume *= _size(facts, atom) or VOLUME["thorough"] + 1
-        if volume > VOLUME[climb.effort]:
+        if volume > VOLUME[prover.effort]:
             return None
     while True:
-        climb.work -= volume * (len(goal.schedule) + len(chosen) + 4)
-        if climb.work <= 0 or not chosen:
+        prover.work -= volume * (len(goal.schedule) + len(chosen) + 4)
+        if prover.work <= 0 or not chosen:
             return None
         sides = [_side(facts, atom) for atom in chosen]
         try:
@@ -63,8 +63,8 @@ def exhaust(climb: Prover, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -
         if not left:
             return _proof(facts, goal, chosen, sides, used)
         for i in sorted(left)[:TRIED]:
-            climb.consider_values({atom: table.columns[atom][i] for atom in chosen})
-        wider = _widened(facts, chosen, VOLUME[climb.effort] // volume)
+            prover.consider_values({atom: table.columns[atom][i] for atom in chosen})
+        wider = _widened(facts, chosen, VOLUME[prover.effort] // volume)
         if wider is None:
             return None
         chosen.append(wider)
@@ -82,29 +82,29 @@ def _size(known: Knowledge, atom: Atom) -> int | None:
     return None if r.lo is None or r.hi is None else r.hi - r.lo + 1
 
 
-def _entries(known: Knowledge, chosen: Sequence[Atom]) -> dict[Prop, Reason]:
+def _entries(known: Knowledge, chosen: Sequence[Atom]) -> dict[Prop, ProofStep]:
     """What was learned about these symbols."""
-    found: dict[Prop, Reason] = {}
+    found: dict[Prop, ProofStep] = {}
     for atom in chosen:
         uses = known.uses.get(atom.serial)
         for _ in range(CONSTRAINTS):
             if uses is None:
                 break
-            found.setdefault(uses.entry.prop, uses.entry.reason)
+            found.setdefault(uses.entry.prop, uses.entry.proof)
             uses = uses.rest
     return found
 
 
-def _constraints(known: Knowledge, chosen: Sequence[Atom], table: Table, left: set[int]) -> list[Reason]:
+def _constraints(known: Knowledge, chosen: Sequence[Atom], table: Table, left: set[int]) -> list[ProofStep]:
     """Facts about these symbols alone that leave the remaining assignments out, those that leave out most first."""
     inside = set(chosen)
-    excluding: list[tuple[set[int], Reason]] = []
-    for p, reason in _entries(known, chosen).items():
+    excluding: list[tuple[set[int], ProofStep]] = []
+    for p, proof in _entries(known, chosen).items():
         if p.symbols <= inside:
             truth = table.truths(p)
             excluded = {i for i in left if not truth[i]}
             if excluded:
-                excluding.append((excluded, reason))
+                excluding.append((excluded, proof))
     used = []
     while left and excluding:
         best = max(excluding, key=lambda each: len(each[0] & left))
@@ -119,7 +119,7 @@ def _constraints(known: Knowledge, chosen: Sequence[Atom], table: Table, left: s
         others = [other for other in kept if other is not each]
         if not left and others and each[0] <= set().union(*[other[0] for other in others]):
             kept = others
-    return [reason for _, reason in kept]
+    return [proof for _, proof in kept]
 
 
 def _widened(known: Knowledge, chosen: Sequence[Atom], room: int) -> Atom | None:
@@ -134,8 +134,8 @@ def _widened(known: Knowledge, chosen: Sequence[Atom], room: int) -> Atom | None
 
 
 def _proof(
-    known: Knowledge, goal: Prop, chosen: Sequence[Atom], sides: Sequence[range], used: Sequence[Reason]
-) -> Reason:
+    known: Knowledge, goal: Prop, chosen: Sequence[Atom], sides: Sequence[range], used: Sequence[ProofStep]
+) -> ProofStep:
     premises = []
     for atom, side in zip(chosen, sides, strict=True):
         premises.append(prove_bound(known, atom.monomial, True, side.start))

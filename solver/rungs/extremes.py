@@ -19,7 +19,7 @@ from typing import Final
 
 from solver.bounds.extremes import Apart, outermost
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
 from solver.terms.prop import Prop
 
@@ -29,12 +29,12 @@ GOAL: Final = 400
 """What each costs, in units of the linear solver's work."""
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """An inequality about relus, by inequalities about their arguments."""
     if goal.kind != "ge" or depth or outermost(goal.expr) is None:
         return None
-    apart = Apart(facts, min(GOALS, climb.work // GOAL))
+    apart = Apart(facts, min(GOALS, prover.work // GOAL))
     before = apart.goals
     proof = apart.prove(goal)
-    climb.work -= GOAL * (before - apart.goals)
+    prover.work -= GOAL * (before - apart.goals)
     return proof

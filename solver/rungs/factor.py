@@ -20,7 +20,7 @@ from typing import Final
 from solver.bounds.explain import prove_side
 from solver.bounds.laws import size_of
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason, apart, combine, times
+from solver.proofs.step import ProofStep, apart, combine, times
 from solver.rungs.prover import Prover
 from solver.terms.expr import Expr
 from solver.terms.polynomials import all_factors_of, product_of
@@ -34,16 +34,16 @@ FARTHEST: Final = 1 << 12
 """Bounds of products beyond which factors are not looked at one by one."""
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """The goal by its factors, none of which need be known yet."""
     if depth >= NESTED:
         return None
     if goal.kind == "ne":
-        return _nonzero(climb, facts, goal, depth) or _apart(climb, facts, goal, depth)
+        return _nonzero(prover, facts, goal, depth) or _apart(prover, facts, goal, depth)
     if goal.kind != "ge":
         return None
-    proof = _signs(climb, facts, goal, depth) if depth <= SIGNED else None
-    return proof or (_cofactor(climb, facts, goal, depth) if goal.expr.constant < 0 else None)
+    proof = _signs(prover, facts, goal, depth) if depth <= SIGNED else None
+    return proof or (_cofactor(prover, facts, goal, depth) if goal.expr.constant < 0 else None)
 
 
 def comes_first(goal: Prop) -> bool:
@@ -56,7 +56,7 @@ def comes_first(goal: Prop) -> bool:
     )
 
 
-def _signs(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _signs(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either, `p*q*r >= k` from as
     many that are far enough from zero; the samples say which sign, and how far.
     """
@@ -67,17 +67,17 @@ def _signs(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None
         factors = all_factors_of(e + least)
         if len(factors) == 1 and factors[0][1] == 1:
             continue
-        proof = _product_of_two(climb, facts, goal, factors, depth, least)
+        proof = _product_of_two(prover, facts, goal, factors, depth, least)
         if proof is None and 1 < least <= FARTHEST:
-            proof = _far_from_zero(climb, facts, goal, factors, depth, least)
+            proof = _far_from_zero(prover, facts, goal, factors, depth, least)
         if proof is not None:
             return proof
     return None
 
 
 def _product_of_two(
-    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
-) -> Reason | None:
+    prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+) -> ProofStep | None:
     """The first factor and the rest, for `strict` 0 or 1."""
     if strict > 1:
         return None
@@ -88,31 +88,31 @@ def _product_of_two(
     if rest.is_constant:
         return None
     sign = _sign(facts, first)
-    left = climb.prove_quickly(facts, Prop.nonnegative(first * sign - strict)) if sign else None
+    left = prover.prove_quickly(facts, Prop.nonnegative(first * sign - strict)) if sign else None
     if left is None:
-        divided = _with_known_signs(climb, facts, goal, factors, depth, strict)
+        divided = _with_known_signs(prover, facts, goal, factors, depth, strict)
         if divided is not None or not sign:
             return divided
-        left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
-    right = None if left is None else climb.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
+        left = prover.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
+    right = None if left is None else prover.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
     if left is None or right is None:
         return None
     return _product(goal, (left, first * sign), (right, rest * sign), strict)
 
 
 def _with_known_signs(
-    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
-) -> Reason | None:
+    prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+) -> ProofStep | None:
     """The factors whose signs show at once, and the product of all others: `x*(2*x + 1)` is not negative although each
     of the two may be.
     """
     interner = facts.interner
-    signed: list[tuple[Reason, Expr]] = []
+    signed: list[tuple[ProofStep, Expr]] = []
     others: list[tuple[Expr, int]] = []
     rest = interner.one
     for factor, power in _without_atoms(factors):
         sign = 0 if factor.is_constant else _sign(facts, factor)
-        proof = climb.prove_quickly(facts, Prop.nonnegative(factor * sign - strict)) if sign else None
+        proof = prover.prove_quickly(facts, Prop.nonnegative(factor * sign - strict)) if sign else None
         if proof is None:
             others.append((factor, power))
         else:
@@ -121,7 +121,7 @@ def _with_known_signs(
     rest = product_of(others, rest)
     if not signed or not others or rest.is_constant:
         return None
-    right = climb.prove(facts, Prop.nonnegative(rest - strict), depth + 1)
+    right = prover.prove(facts, Prop.nonnegative(rest - strict), depth + 1)
     if right is None:
         return None
     whole = rest
@@ -132,7 +132,7 @@ def _with_known_signs(
     return right if right.conclusion is goal else None
 
 
-def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], strict: int) -> Reason:
+def _product(goal: Prop, left: tuple[ProofStep, Expr], right: tuple[ProofStep, Expr], strict: int) -> ProofStep:
     """The goal from `p >= strict` and `q >= strict`, where it says `p*q >= strict`."""
     proofs, sizes = [], []
     for proof, e in (left, right):
@@ -147,13 +147,13 @@ def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], 
     whole = size_of(proofs[0].conclusion.expr * proofs[1].conclusion.expr)
     parts = [(product, k * j * whole), (proofs[1], r * j), (proofs[0], s * k)]
     return combine(
-        [reason for reason, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict
+        [each for each, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict
     )
 
 
 def _far_from_zero(
-    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
-) -> Reason | None:
+    prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
+) -> ProofStep | None:
     """Every factor as far from zero as the samples are, until together they are far enough."""
     parts: list[tuple[Expr, int]] = []
     scale, together, negative = 1, 1, False
@@ -176,7 +176,7 @@ def _far_from_zero(
         return None
     proofs = []
     for part, distance in parts:
-        proof = climb.prove(facts, Prop.nonnegative(part - distance), depth + 1)
+        proof = prover.prove(facts, Prop.nonnegative(part - distance), depth + 1)
         if proof is None:
             return None
         proofs.append(proof)
@@ -206,8 +206,8 @@ def _without_atoms(factors: list[tuple[Expr, int]]) -> list[tuple[Expr, int]]:
 
 def _values(facts: Facts, e: Expr) -> list[int]:
     """What the samples give."""
-    values = facts.pool.values(e)
-    return [values[row] for row in facts.pool.alive]
+    values = facts.samples.values(e)
+    return [values[row] for row in facts.samples.alive]
 
 
 def _sign(facts: Facts, e: Expr) -> int:
@@ -216,11 +216,11 @@ def _sign(facts: Facts, e: Expr) -> int:
     return 0 if len(signs) > 1 else -1 if signs == {False} else 1
 
 
-def _nonzero(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _nonzero(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`m != 0` from every factor of m."""
     e = goal.expr
     if len(e.terms) > 1:
-        return _nonzero_polynomial(climb, facts, goal, depth)
+        return _nonzero_polynomial(prover, facts, goal, depth)
     if e.constant:
         return None
     factors = []
@@ -228,14 +228,14 @@ def _nonzero(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | No
     if len(distinct) < 2:
         return None
     for atom in distinct:
-        proof = climb.prove(facts, Prop.zero(atom.expr).negation, depth + 1)
+        proof = prover.prove(facts, Prop.zero(atom.expr).negation, depth + 1)
         if proof is None:
             return None
         factors.append(proof)
-    return Reason("product-nonzero", goal, tuple(factors))
+    return ProofStep("product-nonzero", goal, tuple(factors))
 
 
-def _nonzero_polynomial(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _nonzero_polynomial(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`p != 0` from every factor of a polynomial."""
     e = goal.expr
     found = all_factors_of(e)
@@ -245,24 +245,24 @@ def _nonzero_polynomial(climb: Prover, facts: Facts, goal: Prop, depth: int) -> 
         return None
     proofs = []
     for factor, _ in found:
-        proof = climb.prove(facts, Prop.zero(factor).negation, depth + 1)
+        proof = prover.prove(facts, Prop.zero(factor).negation, depth + 1)
         if proof is None:
             return None
         proofs.append(proof)
-    return Reason("nonzero-factors", goal, tuple(proofs), tuple(found))
+    return ProofStep("nonzero-factors", goal, tuple(proofs), tuple(found))
 
 
-def _apart(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _apart(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`p*q + c != 0`, because the product keeps to one side of -c."""
     if depth > SIGNED or not goal.expr.constant:
         return None
     sign = _sign(facts, goal.expr)
     side = Prop.nonnegative(goal.expr * sign - 1) if sign else goal
-    proof = _signs(climb, facts, side, depth) if side.kind == "ge" else None
+    proof = _signs(prover, facts, side, depth) if side.kind == "ge" else None
     return None if proof is None else apart(proof, goal)
 
 
-def _cofactor(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _cofactor(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`a*L + c >= 0`, c < 0, from `L >= k` and the least value of a."""
     e = goal.expr
     whole = e - e.constant
@@ -274,7 +274,7 @@ def _cofactor(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | N
             continue
         rest = divide_atoms(facts.interner, whole, (atom,))
         k = -(e.constant // low)
-        proof = climb.prove(facts, facts.interner.ge(rest, k), depth + 1)
+        proof = prover.prove(facts, facts.interner.ge(rest, k), depth + 1)
         if proof is None:
             return None
         least = prove_side(facts, atom.expr, True, low)

@@ -19,21 +19,21 @@ from typing import Final
 
 from solver.bounds.isolation import isolations
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
 from solver.terms.prop import Prop
 
 NESTED: Final = 3
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """An inequality in which a quotient by a symbolic divisor occurs once, with coefficient 1 or -1."""
     if goal.kind != "ge" or depth > NESTED:
         return None
     for isolated in isolations(facts, goal.expr):
         if isolated.d.is_constant:
             continue  # its laws are linear, so the linear rung knows them
-        proof = climb.prove(facts, isolated.goal(), depth + 1)
+        proof = prover.prove(facts, isolated.goal(), depth + 1)
         if proof is not None:
-            return isolated.reason(facts, goal, proof)
+            return isolated.proof(facts, goal, proof)
     return None

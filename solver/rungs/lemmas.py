@@ -90,7 +90,7 @@ def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
     added = 0
     for i, j in sorted(found, key=lambda key: found[key])[:ADDED]:
         rows.multiplied.add((i, j))
-        product = times(rows.reasons[i](), rows.reasons[j]())
+        product = times(rows.proofs[i](), rows.proofs[j]())
         added += rows.add(product.conclusion, given(product))
     added += _equalities(rows, model, wrong, holders)
     if added:
@@ -150,7 +150,7 @@ def _equalities(rows: Rows, model: Model, wrong: Sequence[int], holders: dict[in
                 for i in holders.get(held, ())[:8]:
                     if not rows.rows[i].equality or (i, -factor) in rows.multiplied:
                         continue
-                    scaled = multiply_equality(rows.reasons[i](), interner.expr(((factor, 1),), 0))
+                    scaled = multiply_equality(rows.proofs[i](), interner.expr(((factor, 1),), 0))
                     if scaled.conclusion.expr.degree <= rows.degree and model.expr(scaled.conclusion.expr) != 0:
                         rows.multiplied.add((i, -factor))
                         added += rows.add(scaled.conclusion, given(scaled))

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from solver.bounds.knowledge import Knowledge
 from solver.integer import Point
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason, hypothesis, refute
+from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.rungs.model import Model
 from solver.rungs.prover import Prover
 from solver.rungs.rows import Rows, given, rows_near
@@ -41,20 +41,20 @@ def rows_against(known: Knowledge, goal: Prop) -> Rows:
     return rows
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """The goal (a comparison whose negation is one row), by contradiction."""
     del depth
     if goal.kind not in ("ge", "ne"):
         return None
     rows = rows_against(facts, goal)
-    outcome = climb.solve(rows)
+    outcome = prover.solve(rows)
     if isinstance(outcome, Point):
-        climb.consider(Model(rows, outcome, climb.sample))
+        prover.consider(Model(rows, outcome, prover.sample))
         return None
     return None if outcome is None else refute(outcome, goal)
 
 
-def inconsistent(climb: Prover, facts: Facts, start: Sequence[Expr]) -> Reason | None:
+def inconsistent(prover: Prover, facts: Facts, start: Sequence[Expr]) -> ProofStep | None:
     """A contradiction among the facts near some expressions."""
-    outcome = climb.solve(rows_near(facts, start))
-    return outcome if isinstance(outcome, Reason) else None
+    outcome = prover.solve(rows_near(facts, start))
+    return outcome if isinstance(outcome, ProofStep) else None

@@ -23,7 +23,7 @@ from solver.bounds.by_intervals import prove_nonzero
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import rewritten
 from solver.bounds.shift import direct_atoms
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
@@ -31,7 +31,7 @@ TERMS: Final = 8
 TRIED: Final = 4
 
 
-def prove(known: Knowledge, goal: Prop) -> Reason | None:
+def prove(known: Knowledge, goal: Prop) -> ProofStep | None:
     """The goal, an equality or its opposite, if multiplying it by the divisor of a quotient in it settles it."""
     e = goal.expr
     if len(e.terms) > TERMS:
@@ -50,7 +50,7 @@ def prove(known: Knowledge, goal: Prop) -> Reason | None:
             continue
         factors = sorted(set(known.interner.monomials[divisor.terms[0][0]]), key=lambda factor: factor.key)
         nonzero = [prove_nonzero(known, Prop.zero(factor.expr).negation) for factor in factors]
-        signs = [reason for reason in nonzero if reason is not None]
+        signs = [proof for proof in nonzero if proof is not None]
         if len(signs) == len(factors):
-            return Reason("factored", goal, (rewritten(whole, None, rounds), *signs), (divisor, e, "eq"))
+            return ProofStep("factored", goal, (rewritten(whole, None, rounds), *signs), (divisor, e, "eq"))
     return None

@@ -12,19 +12,25 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Final, Literal
 
-from solver.integer import Budget, Point
-from solver.integer.work_budget import Meter
+from solver.integer import Limits, Point
+from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs.model import Model
 from solver.rungs.rows import Rows
 from solver.samples.witness import Witness
-from solver.samples.witness_search import near
+from solver.samples.witness_search import repaired
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 Effort = Literal["fast", "default", "thorough"]
 
+RUNGS: Final = frozenset(
+    (
+        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "split"),
+        *("refine", "search", "sympy", "z3"),
+    )
+)
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
 """From the least to the most. Only a thorough question may ask z3 and sympy."""
 FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
@@ -33,7 +39,7 @@ WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
 """Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
 SEARCH: Final = 50_000
 """What the longer search for a witness may cost, beside the budget of the rungs."""
-SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
+SOLVING: Final = Limits(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
 FORK: Final = 1_000
 """What it costs to suppose something, in the same unit, and for each statement learned from it."""
@@ -60,7 +66,13 @@ class Prover(ABC):
     )  # fmt: skip
 
     def __init__(
-        self, facts: Facts, effort: Effort, solvers: bool, rungs: frozenset[str], deadline: float | None
+        self,
+        facts: Facts,
+        *,
+        effort: Effort = "thorough",
+        solvers: bool = False,
+        rungs: frozenset[str] = RUNGS,
+        deadline: float | None = None,
     ) -> None:
         self.facts = facts
         self.effort = effort
@@ -92,11 +104,11 @@ class Prover(ABC):
     def is_late(self) -> bool:
         return self.deadline is not None and perf_counter() > self.deadline
 
-    def metered(self, work: int) -> Meter:
-        """A meter with so much work."""
-        meter = Meter(SOLVING)
-        meter.work = work
-        return meter
+    def budget_of(self, work: int) -> WorkBudget:
+        """A budget with so much work."""
+        budget = WorkBudget(SOLVING)
+        budget.work = work
+        return budget
 
     def milliseconds_left(self) -> int | None:
         """None without a time-out."""
@@ -105,15 +117,15 @@ class Prover(ABC):
     # ------------------------------------------------------------------ proving
 
     @abstractmethod
-    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> Reason | None:
+    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> ProofStep | None:
         """A proof of the goal by any rung, or None."""
 
     @abstractmethod
-    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
         """The same of a goal that is canonical under the facts."""
 
     @abstractmethod
-    def prove_quickly(self, facts: Facts, goal: Prop) -> Reason | None:
+    def prove_quickly(self, facts: Facts, goal: Prop) -> ProofStep | None:
         """A comparison by the cheap rungs."""
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
@@ -125,18 +137,18 @@ class Prover(ABC):
         self.work -= FORK + (STEP * supposed.steps if isinstance(supposed, Facts) else 0)
         return supposed
 
-    def solve(self, rows: Rows) -> Reason | Point | None:
+    def solve(self, rows: Rows) -> ProofStep | Point | None:
         """A contradiction of linear rows, or a point; None when the budget is used up."""
         if self.work <= 0:
             return None
         self.work -= rows.cost
         rows.cost = 0
-        meter = self.metered(min(SOLVING.work, self.work))
-        before = meter.work
+        budget = self.budget_of(min(SOLVING.work, self.work))
+        before = budget.work
         if before <= 0 or self.is_late():
             return None
-        outcome = rows.contradiction(meter)
-        self.work -= before - meter.work + rows.cost
+        outcome = rows.contradiction(budget)
+        self.work -= before - budget.work + rows.cost
         rows.cost = 0
         return outcome
 
@@ -144,7 +156,7 @@ class Prover(ABC):
 
     def sample(self, atom: Atom) -> int:
         """The value of a symbol in the sample that points are completed from."""
-        return self.facts.pool.atom_column(atom)[self.base or 0]
+        return self.facts.samples.atom_column(atom)[self.base or 0]
 
     def consider(self, model: Model) -> None:
         """Whether a point of a relaxation is a witness of the question.
@@ -170,6 +182,6 @@ class Prover(ABC):
             return
         self.points -= 1
         self.work -= POINT
-        found = near(self.facts, self.opposite, values, row=self.base, solved=self.solved)
+        found = repaired(self.facts, self.opposite, values, row=self.base, solved=self.solved)
         if found is not None:
             raise Open(found)

@@ -27,7 +27,7 @@ from solver.bounds.by_intervals import prove_nonzero
 from solver.bounds.laws import rewritten, unfold
 from solver.integer import Point
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.step import Reason, cases, hypothesis, part
+from solver.proofs.step import ProofStep, cases, hypothesis, part
 from solver.proofs.step import refute as by_contradiction
 from solver.rungs import box, lemmas, residues
 from solver.rungs.model import Model
@@ -52,71 +52,71 @@ level.
 """
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """The goal, because its negation contradicts the facts."""
     if depth > 2:
         return None
-    supposed = climb.suppose(facts, goal.negation)
+    supposed = prover.suppose(facts, goal.negation)
     if supposed is None:
         return None
     if isinstance(supposed, Conflict):
         return by_contradiction(supposed.proof, goal)
-    found = contradiction(climb, supposed, conjuncts(hypothesis(goal.negation)), 0)
+    found = contradiction(prover, supposed, conjuncts(hypothesis(goal.negation)), 0)
     return None if found is None else by_contradiction(found, goal)
 
 
-def conjuncts(supposed: Reason) -> tuple[Reason, ...]:
+def conjuncts(supposed: ProofStep) -> tuple[ProofStep, ...]:
     """A hypothesis, or each of its parts."""
     p = supposed.conclusion
     return tuple([part(supposed, i) for i in range(len(p.parts))]) if p.kind == "and" else (supposed,)
 
 
-def contradiction(climb: Prover, facts: Facts, hypotheses: Sequence[Reason], level: int) -> Reason | None:
+def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep], level: int) -> ProofStep | None:
     """False, from the facts and hypotheses, which the facts have taken in."""
-    if facts.pool.alive:
+    if facts.samples.alive:
         return None  # some sample satisfies all of them
-    stated: list[Reason] = []
+    stated: list[ProofStep] = []
     near: list[Expr] = []
-    for reason in hypotheses:
-        now = restated(facts, reason)
-        near += _near(facts, reason.conclusion, now.conclusion)
+    for proof in hypotheses:
+        now = restated(facts, proof)
+        near += _near(facts, proof.conclusion, now.conclusion)
         stated += conjuncts(now)
     stated += cancelled(facts, [*hypotheses, *stated])
-    for reason in [*stated, *hypotheses]:
-        p = reason.conclusion
+    for proof in [*stated, *hypotheses]:
+        p = proof.conclusion
         if p.kind == "false":
-            return reason
+            return proof
         if p.kind == "eq" and 1 < p.expr.degree and len(p.terms) <= residues.TERMS:
-            never = residues.nonzero(climb, p.expr)
+            never = residues.nonzero(prover, p.expr)
             if never is not None:
-                return Reason("clash", facts.interner.false, (reason, never))
+                return ProofStep("clash", facts.interner.false, (proof, never))
     symbols = frozenset().union(*[e.symbols for e in near], *[each.conclusion.symbols for each in stated])
-    found = box.exhaust(climb, facts, facts.interner.false, symbols)
+    found = box.exhaust(prover, facts, facts.interner.false, symbols)
     if found is not None:
         return found
     rows = rows_near(facts, near, stated)
     rows.settle()
     model = None
-    violated: list[Reason] = []
+    violated: list[ProofStep] = []
     for _ in range(ROUNDS):
-        outcome = climb.solve(rows)
+        outcome = prover.solve(rows)
         if not isinstance(outcome, Point):
             return outcome
         if any(value.bit_length() > LONG for value in outcome.values):
             return None  # cases of cubes of cubes
-        model = Model(rows, outcome, climb.sample)
-        climb.consider(model)
+        model = Model(rows, outcome, prover.sample)
+        prover.consider(model)
         violated = []
         added = 0
         unsettled: dict[Atom, None] = {}
-        for reason in _violated(facts, rows, model, stated, unsettled):
-            match reason.conclusion.kind:
+        for proof in _violated(facts, rows, model, stated, unsettled):
+            match proof.conclusion.kind:
                 case "false":
-                    return reason
+                    return proof
                 case "ge" | "eq":
-                    added += rows.add(reason.conclusion, given(reason))
+                    added += rows.add(proof.conclusion, given(proof))
                 case "or" | "ne":
-                    violated.append(reason)
+                    violated.append(proof)
         if len(rows.rows) > WIDE:
             break
         if added:
@@ -126,68 +126,68 @@ def contradiction(climb: Prover, facts: Facts, hypotheses: Sequence[Reason], lev
             break
     if model is None or level >= NESTED:
         return None
-    supposed = {reason.conclusion for reason in hypotheses}
-    violated = [reason for reason in violated if supposed.isdisjoint(reason.conclusion.parts)]
+    supposed = {proof.conclusion for proof in hypotheses}
+    violated = [proof for proof in violated if supposed.isdisjoint(proof.conclusion.parts)]
     useful = [each for each in conditions(facts, model, violated, unsettled) if each not in supposed]
     for condition in useful[: 2 if level == 0 else 1]:
-        proof = _by_cases(climb, facts, hypotheses, condition, level)
-        if proof is not None:
-            return proof
+        by_cases = _by_cases(prover, facts, hypotheses, condition, level)
+        if by_cases is not None:
+            return by_cases
     return None
 
 
-def cancelled(facts: Facts, stated: Sequence[Reason]) -> list[Reason]:
+def cancelled(facts: Facts, stated: Sequence[ProofStep]) -> list[ProofStep]:
     """Equalities without their factors that are known not to be zero."""
-    nonzero = {reason.conclusion: reason for reason in stated if reason.conclusion.kind == "ne"}
+    nonzero = {proof.conclusion: proof for proof in stated if proof.conclusion.kind == "ne"}
     found = []
-    for reason in stated:
-        e = reason.conclusion.expr
-        if reason.conclusion.kind != "eq" or e.degree < 2 or len(e.terms) > FACTORED:
+    for proof in stated:
+        e = proof.conclusion.expr
+        if proof.conclusion.kind != "eq" or e.degree < 2 or len(e.terms) > FACTORED:
             continue
         factors = all_factors_of(e)
-        last = reason
+        last = proof
         for factor, power in list(factors) if len(factors) > 1 else ():
             against = Prop.zero(factor).negation
             why = nonzero.get(against) or prove_nonzero(facts, against)
             if why is not None:
                 factors.remove((factor, power))
                 rest = product_of(factors, facts.interner.one)
-                last = Reason("cancelled", Prop.zero(rest), (last, why), (rest, factor, power))
-        if last is not reason:
+                last = ProofStep("cancelled", Prop.zero(rest), (last, why), (rest, factor, power))
+        if last is not proof:
             found.append(last)
     return found
 
 
-def restated(facts: Facts, reason: Reason) -> Reason:
+def restated(facts: Facts, proof: ProofStep) -> ProofStep:
     """A statement with what is known by now substituted."""
-    canonical, rounds = facts.canonical_prop(reason.conclusion)
-    return rewritten(canonical, reason, rounds) if rounds else reason
+    canonical, rounds = facts.canonical_prop(proof.conclusion)
+    return rewritten(canonical, proof, rounds) if rounds else proof
 
 
 def _violated(
-    facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reason], unsettled: dict[Atom, None]
-) -> list[Reason]:
+    facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[ProofStep], unsettled: dict[Atom, None]
+) -> list[ProofStep]:
     """What is known of the atoms of the relaxation and does not hold at its point, restated; operations that an
     equality replaces go to `unsettled`.
     """
-    nearby: dict[Prop, Reason] = {reason.conclusion: reason for reason in hypotheses}
+    nearby: dict[Prop, ProofStep] = {proof.conclusion: proof for proof in hypotheses}
     for atom in _atoms(rows):
         uses = facts.uses.get(atom.serial)
         for _ in range(LOOKED):
             if uses is None:
                 break
-            nearby.setdefault(uses.entry.prop, uses.entry.reason)
+            nearby.setdefault(uses.entry.prop, uses.entry.proof)
             uses = uses.rest
-    found: dict[Prop, Reason] = {}
-    for p, reason in nearby.items():
+    found: dict[Prop, ProofStep] = {}
+    for p, proof in nearby.items():
         if p not in rows.seen and not model.prop(p):
-            now = restated(facts, reason)
+            now = restated(facts, proof)
             if now.conclusion.kind == "true" and p.kind == "eq":  # it replaces something that the point gets wrong
-                unfolded = unfold(facts, reason)
+                unfolded = unfold(facts, proof)
                 if unfolded is None:
                     unsettled.update(dict.fromkeys(atom for atom in p.schedule if atom.kind in ("relu", "ite")))
                     if p.expr.degree > 1:
-                        found.setdefault(p, reason)
+                        found.setdefault(p, proof)
                     continue
                 now = unfolded
             for each in conjuncts(now):
@@ -204,18 +204,18 @@ def _near(facts: Facts, p: Prop, canonical: Prop) -> list[Expr]:
 
 
 def _by_cases(
-    climb: Prover, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int
-) -> Reason | None:
-    parts = condition.conclusion.parts if isinstance(condition, Reason) else (condition, condition.negation)
+    prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep], condition: Prop | ProofStep, level: int
+) -> ProofStep | None:
+    parts = condition.conclusion.parts if isinstance(condition, ProofStep) else (condition, condition.negation)
     branches = []
     for p in parts:
-        inner = climb.suppose(facts, p)
+        inner = prover.suppose(facts, p)
         if inner is None:
             return None
         proof = (
             inner.proof
             if isinstance(inner, Conflict)
-            else contradiction(climb, inner, [*hypotheses, *conjuncts(hypothesis(p))], level + 1)
+            else contradiction(prover, inner, [*hypotheses, *conjuncts(hypothesis(p))], level + 1)
         )
         if proof is None:
             return None
@@ -229,13 +229,13 @@ def _atoms(rows: Rows) -> list[Atom]:
 
 
 def conditions(
-    facts: Facts, model: Model, violated: Sequence[Reason], unsettled: Iterable[Atom]
-) -> list[Prop | Reason]:
+    facts: Facts, model: Model, violated: Sequence[ProofStep], unsettled: Iterable[Atom]
+) -> list[Prop | ProofStep]:
     """What to tell apart, where the point is wrong: alternatives among the facts, then operations, the innermost first,
     then products.
     """
-    found: dict[Prop, Prop | Reason] = {
-        reason.conclusion: reason for reason in violated if reason.conclusion.kind == "or"
+    found: dict[Prop, Prop | ProofStep] = {
+        proof.conclusion: proof for proof in violated if proof.conclusion.kind == "or"
     }
     interner = facts.interner
     wrong = sorted(
@@ -269,9 +269,9 @@ def conditions(
                         late.update((p, p) for p in _halves(facts, model, facts.canonical(arg)[0]))
             case _:
                 pass
-    for reason in violated:
-        if reason.conclusion.kind == "ne":
-            condition = Prop.nonnegative(reason.conclusion.expr - 1)
+    for proof in violated:
+        if proof.conclusion.kind == "ne":
+            condition = Prop.nonnegative(proof.conclusion.expr - 1)
             found.setdefault(condition, condition)
     found.update((key, condition) for key, condition in late.items() if key not in found)
     return [condition for key, condition in found.items() if key.kind not in ("true", "false")]

@@ -22,7 +22,7 @@ from solver.bounds import shift
 from solver.bounds.explain import prove_side
 from solver.bounds.knowledge import Knowledge
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason, residues, strengthen
+from solver.proofs.step import ProofStep, residues, strengthen
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -36,14 +36,14 @@ GAP: Final = 16
 TERMS: Final = 12
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """A comparison of a polynomial with zero."""
     del depth
     e = goal.expr
     if goal.kind not in ("ne", "ge") or e.degree < 2 or len(e.terms) > TERMS:
         return None
     if goal.kind == "ne":
-        return nonzero(climb, e)
+        return nonzero(prover, e)
     bound = lower_bound(facts, e)
     if bound is None:
         return None
@@ -53,20 +53,20 @@ def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         return None
     excluded = []
     for value in range(end, 0):
-        reason = nonzero(climb, e - value)
-        if reason is None:
+        proof = nonzero(prover, e - value)
+        if proof is None:
             return None
-        excluded.append(reason)
-    for reason in excluded:
-        bound = strengthen(bound, reason)
+        excluded.append(proof)
+    for proof in excluded:
+        bound = strengthen(bound, proof)
     return bound
 
 
-def nonzero(climb: Prover, e: Expr) -> Reason | None:
+def nonzero(prover: Prover, e: Expr) -> ProofStep | None:
     """`e != 0`, because it is not zero modulo some small number."""
     goal = Prop.zero(e).negation
     if goal.kind != "ne":
-        return Reason("trivial", goal) if goal.kind == "true" else None
+        return ProofStep("trivial", goal) if goal.kind == "true" else None
     e = goal.expr
     candidates = sorted({abs(c) for _, c in e.terms if 1 < abs(c) <= LARGEST} | set(SMALL))
     for m in candidates:
@@ -74,8 +74,8 @@ def nonzero(climb: Prover, e: Expr) -> Reason | None:
             continue  # zero where all atoms are
         atoms = atoms_modulo(e, m)
         if len(atoms) <= 4 and m ** len(atoms) <= VOLUME:
-            climb.work -= 4 * m ** len(atoms) * len(e.terms)
-            if climb.work <= 0:
+            prover.work -= 4 * m ** len(atoms) * len(e.terms)
+            if prover.work <= 0:
                 return None
             if not vanishes_modulo(e, m, atoms):
                 return residues(goal, m)
@@ -104,7 +104,7 @@ def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
     return False
 
 
-def lower_bound(known: Knowledge, e: Expr) -> Reason | None:
+def lower_bound(known: Knowledge, e: Expr) -> ProofStep | None:
     """A lower bound of an expression: what a remainder in it says, or else what is known."""
     bound = shift.of_remainder(known, e)
     if bound is not None:

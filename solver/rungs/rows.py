@@ -22,8 +22,8 @@ from solver.bounds.explain import prove_bound
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import laws_of, rewritten
 from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
-from solver.integer.work_budget import Meter
-from solver.proofs.step import Reason, cases, combine, combine_equalities, hypothesis
+from solver.integer.work_budget import WorkBudget
+from solver.proofs.step import ProofStep, cases, combine, combine_equalities, hypothesis
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -32,13 +32,13 @@ ROWS: Final = 48
 MONOMIALS: Final = 40
 PER_ATOM: Final = 16
 ROW: Final = 100
-"""What a row costs, in units of the solver's work (see `solver.integer.Budget`)."""
+"""What a row costs, in units of the solver's work (see `solver.integer.Limits`)."""
 RESTATED: Final = 3_000
 """What it costs to substitute in a fact."""
 
 
 class Rows:
-    """The constraints near a question; a reason for each is made when a proof needs it."""
+    """The constraints near a question; a proof for each is made when a proof needs it."""
 
     __slots__ = (
         "cost",
@@ -49,7 +49,7 @@ class Rows:
         "monomials",
         "multiplied",
         "original",
-        "reasons",
+        "proofs",
         "restated",
         "rows",
         "seen",
@@ -60,7 +60,7 @@ class Rows:
         self.known = known
         self.restated = restated
         self.rows: list[Row] = []
-        self.reasons: list[Callable[[], Reason]] = []
+        self.proofs: list[Callable[[], ProofStep]] = []
         self.index: dict[int, int] = {}
         self.monomials: list[int] = []
         self.seen: set[Prop] = set()
@@ -71,14 +71,14 @@ class Rows:
         self.cost = 0  # of building the rows, in units of the solver's work
         self.visited: set[int] = set()
 
-    def add(self, p: Prop, reason: Callable[[], Reason]) -> bool:
+    def add(self, p: Prop, proof: Callable[[], ProofStep]) -> bool:
         """A comparison (ge or eq) as a row."""
         if p in self.seen or p.kind not in ("ge", "eq") or not p.terms:
             return False
         self.seen.add(p)
         pairs = [(self.mention(m), c) for m, c in ordered(p.expr)]
         self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
-        self.reasons.append(reason)
+        self.proofs.append(proof)
         self.cost += ROW
         return True
 
@@ -129,24 +129,24 @@ class Rows:
             p = uses.entry.prop
             if p.kind in ("ge", "eq") and len(p.terms) > 1:
                 if self.known.is_inert(p.expr):
-                    taken += self.add(p, given(uses.entry.reason))
+                    taken += self.add(p, given(uses.entry.proof))
                 elif self.restated:
-                    taken += self.add_restated(p, uses.entry.reason)
+                    taken += self.add_restated(p, uses.entry.proof)
             uses = uses.rest
 
-    def add_restated(self, p: Prop, reason: Reason) -> bool:
+    def add_restated(self, p: Prop, proof: ProofStep) -> bool:
         """A comparison with what is known by now substituted."""
         canonical, rounds = self.known.canonical_prop(p)
         self.cost += RESTATED if rounds else ROW
-        return self.add(canonical, lambda: rewritten(canonical, reason, rounds) if rounds else reason)
+        return self.add(canonical, lambda: rewritten(canonical, proof, rounds) if rounds else proof)
 
-    def contradiction(self, meter: Meter) -> Reason | Point | None:
-        """The reason of false, a point that satisfies the rows, or None."""
-        answer = solve(self.rows, meter=meter)
+    def contradiction(self, budget: WorkBudget) -> ProofStep | Point | None:
+        """The proof of false, a point that satisfies the rows, or None."""
+        answer = solve(self.rows, budget=budget)
         match answer:
             case Infeasible(certificate=certificate):
-                reasons = [(make, 1) for make in self.reasons]
-                return _replay(self, certificate, list(reasons))
+                proofs = [(make, 1) for make in self.proofs]
+                return _replay(self, certificate, list(proofs))
             case Point():
                 return answer
             case _:
@@ -167,26 +167,26 @@ def distinct(interner: Interner, m: int) -> list[Atom]:
     return list(atoms) if len(atoms) == 1 else sorted(set(atoms), key=lambda atom: atom.key)
 
 
-def given(reason: Reason) -> Callable[[], Reason]:
-    return lambda: reason
+def given(proof: ProofStep) -> Callable[[], ProofStep]:
+    return lambda: proof
 
 
-def _range(known: Knowledge, m: int, lower: bool, value: int) -> Callable[[], Reason]:
+def _range(known: Knowledge, m: int, lower: bool, value: int) -> Callable[[], ProofStep]:
     return lambda: prove_bound(known, m, lower, value)
 
 
-def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
-    """The solver's certificate as reasons; each row is a reason times a factor."""
-    last: Reason | None = None
-    cache: dict[int, Reason] = {}
+def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], ProofStep], int]]) -> ProofStep:
+    """The solver's certificate as proofs; each row is a proof times a factor."""
+    last: ProofStep | None = None
+    cache: dict[int, ProofStep] = {}
 
-    def reason_of(i: int) -> Reason:
+    def proof_of(i: int) -> ProofStep:
         if i not in cache:
             cache[i] = made[i][0]()
         return cache[i]
 
     for step in certificate.steps:
-        last, factor = _step(rows, step, reason_of, made)
+        last, factor = _step(rows, step, proof_of, made)
         cache[len(made)] = last
         made.append((given(last), factor))
     if certificate.branch is None:
@@ -196,25 +196,28 @@ def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], R
 
 
 def _step(
-    rows: Rows, step: Combine, reason_of: Callable[[int], Reason], made: Sequence[tuple[Callable[[], Reason], int]]
-) -> tuple[Reason, int]:
-    premises = [reason_of(i) for i, _ in step.multipliers]
+    rows: Rows,
+    step: Combine,
+    proof_of: Callable[[int], ProofStep],
+    made: Sequence[tuple[Callable[[], ProofStep], int]],
+) -> tuple[ProofStep, int]:
+    premises = [proof_of(i) for i, _ in step.multipliers]
     multipliers = [k * made[i][1] for i, k in step.multipliers]
     if any(premise.conclusion.kind != "eq" for premise in premises):
         return combine(premises, multipliers), 1
     whole = rows.known.interner.sum(
         [rows.known.interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)]
     )
-    reason = combine_equalities(premises, multipliers)
+    proof = combine_equalities(premises, multipliers)
     same = (
-        not whole.terms or whole.terms[0][1] * reason.conclusion.expr.terms[0][1] > 0
-        if reason.conclusion.terms
+        not whole.terms or whole.terms[0][1] * proof.conclusion.expr.terms[0][1] > 0
+        if proof.conclusion.terms
         else True
     )
-    return reason, 1 if same else -1
+    return proof, 1 if same else -1
 
 
-def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
+def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], ProofStep], int]]) -> ProofStep:
     interner = rows.known.interner
     form = interner.sum([interner.expr(((rows.monomials[i], c),), 0) for i, c in branch.form])
     size = max(1, form.content())
@@ -224,12 +227,12 @@ def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], i
     return cases(interner.false, left, [below, above])
 
 
-def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[Reason] = ()) -> Rows:
+def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[ProofStep] = ()) -> Rows:
     """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something.
     """
     rows = Rows(known, restated=bool(hypotheses))
-    for reason in hypotheses:
-        rows.add_restated(reason.conclusion, reason)
+    for proof in hypotheses:
+        rows.add_restated(proof.conclusion, proof)
     for e in start:
         for m, _ in ordered(e):
             rows.mention(m)

@@ -28,7 +28,7 @@ from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.samples import declared_symbols
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
@@ -53,22 +53,22 @@ class Unknown:
     reason: str
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, domain: Prop) -> ProofStep | dict[Atom, int] | None:
     """A proof of the goal, or sizes that satisfy the facts and not the goal."""
-    if climb.allows("z3"):
-        outcome = by_z3(facts, goal, domain, climb.milliseconds_left())
+    if prover.allows("z3"):
+        outcome = by_z3(facts, goal, domain, prover.milliseconds_left())
         if outcome is not None:
-            climb.rung = "z3"
+            prover.rung = "z3"
             return outcome
-    if climb.allows("sympy"):
-        proof = by_factors(climb, facts, goal)
+    if prover.allows("sympy"):
+        proof = by_factors(prover, facts, goal)
         if proof is not None:
-            climb.rung = "sympy"
+            prover.rung = "sympy"
             return proof
     return None
 
 
-def by_factors(climb: Prover, facts: Facts, goal: Prop) -> Reason | None:
+def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
@@ -82,18 +82,18 @@ def by_factors(climb: Prover, facts: Facts, goal: Prop) -> Reason | None:
         return None
     proofs = []
     for each in found:
-        proof = climb.prove(facts, Prop.zero(each).negation, 1)
+        proof = prover.prove(facts, Prop.zero(each).negation, 1)
         if proof is None:
             return None
         proofs.append(proof)
-    return Reason("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
+    return ProofStep("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
 
 
 def by_z3(
     facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
-) -> Reason | dict[Atom, int] | None:
+) -> ProofStep | dict[Atom, int] | None:
     """What z3 says of the goal under the facts near it, within its own limits or so many milliseconds."""
-    leaves = [Reason("domain", domain)] if domain.kind != "true" else []
+    leaves = [ProofStep("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):
         leaves += leaves_of(fact)
@@ -101,24 +101,24 @@ def by_z3(
     outcome = entails([leaf.conclusion for leaf in leaves], goal, limits)
     match outcome:
         case Proved(core=core):
-            return Reason("z3", goal, tuple([leaves[i] for i in core]))
+            return ProofStep("z3", goal, tuple([leaves[i] for i in core]))
         case Refuted(model=model):
             return dict(model)
         case _:
             return None
 
 
-def leaves_of(fact: Fact) -> list[Reason]:
-    """A fact and its domain as reasons."""
+def leaves_of(fact: Fact) -> list[ProofStep]:
+    """A fact and its domain as proofs."""
     found = []
     if fact.domain.kind != "true":
-        found.append(Reason("domain", fact.domain, fact=fact))
+        found.append(ProofStep("domain", fact.domain, fact=fact))
     if fact.prop.kind != "true":
-        found.append(Reason("fact", fact.prop, fact=fact))
+        found.append(ProofStep("fact", fact.prop, fact=fact))
     return found
 
 
-def definitions(goal: Prop) -> list[Reason]:
+def definitions(goal: Prop) -> list[ProofStep]:
     """What the names in the goal stand for."""
     found = []
     for atom in sorted(goal.symbols, key=lambda atom: atom.key):
@@ -138,7 +138,7 @@ def nearby(facts: Facts, goal: Prop, limit: int) -> list[Fact]:
     waiting = sorted(dict.fromkeys(waiting), key=lambda atom: atom.key)
     seen = set(waiting)
     while waiting and len(found) < limit:
-        touching = facts.pool.touching.get(waiting.pop(0).serial)
+        touching = facts.samples.touching.get(waiting.pop(0).serial)
         while touching is not None and len(found) < limit:
             fact = touching.fact
             found[fact.serial] = fact
@@ -173,7 +173,7 @@ def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
     outcome = entails([leaf.conclusion for leaf in leaves], false, Limits(terms=4000))
     match outcome:
         case Proved(core=core):
-            return Conflict(Reason("z3", false, tuple([leaves[i] for i in core])))
+            return Conflict(ProofStep("z3", false, tuple([leaves[i] for i in core])))
         case Refuted(model=model):
             values = complete(facts, model, facts.interner.true, facts.interner.true)
             if values is not None:

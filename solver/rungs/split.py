@@ -17,7 +17,7 @@ An inequation of one symbol is told apart where its sign changes: `x*x//2 != 1` 
 `x >= 2`. And `e >= 1` is `e >= 0` where `e == 0` is known not to be.
 
 Each case is proven by the rungs that search for nothing, as a goal of its own; the splits of one question share a
-small budget beside that of the climb.
+small budget beside that of the prover.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Final
 from solver.bounds.by_intervals import prove_by_intervals
 from solver.bounds.laws import rewritten
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.step import Reason, apart, cases, refute
+from solver.proofs.step import ProofStep, apart, cases, refute
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom, Expr, evaluate_atoms
 from solver.terms.prop import Prop
@@ -46,26 +46,26 @@ FARTHEST: Final = 72
 TERMS: Final = 24
 
 
-def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """The goal by cases of its clamps, or on both sides of a change of sign."""
     if depth or goal.kind not in ("ge", "ne") or len(goal.expr.terms) > TERMS:
         return None
     turning = _turning_point(facts, goal) if goal.kind == "ne" else None
     if turning is None and _clamp(facts, goal) is None:
         return None
-    rungs, work, forks = climb.rungs, climb.work, climb.forks
-    climb.rungs = rungs & INSIDE
-    climb.work = allowed = min(work, WORK[climb.effort])
+    rungs, work, forks = prover.rungs, prover.work, prover.forks
+    prover.rungs = rungs & INSIDE
+    prover.work = allowed = min(work, WORK[prover.effort])
     try:
         if turning is not None:
-            return _on_both_sides(climb, facts, goal, turning)
-        return _Splits(climb).prove(facts, goal, 0)
+            return _on_both_sides(prover, facts, goal, turning)
+        return _Splits(prover).prove(facts, goal, 0)
     finally:
-        climb.spent += allowed - climb.work
-        climb.rungs, climb.work, climb.forks = rungs, work, forks
+        prover.spent += allowed - prover.work
+        prover.rungs, prover.work, prover.forks = rungs, work, forks
 
 
-def without_value(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def without_value(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """`e >= 1` from `e >= 0`, where `e == 0` is left out."""
     if depth > DEEP or goal.kind != "ge" or not facts.excluded.count:
         return None
@@ -73,28 +73,28 @@ def without_value(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason
     left_out, k = facts.excluded_values(weaker)
     if left_out is None or not weaker.terms or weaker.constant % k or -weaker.constant // k not in left_out:
         return None
-    rungs = climb.rungs
-    climb.rungs = rungs & INSIDE
+    rungs = prover.rungs
+    prover.rungs = rungs & INSIDE
     try:
-        proof = climb.prove(facts, Prop.nonnegative(weaker), depth + 1)
+        proof = prover.prove(facts, Prop.nonnegative(weaker), depth + 1)
     finally:
-        climb.rungs = rungs
+        prover.rungs = rungs
     why = left_out[-weaker.constant // k]
     if proof is None or why.conclusion.expr is not proof.conclusion.expr:
         return None
-    return Reason("strengthen", goal, (proof, why))
+    return ProofStep("strengthen", goal, (proof, why))
 
 
 class _Splits:
     """One question, and how often it may still be split."""
 
-    __slots__ = ("climb", "left")
+    __slots__ = ("left", "prover")
 
-    def __init__(self, climb: Prover) -> None:
-        self.climb = climb
+    def __init__(self, prover: Prover) -> None:
+        self.prover = prover
         self.left = SPLITS
 
-    def prove(self, facts: Facts, goal: Prop, level: int) -> Reason | None:
+    def prove(self, facts: Facts, goal: Prop, level: int) -> ProofStep | None:
         """A goal that the other rungs have left open."""
         atom = _clamp(facts, goal) if level < LEVELS else None
         if atom is None or not self.left:
@@ -111,8 +111,8 @@ class _Splits:
             branches.append(proof)
         return cases(goal, positive, branches)
 
-    def case(self, facts: Facts, goal: Prop, case: Prop, level: int) -> Reason | None:
-        inside = self.climb.suppose(facts, case)
+    def case(self, facts: Facts, goal: Prop, case: Prop, level: int) -> ProofStep | None:
+        inside = self.prover.suppose(facts, case)
         if inside is None:
             return None
         if isinstance(inside, Conflict):
@@ -120,11 +120,11 @@ class _Splits:
         smaller, rounds = inside.canonical_prop(goal)
         if smaller.kind == "ge" and inside.refuted(smaller.expr):
             return None
-        proof = self.climb.prove_canonical(inside, smaller, 1)
+        proof = self.prover.prove_canonical(inside, smaller, 1)
         if proof is None and smaller.kind == "ne":
             turning = _turning_point(inside, smaller)
             if turning is not None:
-                proof = _on_both_sides(self.climb, inside, smaller, turning)
+                proof = _on_both_sides(self.prover, inside, smaller, turning)
         if proof is None and smaller.kind in ("ge", "ne"):
             proof = self.prove(inside, smaller, level + 1)
         if proof is None or smaller is goal:
@@ -196,12 +196,12 @@ def _value(goal: Prop, symbol: Atom, value: int) -> int:
     return goal.expr.at(evaluate_atoms(goal.schedule, {symbol: value}))
 
 
-def _on_both_sides(climb: Prover, facts: Facts, goal: Prop, turning: tuple[Atom, int, int]) -> Reason | None:
+def _on_both_sides(prover: Prover, facts: Facts, goal: Prop, turning: tuple[Atom, int, int]) -> ProofStep | None:
     symbol, last, sign = turning
     above = Prop.nonnegative(symbol.expr - (last + 1))
     branches = []
     for case, side in ((above, -sign), (above.negation, sign)):
-        inside = climb.suppose(facts, case)
+        inside = prover.suppose(facts, case)
         if inside is None or isinstance(inside, Conflict):
             return None
         smaller, rounds = inside.canonical_prop(Prop.nonnegative(goal.expr * side - 1))

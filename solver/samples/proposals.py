@@ -2,11 +2,11 @@
 
     >>> from solver.terms.interner import Interner
     >>> from solver.samples.proposals import proposals
-    >>> from solver.samples.sampling import Samples
+    >>> from solver.samples.sampling import Probes
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> rows = [{x.atom: a, y.atom: b} for a in (0, 3, 5, 8) for b in (1, 2, 7)]
-    >>> [str(e) for e in proposals(Samples(rows), terms.minimum(x, y) * terms.maximum(x, y))][:1]
+    >>> [str(e) for e in proposals(Probes(rows), terms.minimum(x, y) * terms.maximum(x, y))][:1]
     ['x*y']
 
 The building blocks are symbols, parts of the expression and its numbers; then one operation on two of them; then a sum
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from solver.samples.sampling import Column, Samples
+from solver.samples.sampling import Column, Probes
 from solver.terms.expr import Atom, Expr
 
 BLOCKS: Final = 14
@@ -62,7 +62,7 @@ class Block:
                 return a
 
 
-def proposals(samples: Samples, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:
+def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:
     """Expressions that agree with e in every sample, roughly the shortest first; `related` are more building blocks."""
     target = samples.column(e)
     if target is None or len(samples.rows) < ENOUGH_ROWS:
@@ -95,7 +95,7 @@ def proposals(samples: Samples, e: Expr, related: Sequence[Expr] = ()) -> Iterat
     yield from divided(simple, numbers, target)
 
 
-def building_blocks(samples: Samples, e: Expr, related: Sequence[Expr]) -> list[Block]:
+def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[Block]:
     """Symbols, operations and arguments of e, the sides of its choices, and what is related to it."""
     found: dict[Expr, None] = {}
     for atom in sorted(e.symbols, key=_age):

@@ -6,7 +6,7 @@
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).assume_prop(terms.le(x, y))
-    >>> moved = Search(known, known.pool, known.pool.alive[0]).reach([terms.true, terms.ge(x, 7)])
+    >>> moved = Search(known, known.samples, known.samples.alive[0]).reach([terms.true, terms.ge(x, 7)])
     >>> moved[x.atom] >= 7, moved[y.atom] >= moved[x.atom]
     (True, True)
 
@@ -23,9 +23,9 @@ from math import gcd, lcm
 from typing import Final
 
 from solver.floats import candidates as float_search
-from solver.integer.work_budget import Meter
+from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
-from solver.knowledge.samples import Pool, declared_symbols
+from solver.knowledge.samples import Samples, declared_symbols
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -51,19 +51,21 @@ EVALUATED: Final = 100_000
 
 
 class Search:
-    """One search from one row; what it does is charged to a meter, and ends with what that has left."""
+    """One search from one row; what it does is charged to a budget, and ends with what that has left."""
 
-    __slots__ = ("base", "facts", "first", "left", "limit", "meter", "periods", "pool", "row", "shifted", "solving")
+    __slots__ = ("base", "budget", "facts", "first", "left", "limit", "periods", "row", "samples", "shifted", "solving")
 
-    def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2, meter: Meter | None = None) -> None:
+    def __init__(
+        self, facts: Facts, samples: Samples, row: int, *, effort: int = 2, budget: WorkBudget | None = None
+    ) -> None:
         self.facts = facts
-        self.meter = meter
-        self.pool = pool
+        self.budget = budget
+        self.samples = samples
         self.row = row
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
         self.limit = CROWD
-        self.first: Prop | None = None  # what is mended before anything else
+        self.first: Prop | None = None  # what is repaired before anything else
         self.shifted = False  # whether the base differs from the row
         self.periods: dict[Atom, int] = {}
         self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
@@ -74,7 +76,7 @@ class Search:
             found = self.base.get(atom)
             if found is None:
                 found = self.base[atom] = (
-                    self.pool.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
+                    self.samples.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
                 )
         return found
 
@@ -146,12 +148,12 @@ class Search:
         """
         if goals is None:
             broken = self.broken()
-            return None if broken is None else self.mend({}, broken, DEPTH + len(broken), ())
+            return None if broken is None else self.repair({}, broken, DEPTH + len(broken), ())
         self.left = min(self.left, EVALUATED // max([terms_evaluated(p) for p in goals], default=1))
         if self.left < FEWEST:
             return None
         pending = [p for p in goals if p.kind != "true" and not self.holds(p, {})]
-        return self.mend({}, pending, DEPTH, tuple(goals))
+        return self.repair({}, pending, DEPTH, tuple(goals))
 
     def broken(self) -> list[Prop] | None:
         """The facts that do not hold; None for too many."""
@@ -162,7 +164,7 @@ class Search:
                 return None
         return found
 
-    def mend(
+    def repair(
         self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]
     ) -> dict[Atom, int] | None:
         """Satisfy what is broken by moving symbols that were not moved yet."""
@@ -170,26 +172,26 @@ class Search:
             return moved
         if not depth:
             return None
-        meter = self.meter
+        budget = self.budget
         first = self.first
         target = first if first is not None and first in broken else min(broken, key=lambda p: len(p.atoms))
         price = PLACE + TERM * sum([terms_evaluated(p) for p in broken])
         for atom in self.movable(target, moved):
-            if meter is not None:
-                meter.work -= 4 * price
+            if budget is not None:
+                budget.work -= 4 * price
             for place in self.places(target, atom, moved):
-                if self.left <= 0 or (meter is not None and meter.work <= 0):
+                if self.left <= 0 or (budget is not None and budget.work <= 0):
                     return None
                 self.left -= 1
-                if meter is not None:
-                    meter.work -= price
+                if budget is not None:
+                    budget.work -= price
                 trial = self.recompute(atom, {**moved, atom: place})
                 if trial is None or not self.holds(target, trial):
                     continue
                 rest = self.broken_by(trial, moved, broken, goals)
                 if rest is None or len(rest) > 3 + len(broken):
                     continue
-                found = self.mend(trial, rest, depth - 1, goals)
+                found = self.repair(trial, rest, depth - 1, goals)
                 if found is not None:
                     return found
         return None
@@ -209,7 +211,7 @@ class Search:
                     if deeper is not None and inner is not source:
                         symbols.update(dict.fromkeys(declared_symbols(deeper.image)))
         free = [atom for atom in symbols if atom not in moved and atom.definition is None]
-        touching = self.pool.touching
+        touching = self.samples.touching
 
         def crowd(atom: Atom) -> int:
             facts = touching.get(atom.serial)
@@ -220,7 +222,7 @@ class Search:
     def places(self, target: Prop, atom: Atom, moved: dict[Atom, int]) -> list[int]:
         """Values worth trying for a symbol, the promising ones first."""
         current = self.value(atom, moved)
-        lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+        lo, hi = self.samples.limits.get(atom.serial) or (None, None)
         if any(inner.kind == "function" for inner in target.schedule):
             found = self.doubles(target, atom, current, moved)
             if found:
@@ -309,7 +311,7 @@ class Search:
             if trial is not None and self.holds(target, trial):
                 inverse = pow(held // gcd(held, modulus), -1, modulus // gcd(held, modulus))
                 value = current + held * (steps * inverse % (modulus // gcd(held, modulus)))
-                limits = self.pool.limits.get(atom.serial)
+                limits = self.samples.limits.get(atom.serial)
                 lo = 0 if limits is None else limits[0] or 0
                 least = lo + (value - lo) % common
                 return [least or common, value, least + common, value - common]
@@ -320,7 +322,7 @@ class Search:
         found = self.periods.get(atom)
         if found is None:
             found = 1
-            touching = self.pool.touching.get(atom.serial)
+            touching = self.samples.touching.get(atom.serial)
             for _ in range(CROWD):
                 if touching is None:
                     break
@@ -352,7 +354,7 @@ class Search:
         slope = self.slope(p.expr, atom)
         if slope:
             try:
-                value = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
+                value = self.evaluate(p.expr, moved) if moved or self.shifted else self.samples.values(p.expr)[self.row]
             except OverflowError:
                 return []
             root = current - value // slope if p.kind != "ge" or slope < 0 else current + -(value // slope)
@@ -389,7 +391,8 @@ class Search:
 
     def slope(self, e: Expr, atom: Atom) -> int:
         """The coefficient of a symbol that occurs only linearly and that nothing is computed from; 0 if it does not."""
-        if self.facts.solved.count and (self.facts.solved.get(atom.monomial) or self.pool.dependents.get(atom.serial)):
+        dependents = self.samples.dependents
+        if self.facts.solved.count and (self.facts.solved.get(atom.monomial) or dependents.get(atom.serial)):
             return 0
         found = 0
         monomials = self.facts.interner.monomials
@@ -423,7 +426,7 @@ class Search:
                 moved[atom] = self.evaluate(own.image, moved)
             pending, seen = [atom], {atom}
             while pending:
-                for dependent in self.pool.dependents.get(pending.pop(0).serial) or ():
+                for dependent in self.samples.dependents.get(pending.pop(0).serial) or ():
                     if dependent in seen or dependent.kind != "symbol":
                         continue
                     if len(seen) > TOUCHED:
@@ -449,10 +452,10 @@ class Search:
         for atom in trial:
             if before.get(atom) == trial[atom]:
                 continue
-            lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+            lo, hi = self.samples.limits.get(atom.serial) or (None, None)
             if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
                 return None
-            touching = self.pool.touching.get(atom.serial)
+            touching = self.samples.touching.get(atom.serial)
             if touching is not None and touching.count > TOUCHED:
                 if touching.count > self.limit:
                     return None

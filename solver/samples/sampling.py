@@ -2,11 +2,11 @@
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
-    >>> from solver.samples.sampling import Samples, rows
+    >>> from solver.samples.sampling import Probes, rows
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(s, 2, 9)
-    >>> column = Samples(rows(known, s, terms.true)).column(s * s)
+    >>> column = Probes(rows(known, s, terms.true)).column(s * s)
     >>> column is not None and min(column) >= 4 and max(column) <= 81
     True
 
@@ -32,7 +32,7 @@ FEW_FACTS: Final = 80
 LARGEST: Final = 1 << 400
 
 
-class Samples:
+class Probes:
     """Assignments of symbols, and columns of values over them."""
 
     def __init__(self, rows: Sequence[Mapping[Atom, int]]) -> None:
@@ -53,7 +53,7 @@ class Samples:
 def rows(facts: Facts, e: Expr, domain: Prop) -> list[dict[Atom, int]]:
     """Assignments of the declared symbols and of those of the expression, inside the domain."""
     rng = random.Random(1)
-    base = [facts.pool.row_values(facts.all_symbols(), row) for row in facts.pool.alive]
+    base = [facts.samples.row_values(facts.all_symbols(), row) for row in facts.samples.alive]
     symbols = sorted(e.symbols, key=_age)
     own = [atom for atom in symbols if atom.definition is None]
     for row in base:
@@ -87,7 +87,7 @@ def interleaved(base: list[dict[Atom, int]], made: Iterator[dict[Atom, int]]) ->
 def moved(
     facts: Facts, base: list[dict[Atom, int]], symbols: list[Atom], rng: random.Random
 ) -> Iterator[dict[Atom, int]]:
-    """Samples with one or two of the symbols moved, where the facts still hold."""
+    """Probes with one or two of the symbols moved, where the facts still hold."""
     if not base or not symbols:
         return
     for _ in range(8 * ROWS):

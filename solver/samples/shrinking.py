@@ -95,13 +95,13 @@ def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
                 if fact.serial not in seen:
                     seen.add(fact.serial)
                     pending += [*_declared(fact.prop), *_declared(fact.domain)]
-    columns = facts.pool.columns  # of a symbol that is not declared a witness has no value
+    columns = facts.samples.columns  # of a symbol that is not declared a witness has no value
     return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=_age)
 
 
 def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
     """The facts that mention a symbol, but for its range, newest first."""
-    touching = facts.pool.touching.get(atom.serial)
+    touching = facts.samples.touching.get(atom.serial)
     while touching is not None:
         yield touching.fact
         touching = touching.rest
@@ -280,7 +280,7 @@ class Shrinking:
         return True
 
     def shows(self, values: dict[Atom, int], moved: list[Atom]) -> bool:
-        limits = self.facts.pool.limits
+        limits = self.facts.samples.limits
         for atom in moved:
             lo, hi = limits.get(atom.serial) or (None, None)
             if (lo is not None and values[atom] < lo) or (hi is not None and values[atom] > hi):

@@ -47,7 +47,7 @@ class Witness:
     def values(self, facts: Facts) -> dict[Atom, int]:
         values = self._values
         if values is None:
-            values = facts.pool.row_values(facts.all_symbols(), self.row)
+            values = facts.samples.row_values(facts.all_symbols(), self.row)
             if self.moved:
                 for atom, value in self.moved.items():
                     if atom.definition is None:

@@ -10,9 +10,10 @@
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)
 
-`freely` moves a symbol that no fact but its range is about, `find` one symbol after the other, `divided` the factors of
-a product, `scattered` all symbols of the goal at once, `near` completes values that something else has proposed. What
-they find was evaluated against every fact that it touches.
+`free_symbol` changes a symbol that no fact but its range mentions. `find` is local search, one symbol at a time.
+`divisor_search` divides a product's value among its factors, `grid_search` tries the points of a small grid over all
+symbols of the goal, `repaired` completes a proposed partial assignment. Every witness is evaluated against each fact
+that mentions a changed symbol.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from solver.integer.work_budget import Meter
+from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
 from solver.samples.repair import Search, terms_evaluated
 from solver.samples.table import Table
@@ -50,25 +51,25 @@ FACTORED: Final = 8
 TOUCHED: Final = 500
 """Facts about one symbol that a proposed value is held against."""
 NEAR: Final = 2
-"""How many symbols are moved to mend a point of the linear relaxation."""
+"""How many symbols are moved to repair a point of the linear relaxation."""
 
 
-def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
+def free_symbol(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
     """An assignment where a proposition holds and one where it does not, told apart by a symbol that no fact is about.
 
     Within its range such a symbol may take any value, whatever the others are: what has to be evaluated is the
     proposition alone. Most sizes that meet for the first time are like that.
     """
-    pool = facts.pool
-    if facts.supposing or not pool.alive:
+    samples = facts.samples
+    if facts.supposing or not samples.alive:
         return None
-    touching = pool.touching
+    touching = samples.touching
     symbols = p.symbols
     free = [atom for atom in symbols if touching.get(atom.serial) is None]
     if not free or p.schedule:
         return None
-    row = pool.alive[0]
-    columns = pool.columns
+    row = samples.alive[0]
+    columns = samples.columns
     values: dict[Atom, int] = {}
     for atom in symbols:
         column = columns.get(atom.serial)
@@ -79,7 +80,7 @@ def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
     comparisons = p.comparisons()
     for atom in sorted(free, key=_key) if len(free) > 1 else free:
         here = values[atom]
-        lo, hi = pool.limits.get(atom.serial) or (None, None)
+        lo, hi = samples.limits.get(atom.serial) or (None, None)
         for comparison in comparisons:
             e = comparison.expr
             slope = 0
@@ -100,20 +101,22 @@ def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
 
 
 def find(
-    facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2, meter: Meter | None = None
+    facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment that satisfies the facts, the domain and the goal; None if none was found with what the meter has
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found with what the budget has
     left.
     """
-    pool = facts.pool
-    for row in pool.alive[:rows]:
-        moved = Search(facts, pool, row, effort=effort, meter=meter).reach([domain, goal])
+    samples = facts.samples
+    for row in samples.alive[:rows]:
+        moved = Search(facts, samples, row, effort=effort, budget=budget).reach([domain, goal])
         if moved is not None:
             return Witness(row, moved)
     return None
 
 
-def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | None = None) -> Witness | None:
+def divisor_search(
+    facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
+) -> Witness | None:
     """An assignment where a product is a number: one of its factors is a divisor, and the others what is left of it."""
     e = goal.expr if goal.expr.constant < 0 else -goal.expr
     if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
@@ -141,7 +144,7 @@ def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | 
                 for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
                     if tries and all(p.kind != "false" for p in goals):
                         tries -= 1
-                        search = Search(facts, facts.pool, row, effort=1, meter=meter)
+                        search = Search(facts, facts.samples, row, effort=1, budget=budget)
                         search.left, search.first = LEFT, first
                         moved = search.reach(goals)
                         if moved is not None:
@@ -149,22 +152,22 @@ def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | 
     return None
 
 
-def near(
+def repaired(
     facts: Facts,
     goals: Sequence[Prop],
     values: Mapping[Atom, int],
     *,
     row: int | None,
     solved: Sequence[Atom] = (),
-    meter: Meter | None = None,
+    budget: WorkBudget | None = None,
 ) -> Witness | None:
     """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
 
     The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
     where there is no such row, all facts are looked at.
     """
-    search = Search(facts, facts.pool, row or 0, effort=1, meter=meter)
-    mending, search.limit = search.limit, TOUCHED
+    search = Search(facts, facts.samples, row or 0, effort=1, budget=budget)
+    repairing, search.limit = search.limit, TOUCHED
     try:
         moved = {atom: value for atom, value in values.items() if atom.definition is None}
         for atom in solved:
@@ -190,15 +193,17 @@ def near(
     if rest:
         search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
         search.shifted = True
-        search.limit = mending
-        further = search.mend({}, rest, NEAR, tuple(goals))
+        search.limit = repairing
+        further = search.repair({}, rest, NEAR, tuple(goals))
         if further is None:
             return None
         moved.update(further)
     return Witness(row or 0, moved)
 
 
-def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | None = None) -> Witness | None:
+def grid_search(
+    facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
+) -> Witness | None:
     """An assignment as `find` looks for, with all symbols of the goal moved at once: to their ends, or far."""
     symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
     if not 0 < len(symbols) <= len(SCATTERED):
@@ -206,7 +211,7 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter 
     sides = []
     for atom in symbols:
         r = facts.range_of(atom.monomial)
-        here = facts.pool.atom_column(atom)[row]
+        here = facts.samples.atom_column(atom)[row]
         low = r.lo if r.lo is not None else min(here, 0 if r.hi is None else r.hi)
         places = [low, here, low + 1, r.hi, *[low + far for far in FAR], low + 2, None if r.hi is None else r.hi - 1]
         if len(symbols) > MANY:
@@ -220,17 +225,19 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter 
     for side in sides:
         tried *= len(side)
     evaluated = tried * (terms_evaluated(goal) + terms_evaluated(domain))
-    if evaluated > SCATTERED_TERMS or (meter is not None and evaluated // TERMS > meter.work):
+    if evaluated > SCATTERED_TERMS or (budget is not None and evaluated // TERMS > budget.work):
         return None
-    if meter is not None:
-        meter.work -= evaluated // TERMS
-    table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
+    if budget is not None:
+        budget.work -= evaluated // TERMS
+    table = Table([*symbols, *others], [*sides, *[(facts.samples.atom_column(atom)[row],) for atom in others]])
     try:
         hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]
     except OverflowError:
         return None
     for i in hits[:: max(1, len(hits) // TRIED)][:TRIED]:
-        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row, meter=meter)
+        found = repaired(
+            facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row, budget=budget
+        )
         if found is not None:
             return found
     return None

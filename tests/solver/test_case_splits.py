@@ -9,7 +9,7 @@ import pytest
 
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.proofs.checker import verify
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.syntax.parser import parse
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
@@ -67,7 +67,7 @@ def test_answers_agree_with_every_small_size() -> None:
     assert found[Always] > 20 and found[Never] > 10 and by_split > 5, (found, by_split)
 
 
-def steps(root: Reason, rule: str) -> list[Reason]:
+def steps(root: ProofStep, rule: str) -> list[ProofStep]:
     """The steps of a proof by one rule."""
     seen, waiting = {}, [root]
     while waiting:
@@ -78,7 +78,7 @@ def steps(root: Reason, rule: str) -> list[Reason]:
     return [step for step in seen.values() if step.rule == rule]
 
 
-def holds(step: Reason) -> bool:
+def holds(step: ProofStep) -> bool:
     return verify(step, step.conclusion, step.conclusion.interner.true)
 
 
@@ -93,14 +93,14 @@ def test_a_quotient_by_a_negative_divisor_needs_its_sign() -> None:
     assert isinstance(d, Expr) and negative.conclusion is Prop.nonnegative(-d - 1)
     interner = d.interner
     for premises, data in [
-        ((about, Reason("trivial", interner.true)), step.data),
+        ((about, ProofStep("trivial", interner.true)), step.data),
         ((about, about), step.data),
-        ((about, Reason("hypothesis", Prop.nonnegative(d - 1))), step.data),
-        ((about, Reason("hypothesis", Prop.nonnegative(-d))), step.data),
+        ((about, ProofStep("hypothesis", Prop.nonnegative(d - 1))), step.data),
+        ((about, ProofStep("hypothesis", Prop.nonnegative(-d))), step.data),
         ((about, negative), (atom, rest, -sign)),
         ((about, negative), (atom, rest + 1, sign)),
     ]:
-        forged = Reason("isolate", step.conclusion, premises, data)
+        forged = ProofStep("isolate", step.conclusion, premises, data)
         assert not holds(forged)
 
 
@@ -121,7 +121,7 @@ def test_a_product_is_no_farther_from_zero_than_its_factors(line: str) -> None:
         (farther, verdict.proof.data),
         (farther, (factors, slack - 1)),
     ]:
-        assert not verify(Reason("combine", conclusion, verdict.proof.premises, data), verdict.prop, verdict.domain)
+        assert not verify(ProofStep("combine", conclusion, verdict.proof.premises, data), verdict.prop, verdict.domain)
 
 
 def test_every_case_is_looked_at() -> None:
@@ -138,19 +138,19 @@ def test_every_case_is_looked_at() -> None:
             ((first,), step.data),
             ((first, second), Prop.nonnegative(step.data.expr - 1)),
         ]:
-            forged = Reason("cases", step.conclusion, premises, case)
+            forged = ProofStep("cases", step.conclusion, premises, case)
             changed = _replaced(verdict.proof, step, forged)
             assert not verify(changed, verdict.prop, verdict.domain)
 
 
-def _replaced(root: Reason, old: Reason, new: Reason) -> Reason:
+def _replaced(root: ProofStep, old: ProofStep, new: ProofStep) -> ProofStep:
     """A proof with one step exchanged."""
     if root is old:
         return new
     premises = tuple([_replaced(premise, old, new) for premise in root.premises])
     if all(a is b for a, b in zip(premises, root.premises, strict=True)):
         return root
-    return Reason(root.rule, root.conclusion, premises, root.data)
+    return ProofStep(root.rule, root.conclusion, premises, root.data)
 
 
 def test_what_is_left_out_makes_it_strict() -> None:
@@ -161,8 +161,8 @@ def test_what_is_left_out_makes_it_strict() -> None:
     (step,) = steps(verdict.proof, "strengthen")
     above, left_out = step.premises
     for premises in ((above, above), (left_out, left_out), (left_out, above)):
-        assert not holds(Reason("strengthen", step.conclusion, premises))
-    assert not holds(Reason("strengthen", Prop.nonnegative(step.conclusion.expr - 1), step.premises))
+        assert not holds(ProofStep("strengthen", step.conclusion, premises))
+    assert not holds(ProofStep("strengthen", Prop.nonnegative(step.conclusion.expr - 1), step.premises))
 
 
 @pytest.mark.parametrize("order", ["o t h w", "w h t o", "t o h w"])

@@ -106,8 +106,8 @@ def test_unknown_facts_still_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     interner = Interner()
     x = interner.symbol("x")
     facts = Facts.empty(interner).declare_range(x, 2, None)
-    blind = facts.with_pool(facts.pool.copy())
-    blind.pool.alive = ()
+    blind = facts.with_samples(facts.samples.copy())
+    blind.samples.alive = ()
     assert isinstance(decide(blind, interner.ge(x * x, 4), solvers=False), Always)
     monkeypatch.setattr("solver.rungs.solvers.entails", lambda *asked: Proved((0,)))
     with pytest.raises(Contradictory) as caught:

@@ -23,7 +23,7 @@ from solver.decide.verdict import Verdict
 from solver.errors import NotExported
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
+from solver.proofs.step import ProofStep, absurd, combine, hypothesis, multiply_equality, refute, square
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 from tests.solver.asked import asked
@@ -62,7 +62,7 @@ def accepted(text: str, folder: Path) -> bool:
     return done.returncode == 0
 
 
-def rules_of(proof: Reason) -> set[str]:
+def rules_of(proof: ProofStep) -> set[str]:
     found: set[str] = set()
     seen: set[int] = set()
     stack = [proof]
@@ -132,18 +132,18 @@ def by_hand() -> list[str]:
     a, b = terms.symbol("a"), terms.symbol("b")
     always = terms.true
 
-    def fact(prop: object, serial: int) -> Reason:
+    def fact(prop: object, serial: int) -> ProofStep:
         given = Fact(prop, always, "given", None, None, None, serial)  # type: ignore[arg-type]
-        return Reason("fact", given.prop, fact=given)
+        return ProofStep("fact", given.prop, fact=given)
 
     zero = fact(terms.eq(a, b), 0)
     times = multiply_equality(zero, a + b)
     apart = fact(terms.ne(a, b), 1)
-    powers = Reason("nonzero-factors", terms.ne((a - b) * (a - b), 0), (apart,), ((a - b, 2),))
-    false = Reason("clash", terms.false, (zero, apart))
+    powers = ProofStep("nonzero-factors", terms.ne((a - b) * (a - b), 0), (apart,), ((a - b, 2),))
+    false = ProofStep("clash", terms.false, (zero, apart))
     nothing = absurd(false, terms.ge(a, 7))
     negative = hypothesis(terms.lt(a * a, 0))
-    end = Reason("combine", terms.false, (negative, square(a)), ((1, 1), 0))
+    end = ProofStep("combine", terms.false, (negative, square(a)), ((1, 1), 0))
     refuted = refute(end, terms.ge(a * a, 0))
     proofs = (times, powers, nothing, refuted)
     return [Script(proof, proof.conclusion, always).theorem(f"hand_{i}") for i, proof in enumerate(proofs)]
@@ -175,7 +175,7 @@ FORGERIES = ["a multiplier", "the slack", "the conclusion", "the goal", "a premi
 
 
 @cache
-def genuine(kind: str) -> tuple[Reason, Verdict]:
+def genuine(kind: str) -> tuple[ProofStep, Verdict]:
     """A proof, and the verdict that it belongs to."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     x, y = env.unbacked("x", lo=2), env.unbacked("y", lo=None)
@@ -185,33 +185,33 @@ def genuine(kind: str) -> tuple[Reason, Verdict]:
         assert isinstance(verdict, Always)
         return verdict.proof, verdict
     env.assume(3 * x + 2 * y >= 7)
-    sloped, least = [Reason("fact", fact.prop, fact=fact) for fact in env.facts.records() if fact.prop.kind == "ge"]
+    sloped, least = [ProofStep("fact", fact.prop, fact=fact) for fact in env.facts.records() if fact.prop.kind == "ge"]
     proof = combine((sloped, least), (2, 1))
     return proof, Always(proof.conclusion, env.interner.true, "linear", proof)
 
 
-def forged(kind: str) -> tuple[Reason, Verdict]:
+def forged(kind: str) -> tuple[ProofStep, Verdict]:
     """The same proof with something in it exchanged."""
     proof, verdict = genuine(kind)
     terms = verdict.prop.interner
-    step = Reason(proof.rule, proof.conclusion, proof.premises, proof.data, proof.fact)
+    step = ProofStep(proof.rule, proof.conclusion, proof.premises, proof.data, proof.fact)
     match kind:
         case "a multiplier":
             assert proof.data == ((2, 1), 0)
             step.data = ((3, 1), 0)
         case "the slack":
-            step = Reason("combine", terms.nonnegative(verdict.prop.expr - 1), (proof,), ((1,), -1))
+            step = ProofStep("combine", terms.nonnegative(verdict.prop.expr - 1), (proof,), ((1,), -1))
             return step, _about(verdict, step)
         case "the conclusion":
             step.conclusion = terms.nonnegative(verdict.prop.expr - 1)
             return step, _about(verdict, step)
         case "the goal":
-            return proof, _about(verdict, Reason("", terms.nonnegative(verdict.prop.expr - 1)))
+            return proof, _about(verdict, ProofStep("", terms.nonnegative(verdict.prop.expr - 1)))
         case "a premise":
             other = Fact(terms.ge(verdict.prop.expr, 0), terms.true, "given", None, None, None, 9)
-            weak = Reason("fact", terms.nonnegative(other.prop.expr + 5), fact=other)
+            weak = ProofStep("fact", terms.nonnegative(other.prop.expr + 5), fact=other)
             weak.fact = Fact(weak.conclusion, terms.true, "given", None, None, None, 9)
-            step = Reason("combine", verdict.prop, (weak,), ((1,), 0))
+            step = ProofStep("combine", verdict.prop, (weak,), ((1,), 0))
         case "an image":
             assert proof.rule == "rewrite"
             shape = proof.data
@@ -222,11 +222,11 @@ def forged(kind: str) -> tuple[Reason, Verdict]:
             step.conclusion = terms.nonnegative(verdict.prop.expr - 1)
             return step, _about(verdict, step)
         case "a leaf":
-            step = Reason("hypothesis", verdict.prop)
+            step = ProofStep("hypothesis", verdict.prop)
     return step, verdict
 
 
-def _about(verdict: Verdict, step: Reason) -> Verdict:
+def _about(verdict: Verdict, step: ProofStep) -> Verdict:
     return Always(step.conclusion, verdict.domain, "forged", step)
 
 
@@ -330,7 +330,7 @@ def test_no_more_is_assumed_than_the_checker_knows() -> None:
     assert isinstance(verdict, Always) and verdict.proof.rule == "operation"
     proof = verdict.proof
     tighter = Prop.nonnegative(verdict.prop.expr - 1)
-    step = Reason("operation", tighter, proof.premises, proof.data)
+    step = ProofStep("operation", tighter, proof.premises, proof.data)
     with pytest.raises(NotExported, match="not what is known"):
         exported(Always(tighter, verdict.domain, "forged", step))
 
@@ -345,7 +345,7 @@ def test_propositions_nested_too_deeply_are_refused() -> None:
     goal = terms.disjunction([deep, terms.ge(x, -1)])
     leaf = Fact(goal, terms.true, "given", "deep", None, None, 0)
     with pytest.raises(NotExported, match="too deep"):
-        exported(Always(goal, terms.true, "facts", Reason("fact", goal, fact=leaf)))
+        exported(Always(goal, terms.true, "facts", ProofStep("fact", goal, fact=leaf)))
 
 
 @needs_coq
@@ -373,7 +373,7 @@ def test_what_has_no_lemma_is_refused_by_its_rule() -> None:
     x = terms.symbol("x")
     goal = terms.ge(x * x, 0)
     with pytest.raises(NotExported, match="`z3`") as refused:
-        exported(Always(goal, terms.true, "z3", Reason("z3", goal)))
+        exported(Always(goal, terms.true, "z3", ProofStep("z3", goal)))
     assert refused.value.rule == "z3"
     env = ShapeEnv(origin=lambda: None, solvers=False)
     n = env.unbacked("n", lo=3)

@@ -122,7 +122,7 @@ def test_a_search_costs_what_its_goals_cost() -> None:
         nested = x
         for _ in range(depth):
             nested = (nested * 3 + 1) // 2 % n
-        search = Search(known, known.pool, known.pool.alive[0])
+        search = Search(known, known.samples, known.samples.alive[0])
         goal = terms.eq(nested, -1)
         costs.append(terms_evaluated(goal))
         assert search.reach([terms.true, goal]) is None
@@ -157,7 +157,7 @@ def test_what_lies_inside_is_looked_at_once() -> None:
         for atom in pending:
             found = atom.expr._atoms
             seen += 0 if found is None else len(found)
-        assert facts.pool.values(size.expr)
+        assert facts.samples.values(size.expr)
         sizes.append(seen)
     assert sizes[1] <= 20 * sizes[0]
 

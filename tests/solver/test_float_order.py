@@ -35,7 +35,7 @@ from solver.floats.ordinals import (
 from solver.floats.values import Float
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import verify
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.syntax.parser import parse
 from solver.syntax.printer import text_of
 from solver.terms.expr import Atom, Expr
@@ -380,9 +380,11 @@ def test_forged_bounds_are_rejected() -> None:
         step = step.premises[0]
     assert verify(step, step.conclusion, known.interner.true)
     for forged in (
-        Reason("operation", known.interner.ge(total, lowest + 1), step.premises, step.data),
-        Reason("operation", step.conclusion, step.premises[:1], step.data),
-        Reason("operation", known.interner.ge(floats.ordinal(floats.multiply(u, v)), lowest), step.premises, step.data),
+        ProofStep("operation", known.interner.ge(total, lowest + 1), step.premises, step.data),
+        ProofStep("operation", step.conclusion, step.premises[:1], step.data),
+        ProofStep(
+            "operation", known.interner.ge(floats.ordinal(floats.multiply(u, v)), lowest), step.premises, step.data
+        ),
     ):
         assert not verify(forged, forged.conclusion, known.interner.true)
 

@@ -11,7 +11,7 @@ import pytest
 from solver.decide.verdict import Always, Depends, Never
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Fact
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.samples.witness import Witness
 from solver.terms.prop import Prop
 from tests.solver.asked import asked
@@ -40,8 +40,8 @@ Forge = Callable[[random.Random, Always | Never], bool]
 """Changes a verdict; whether there was anything to change."""
 
 
-def steps_of(proof: Reason) -> list[Reason]:
-    found: dict[int, Reason] = {}
+def steps_of(proof: ProofStep) -> list[ProofStep]:
+    found: dict[int, ProofStep] = {}
     stack = [proof]
     while stack:
         step = stack.pop()

@@ -7,7 +7,7 @@ import pytest
 from solver.decide.ladder import decide
 from solver.decide.verdict import Depends
 from solver.knowledge.facts import Facts
-from solver.samples.witness_search import freely
+from solver.samples.witness_search import free_symbol
 from solver.syntax.parser import parse
 from solver.terms.interner import Interner
 
@@ -45,7 +45,7 @@ def knowing(facts: tuple[str, ...], question: str) -> tuple[Facts, Depends]:
 def test_both_outcomes_are_shown(facts: tuple[str, ...], question: str) -> None:
     """If it fails, an open question is called settled, or is shown by sizes that are none."""
     known, verdict = knowing(facts, question)
-    found = freely(known, verdict.prop)
+    found = free_symbol(known, verdict.prop)
     assert found is not None
     for witness, truth in zip(found, (True, False), strict=True):
         values = witness.values(known)
@@ -60,7 +60,7 @@ def test_what_it_cannot_show_is_left_to_the_others(question: str) -> None:
     a, b, c = (terms.symbol(name) for name in "abc")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 2, 9)
     known = known.assume_prop(terms.le(b, 4))
-    assert freely(known, parse(question, {"a": a, "b": b, "c": c}, terms).prop) is None
+    assert free_symbol(known, parse(question, {"a": a, "b": b, "c": c}, terms).prop) is None
 
 
 def test_a_supposition_is_respected() -> None:
@@ -68,9 +68,9 @@ def test_a_supposition_is_respected() -> None:
     terms = Interner()
     a, b = terms.symbol("a"), terms.symbol("b")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None)
-    assert freely(known, terms.eq(a, b)) is not None
+    assert free_symbol(known, terms.eq(a, b)) is not None
     supposed = known.suppose(terms.eq(a, b))
     assert isinstance(supposed, Facts)
-    assert freely(supposed, terms.eq(a, b)) is None
+    assert free_symbol(supposed, terms.eq(a, b)) is None
     further = supposed.assume_prop(terms.ge(a, 1))
-    assert freely(further, terms.eq(a, b)) is None
+    assert free_symbol(further, terms.eq(a, b)) is None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from solver.integer import (
     Bound,
     Branch,
-    Budget,
     Combine,
     Infeasible,
+    Limits,
     Pairs,
     Point,
     Refutation,
@@ -60,7 +60,7 @@ def enumerated(rows: list[Row]) -> list[tuple[int, ...]]:
 @example(boxed(system("2*x - 3*y == 1, 3*x - 2*y >= 4"), 2))
 def test_boxes_against_enumeration(rows: list[Row]) -> None:
     """A small system is decided wrongly: an unsound certificate rule or a lost point."""
-    answer = solve(rows, budget=Budget())
+    answer = solve(rows, limits=Limits())
     verify(rows, answer)
     assert isinstance(answer, Point) == bool(enumerated(rows))
     assert not isinstance(answer, Unknown)
@@ -71,7 +71,7 @@ def test_bounds_against_enumeration(rows: list[Row], objective: list[int]) -> No
     """A bound of a form is above a value that the form takes, or its steps do not derive it."""
     variables = 1 + max(v for row in rows for v, _ in row.coefficients)
     pairs = tuple((v, c) for v, c in enumerate(objective[:variables]) if c)
-    answer = minimize(rows, pairs, budget=Budget())
+    answer = minimize(rows, pairs, limits=Limits())
     verify(rows, answer)
     points = enumerated(rows)
     assert not (points and isinstance(answer, Infeasible))
@@ -137,7 +137,7 @@ def test_random_systems_against_z3(seed: int) -> None:
     kinds = set()
     for number in range(150):
         rows = random_system(random.Random(f"{seed} {number}"))
-        answer = solve(rows, budget=Budget())
+        answer = solve(rows, limits=Limits())
         verify(rows, answer)
         assert not isinstance(answer, Unknown), (seed, number)
         status = z3_status(rows)
@@ -154,7 +154,7 @@ def test_bounds_against_real_optima(seed: int) -> None:
         chance = random.Random(f"bounds {seed} {number}")
         rows = random_system(chance)
         objective = tuple((v, c) for v in range(6) if (c := chance.randint(-3, 3)))
-        answer = minimize(rows, objective, budget=Budget())
+        answer = minimize(rows, objective, limits=Limits())
         verify(rows, answer)
         if isinstance(answer, Bound):
             derives_bound(rows, objective, answer)
@@ -186,7 +186,7 @@ def test_larger_systems(variables: int) -> None:
             coefficients = [chance.choice([0, 0, 0, 0, 1, -1, 2, -2, 3]) for _ in range(variables)]
             pairs = tuple((v, c) for v, c in enumerate(coefficients) if c)
             rows.append(Row(pairs, chance.randint(0, 3) - value(Row(pairs, 0, False), hidden), False))
-        answer = solve(rows, budget=Budget())
+        answer = solve(rows, limits=Limits())
         verify(rows, answer)
         assert isinstance(answer, Point)
         total = [0] * variables
@@ -196,7 +196,7 @@ def test_larger_systems(variables: int) -> None:
         contrary = Row(
             tuple((v, -c) for v, c in enumerate(total) if c), -sum(row.constant for row in rows[::3]) - 1, False
         )
-        answer = solve([*rows, contrary], budget=Budget())
+        answer = solve([*rows, contrary], limits=Limits())
         verify([*rows, contrary], answer)
         assert isinstance(answer, Infeasible)
 
@@ -206,14 +206,14 @@ def test_cycling() -> None:
     beale = system(
         "x1 >= 0, x2 >= 0, x3 >= 0, x4 >= 0, x3 <= 1, x1 - 240*x2 - 4*x3 + 36*x4 <= 0, x1 - 180*x2 - x3 + 6*x4 <= 0"
     )
-    answer = minimize(beale, ((0, -75), (1, 15000), (2, -2), (3, 600)), budget=Budget(work=20_000))
+    answer = minimize(beale, ((0, -75), (1, 15000), (2, -2), (3, 600)), limits=Limits(work=20_000))
     assert isinstance(answer, Bound)
     derives_bound(beale, ((0, -75), (1, 15000), (2, -2), (3, 600)), answer)
     cube = [Row(((v, 1),), 0, False) for v in range(9)]
     for v in range(9):
         cube.append(Row((*[(u, -(2 ** (v - u + 1))) for u in range(v)], (v, -1)), 5 ** (v + 1), False))
     objective = tuple((v, -(2 ** (8 - v))) for v in range(9))
-    answer = minimize(cube, objective, budget=Budget())
+    answer = minimize(cube, objective, limits=Limits())
     assert isinstance(answer, Bound)
     assert answer.value == -(5**9)
 
@@ -221,7 +221,7 @@ def test_cycling() -> None:
 def test_bound_uses_integrality_of_equalities() -> None:
     """A bound under equalities without unit coefficients is no better than that of the relaxation."""
     rows = system("3*x == 2*y, x >= 1")
-    answer = minimize(rows, form("x"), budget=Budget())
+    answer = minimize(rows, form("x"), limits=Limits())
     assert isinstance(answer, Bound)
     assert answer.value == 2
 
@@ -229,7 +229,7 @@ def test_bound_uses_integrality_of_equalities() -> None:
 def test_small_points() -> None:
     """Points are needlessly far away where a near one is easy."""
     rows = system("3*x - 5*y + 7*z >= 10, 2*y - 3*z + w >= 4, x + y <= 3*w, 5*w - 7*z <= 20")
-    answer = solve(rows, budget=Budget())
+    answer = solve(rows, limits=Limits())
     assert isinstance(answer, Point)
     assert max(map(abs, answer.values)) <= 20
 
@@ -237,24 +237,24 @@ def test_small_points() -> None:
 def test_budget_ends_the_search() -> None:
     """A search goes on past its budget instead of saying that it does not know."""
     hard = system("12223*a + 12224*b + 36674*c + 61119*d + 85569*e == 89643481, a >= 0, b >= 0, c >= 0, d >= 0, e >= 0")
-    assert solve(hard, budget=Budget(work=100)) == Unknown("budget of work")
-    assert minimize(hard, ((0, 1),), budget=Budget(work=10)) == Unknown("budget of work")
-    assert isinstance(solve(hard, budget=Budget()), Infeasible)
+    assert solve(hard, limits=Limits(work=100)) == Unknown("budget of work")
+    assert minimize(hard, ((0, 1),), limits=Limits(work=10)) == Unknown("budget of work")
+    assert isinstance(solve(hard, limits=Limits()), Infeasible)
 
 
 def test_same_question_same_answer() -> None:
     """The answer to a question depends on something else than its rows."""
     for number in range(30):
         rows = random_system(random.Random(f"same {number}"))
-        assert solve(rows, budget=Budget()) == solve(list(rows), budget=Budget())
+        assert solve(rows, limits=Limits()) == solve(list(rows), limits=Limits())
 
 
 def test_no_rows() -> None:
     """The empty system and rows without variables are the ends of every loop."""
-    assert solve([], budget=Budget()) == Point(())
-    assert solve([Row((), 0, True), Row((), 3, False)], budget=Budget()) == Point(())
+    assert solve([], limits=Limits()) == Point(())
+    assert solve([Row((), 0, True), Row((), 3, False)], limits=Limits()) == Point(())
     for row in (Row((), 1, True), Row((), -1, False)):
-        answer = solve([row], budget=Budget())
+        answer = solve([row], limits=Limits())
         verify([row], answer)
         assert isinstance(answer, Infeasible)
 

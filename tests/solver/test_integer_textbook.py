@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from solver.integer import Budget, Infeasible, Point, Row, solve
+from solver.integer import Infeasible, Limits, Point, Row, solve
 from tests.solver.integer_replay import system, verify
 
 THIN_TETRAHEDRON = (
@@ -90,7 +90,7 @@ def orders(rows: list[Row]) -> list[list[Row]]:
 
 
 def decided(rows: list[Row], *, feasible: bool) -> None:
-    answer = solve(rows, budget=Budget())
+    answer = solve(rows, limits=Limits())
     verify(rows, answer)
     assert isinstance(answer, Point if feasible else Infeasible)
 

@@ -126,8 +126,8 @@ def test_other_samples_of_a_slice_satisfy_its_facts() -> None:
             costs.append(found.cost)
             if found.known is not None:
                 resampled += attempt >= ATTEMPTS
-                assert found.known.pool.alive
-                for row in found.known.pool.alive:
-                    assert found.known.holds_at(found.known.pool.row_values(found.known.all_symbols(), row))
+                assert found.known.samples.alive
+                for row in found.known.samples.alive:
+                    assert found.known.holds_at(found.known.samples.row_values(found.known.all_symbols(), row))
     assert costs[: len(costs) // 2] == costs[len(costs) // 2 :]
     assert min(costs) > 0 and resampled

@@ -10,7 +10,7 @@ from shapes import ShapeEnv
 from solver.bounds.multiples import prove_no_multiple
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner
 
 
@@ -51,13 +51,13 @@ def test_a_forged_step_is_rejected() -> None:
     (rewriting,) = proof.premises
     (((monomial, image),),) = rewriting.data
     for other in (image + 1, image * 7, s + 12 * ((7 * s) // 12)):
-        forged = Reason("rewrite", terms.false, rewriting.premises, (((monomial, other),),))
-        again = Reason("refute", goal, (forged,), goal.negation)
+        forged = ProofStep("rewrite", terms.false, rewriting.premises, (((monomial, other),),))
+        again = ProofStep("refute", goal, (forged,), goal.negation)
         assert not Never(goal.negation, terms.true, "bounds", again, known).check()
     for value in (5, 7):  # 7*s % 12 may be these
         wrong = terms.ne((7 * s) % 12, value)
         assert prove_no_multiple(known, wrong) is None
-        again = Reason("refute", wrong, (rewriting,), wrong.negation)
+        again = ProofStep("refute", wrong, (rewriting,), wrong.negation)
         assert not Never(wrong.negation, terms.true, "bounds", again, known).check()
 
 

@@ -11,7 +11,7 @@ from shapes import ShapeEnv
 from solver.bounds import shift
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner
 
 
@@ -120,5 +120,5 @@ def test_forged_ends_are_rejected() -> None:
         (terms.ge(terms.minimum(a, b) * terms.minimum(b, c), 4 + a), proof.data),
     ]
     for claim, data in forgeries:
-        forged = Reason("shift", claim, proof.premises, data)
+        forged = ProofStep("shift", claim, proof.premises, data)
         assert not Always(claim, terms.true, "shift", forged, known).check()

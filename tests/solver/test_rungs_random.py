@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from solver.decide.prover import climb_of
+from solver.decide.prover import LadderProver
 from solver.decide.verdict import Always, Never
 from solver.knowledge.facts import Facts
 from solver.knowledge.roots import root_bound
@@ -125,7 +125,7 @@ def test_residues_exclude_what_never_occurs(coefficients: list[int], constant: i
     x, y = interner.symbol("x"), interner.symbol("y")
     parts = [x * x, x * y, y * y, x, y, x * x * x]
     e = interner.sum([part * c for part, c in zip(parts, coefficients, strict=True)]) + constant
-    if nonzero(climb_of(Facts.empty(interner)), e) is not None:
+    if nonzero(LadderProver(Facts.empty(interner)), e) is not None:
         for a, b in product(range(-10, 11), repeat=2):
             assert e.evaluate({x.atom: a, y.atom: b}) != 0
 

@@ -6,7 +6,7 @@ import pytest
 
 from solver.decide.verdict import Always, Depends, Never
 from solver.proofs.checker import verify
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from tests.solver.asked import asked
 
 HELP = {
@@ -168,10 +168,10 @@ def test_a_changed_multiplier_is_refused() -> None:
     assert isinstance(verdict, Always) and verdict.proof.rule == "combine"
     (first, *rest), slack = verdict.proof.data  # type: ignore[misc]
     for data in (((first + 1, *rest), slack), ((first, *rest), slack + 1)):
-        forged = Reason("combine", verdict.proof.conclusion, verdict.proof.premises, data)
+        forged = ProofStep("combine", verdict.proof.conclusion, verdict.proof.premises, data)
         assert not verify(forged, verdict.prop, verdict.domain)
     law = next(step for step in verdict.proof.premises if step.rule in ("axiom", "times"))
-    forged = Reason("combine", verdict.proof.conclusion, (law, law), verdict.proof.data)
+    forged = ProofStep("combine", verdict.proof.conclusion, (law, law), verdict.proof.data)
     assert not verify(forged, verdict.prop, verdict.domain)
 
 

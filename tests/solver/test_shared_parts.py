@@ -73,7 +73,7 @@ def test_facts_and_questions_share_their_parts() -> None:
     verdict = env.ask(f"not ({text})")
     assert type(verdict).__name__ == "Never" and verdict.check()
     facts: Facts = env.facts
-    assert facts.pool.alive
+    assert facts.samples.alive
 
 
 def test_complements_are_made_once() -> None:

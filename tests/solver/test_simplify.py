@@ -126,7 +126,7 @@ def test_equal_at_all_small_sizes(seed: int, depth: int) -> None:
         state = state.declare_range(symbol, lo, rng.choice([None, lo + 7]))
     fact = some_proposition(terms, symbols, rng, 1)
     assumed = state.assume(state.next_fact(fact))
-    if not isinstance(assumed, Conflict) and not isinstance(decide(state, fact), Never) and assumed.pool.alive:
+    if not isinstance(assumed, Conflict) and not isinstance(decide(state, fact), Never) and assumed.samples.alive:
         state = assumed
     e = some_expression(terms, symbols, rng, depth)
     simple = simplify(state, e, solvers=False)

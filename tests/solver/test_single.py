@@ -10,7 +10,7 @@ from shapes.errors import ShapeError
 from solver.bounds import single
 from solver.decide.verdict import Always, Depends, Never
 from solver.knowledge.facts import Facts
-from solver.proofs.step import Reason
+from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner
 
 MASKED = "max(0, min(min(n, a) + n - a, c)) + max(0, min(n, a) + n - min(min(n, a) + n - a, c + d) - a) + d == n"
@@ -67,11 +67,11 @@ def test_forged_sums_are_rejected() -> None:
     assert Always(goal, terms.true, "shift", proof, known).check()
     (multipliers, slack) = proof.data
     for data in (((multipliers[0], multipliers[1] + 1), slack), ((2, 1), slack), (multipliers, slack - 1)):
-        forged = Reason("combine", goal, proof.premises, data)
+        forged = ProofStep("combine", goal, proof.premises, data)
         assert not Always(goal, terms.true, "shift", forged, known).check()
     stronger = terms.ge(c, 2 * a + 1)
     assert single.prove_nonnegative(known, stronger.expr) is None
-    forged = Reason("combine", stronger, proof.premises, proof.data)
+    forged = ProofStep("combine", stronger, proof.premises, proof.data)
     assert not Always(stronger, terms.true, "shift", forged, known).check()
 
 
@@ -104,13 +104,13 @@ def test_an_exact_quotient_of_something_positive_is_positive() -> None:
     (false,) = proof.premises
     below, _, positive = false.premises
     multipliers, slack = false.data
-    inexact = Reason("axiom", terms.ge(c * (a * b // c), a * b), (), ((a * b // c).atom, "below"))
+    inexact = ProofStep("axiom", terms.ge(c * (a * b // c), a * b), (), ((a * b // c).atom, "below"))
     for premises, data in (
         ((below, inexact, positive), false.data),
         (false.premises, ((multipliers[0], multipliers[1], multipliers[2] + 1), slack)),
         (false.premises[:1] + false.premises[2:], ((multipliers[0], multipliers[2]), slack)),
     ):
-        forged = Reason("refute", goal, (Reason("combine", terms.false, premises, data),), goal.negation)
+        forged = ProofStep("refute", goal, (ProofStep("combine", terms.false, premises, data),), goal.negation)
         assert not Always(goal, terms.true, "shift", forged, known).check()
 
 
