@@ -1,4 +1,4 @@
-"""JAX's symbolic dimensions and their constraints as sizes and facts here, and the other way round.
+"""Translate JAX's symbolic dimensions and their constraints to sizes and facts, and back.
 
     >>> from jax import export                                                    # doctest: +SKIP
     >>> from frontends.jax import from_jax, to_jax
@@ -12,8 +12,8 @@
     (b, 2*s)
 
 JAX has polynomials, `floordiv`, `mod`, `max` and `min`, with Python's meaning; every symbol is at least 1. Constraints
-are `==`, `>=` and `<=` between two dimensions, and belong to a scope. What JAX has no form for, and constraints that it
-does not take, are told.
+are `==`, `>=` and `<=` between two dimensions, and belong to a scope. Facts that JAX cannot express or does not accept
+are reported.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ LARGEST_EXPONENT: Final = 64
 
 
 def from_jax(env: ShapeEnv, dims: Sequence[object]) -> tuple[Int, ...]:
-    """Dimensions as sizes. Their symbols are declared where the environment has none of that name, their scope's
-    constraints become given facts.
+    """Translate dimensions to sizes. Symbols that the environment lacks are declared; the scope's constraints are
+    assumed.
 
     Raises:
         Contradiction: the constraints contradict what the environment knows.
@@ -58,7 +58,7 @@ def from_jax(env: ShapeEnv, dims: Sequence[object]) -> tuple[Int, ...]:
 
 
 def read_constraints(env: ShapeEnv, dims: Sequence[object]) -> None:
-    """Assume the constraints of the scopes that dimensions are of, as far as they are not known."""
+    """Assume the constraints of the dimensions' scopes, except those that are already known."""
     scopes = {id(scope): scope for dim in dims if (scope := getattr(dim, "scope", None)) is not None}
     for scope in scopes.values():
         for text in constraints_of(scope):
@@ -68,13 +68,13 @@ def read_constraints(env: ShapeEnv, dims: Sequence[object]) -> None:
 
 
 def constraints_of(scope: object) -> list[str]:
-    """The constraints of a scope as they were written; a scope prints them, one a line."""
+    """The text of a scope's constraints; a scope prints one on each line."""
     _, _, listed = str(scope).partition(" with constraints:")
     return [line.strip() for line in listed.splitlines() if line.strip()]
 
 
 def read_dimension(env: ShapeEnv, text: str) -> Int:
-    """A dimension as JAX writes it.
+    """Parse a dimension in JAX's syntax.
 
     Raises:
         ParseError: it is none.
@@ -92,7 +92,7 @@ def read_dimension(env: ShapeEnv, text: str) -> Int:
 
 
 def read_constraint(env: ShapeEnv, text: str) -> Truth:
-    """A constraint as JAX writes it.
+    """Parse a constraint in JAX's syntax.
 
     Raises:
         ParseError: it is none.
@@ -122,7 +122,7 @@ CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]
 
 
 class _Reading:
-    """The dimensions of one environment, from syntax trees."""
+    """Translate syntax trees to sizes of one environment."""
 
     def __init__(self, env: ShapeEnv, text: str) -> None:
         self.env, self.text = env, text
@@ -178,12 +178,12 @@ def _parsed(text: str) -> ast.expr:
 
 @dataclass(frozen=True, slots=True)
 class JaxShape:
-    """Sizes as JAX has them.
+    """Sizes as dimensions of JAX.
 
     Attributes:
         dims: the dimensions, ints where they are constants.
-        scope: what they belong to; give it to `jax.export.symbolic_shape` for more of them.
-        left_out: the facts that JAX has no form for, or does not take: it knows less.
+        scope: their scope; pass it to `jax.export.symbolic_shape` for further dimensions.
+        left_out: the facts that JAX cannot express or does not accept.
     """
 
     dims: tuple[object, ...]
@@ -192,10 +192,11 @@ class JaxShape:
 
 
 def to_jax(env: ShapeEnv, sizes: Sequence[Int], scope: export.SymbolicScope | None = None) -> JaxShape:
-    """Sizes as dimensions of JAX, with what the environment knows as constraints, or in a scope that there is.
+    """Translate sizes to dimensions of JAX, in the given scope or in a new one whose constraints are the environment's
+    facts.
 
     Raises:
-        NotExpressible: JAX has no form for a size, or a symbol of it may be less than 1.
+        NotExpressible: JAX cannot express a size, or a symbol of it may be less than 1.
     """
     left_out: tuple[str, ...] = ()
     for size in sizes:
@@ -208,7 +209,7 @@ def to_jax(env: ShapeEnv, sizes: Sequence[Int], scope: export.SymbolicScope | No
 
 
 def scope_of(env: ShapeEnv) -> tuple[export.SymbolicScope, tuple[str, ...]]:
-    """A scope with the facts of an environment as constraints, and the facts that it does not have."""
+    """A scope with the facts of an environment as constraints, and the facts that it lacks."""
     from jax import export
 
     writing = _Writing(export.SymbolicScope())
@@ -225,10 +226,10 @@ def scope_of(env: ShapeEnv) -> tuple[export.SymbolicScope, tuple[str, ...]]:
 
 
 def _accepted(kept: Sequence[str], spellings: Sequence[str]) -> str:
-    """The first spelling of a constraint that JAX takes beside others.
+    """The first spelling of a constraint that JAX accepts together with those it has.
 
     Raises:
-        NotExpressible: it takes none.
+        NotExpressible: it accepts none.
     """
     from jax import export
 
@@ -248,7 +249,7 @@ def _require_positive(env: ShapeEnv, atoms: Iterable[Atom]) -> None:
 
 
 class _Writing:
-    """Expressions as dimensions of one scope: JAX's text has no parentheses, so they are computed."""
+    """Build dimensions of one scope by arithmetic: JAX's text syntax has no parentheses."""
 
     def __init__(self, scope: export.SymbolicScope) -> None:
         import jax.core
@@ -265,7 +266,7 @@ class _Writing:
         """A size as a dimension.
 
         Raises:
-            NotExpressible: JAX has no form for it.
+            NotExpressible: JAX cannot express it.
         """
         if isinstance(size, int):
             return size

@@ -1,4 +1,4 @@
-"""Whole ONNX models: dim_params as symbols, the sizes of every value, and answers to questions about them.
+"""Shape inference for ONNX models: dim_params become symbols, and questions about the sizes of any value are answered.
 
     >>> import onnx.parser
     >>> model = onnx.parser.parse_model('''
@@ -17,9 +17,9 @@
     >>> found.env.ask("batch * tokens >= 1")
     Always(1 <= batch <= 9223372036854775807, 1 <= tokens <= 9223372036854775807)
 
-Every node runs through the shape rules of this project; numbers that sizes are computed with (Shape, Gather, Add,
-Concat, Reshape) are followed through the graph as expressions. What a node needs of the sizes becomes a guard of
-`env` that names the node. Sizes that only a run tells are unbacked symbols, with what holds of them.
+The shape rules of this project infer the outputs of every node. Integers that determine sizes (Shape, Gather, Add,
+Concat, Reshape) are propagated as symbolic expressions. A node's precondition on sizes becomes a guard of `env` that
+names the node. Data-dependent sizes are unbacked symbols with their bounds.
 """
 
 from frontends.onnx.graphs import Refused

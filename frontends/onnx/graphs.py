@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 NAMELESS: Final = ("", "ai.onnx")
 """The domains of the standard operators."""
 MOST_CALLED: Final = 100_000
-"""Nodes inside of functions and branches: few of them that call each other may stand for any number."""
+"""Limit of nodes visited in functions and branches: a few that call each other may expand to any number."""
 MALFORMED: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What an operator that is given what no schema allows ends with, where nothing has looked for it before."""
+"""Exceptions of an operator whose attributes or inputs violate its schema, where no check has caught that before."""
 
 
 class Refused(ShapeError):
@@ -37,7 +37,7 @@ class Refused(ShapeError):
 
 
 class GraphEnv(ShapeEnv):
-    """An environment in which requirements say which node they are of."""
+    """An environment whose requirements name the node that they come from."""
 
     node: str = ""
 
@@ -59,7 +59,7 @@ class Walk:
         self._calls: list[tuple[str, str]] = []
 
     def graph(self, graph: onnx.GraphProto, values: dict[str, Value]) -> None:
-        """Add what the nodes of a graph give to the values.
+        """Infer the values of a graph's nodes, in place.
 
         Raises:
             ShapeError: a weight is malformed, a value has two makers, or none.
@@ -92,7 +92,7 @@ class Walk:
 
     @contextmanager
     def _at(self, node: onnx.NodeProto) -> Iterator[None]:
-        """Let what is committed inside come from this node."""
+        """Attribute the commitments inside of the block to this node."""
         outer, label = self.env.node, label_of(node)
         self.env.node = label
         try:
@@ -140,7 +140,7 @@ class Walk:
         raise NotKnown(f"there is no rule for {name}")
 
     def _call(self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> list[Value]:
-        """What the nodes of a function give."""
+        """Infer the outputs of a function by visiting its nodes."""
         name = (function.domain, function.name)
         if name in self._calls:
             raise ShapeError(f"the function {function.name} calls itself")
@@ -156,7 +156,7 @@ class Walk:
         return [values.get(name, UNKNOWN) for name in function.output]
 
     def _enter(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        """Count nodes that are walked each time that something refers to them."""
+        """Count visited nodes against the limit."""
         self._called += len(nodes)
         if self._called > MOST_CALLED:
             raise Refused(f"functions and branches with more than {MOST_CALLED:,} nodes, each counted where it is used")
@@ -164,7 +164,7 @@ class Walk:
     # ------------------------------------------------------------------ branches
 
     def _branch(self, node: onnx.NodeProto, inputs: Sequence[Value | None], values: dict[str, Value]) -> list[Value]:
-        """What the branch gives that is taken; where that is open, what both give, as far as it agrees."""
+        """The outputs of the branch that is taken; if that is unknown, those of both, merged under the condition."""
         branches = {one.name: one.g for one in node.attribute if one.type == onnx.AttributeProto.GRAPH}
         for name in ("then_branch", "else_branch"):
             if name not in branches:
@@ -190,7 +190,7 @@ class Walk:
         return [self._either(condition, one, other) for one, other in zip(*found, strict=True)]
 
     def _condition(self, inputs: Sequence[Value | None]) -> bool | SymBool:
-        """The truth on which a branch depends; a new one where only a run tells it."""
+        """The condition of a branch; an unbacked one if it is data-dependent."""
         if len(inputs) != 1:
             raise ShapeError(f"{len(inputs)} inputs: expected the condition")
         (value,) = inputs
@@ -208,7 +208,7 @@ class Walk:
         return [inner[output.name] for output in graph.output]
 
     def _either(self, condition: SymBool, one: Value, other: Value) -> Value:
-        """What is known of a value that is one of two."""
+        """The value that the condition selects of two, as far as it is known."""
         if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
             return UNKNOWN
         sizes = [self._either_size(condition, a, b) for a, b in zip(one.shape, other.shape, strict=True)]
@@ -225,7 +225,7 @@ class Walk:
 
 
 def label_of(node: onnx.NodeProto) -> str:
-    """How errors and guards call a node."""
+    """The name of a node in errors and guards."""
     return f"{node.op_type} {node.name or next(iter(node.output), '')}".strip()
 
 
@@ -240,16 +240,16 @@ def dtype_name(kind: int) -> str | None:
 
 
 def identifier(name: str) -> str:
-    """A name as symbols may have it."""
+    """A name as a valid identifier."""
     found = re.sub(r"\W+", "_", name).strip("_") or "dim"
     return f"d{found}" if found[0].isdigit() else found
 
 
 def weight(tensor: onnx.TensorProto) -> Value:
-    """A weight; its numbers only where they are few, and in the model itself: no other file is ever opened.
+    """A weight. Its elements are read only if they are few and stored in the model: no other file is opened.
 
     Raises:
-        ShapeError: it has a negative size, or not the data that its sizes say.
+        ShapeError: it has a negative size, or its data does not match its sizes.
     """
     dims, dtype = _dims(tensor.dims), dtype_name(tensor.data_type)
     if not few(dims) or tensor.data_location == tensor.EXTERNAL or dtype is None:
@@ -268,7 +268,7 @@ def _dims(dims: Sequence[int]) -> list[int]:
 
 
 def _attribute(attribute: onnx.AttributeProto) -> object:
-    """The value of an attribute: dense tensors as arrays where their elements are few, else as values."""
+    """The value of an attribute: small dense tensors as arrays, others as values without elements."""
     try:
         found = onnx.helper.get_attribute_value(attribute)
     except ValueError as error:
@@ -280,7 +280,7 @@ def _attribute(attribute: onnx.AttributeProto) -> object:
 
 
 def _bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A node of a function with the attributes that it takes from the call."""
+    """A node of a function with its attribute references bound to the call's attributes."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return node
     result = onnx.NodeProto()

@@ -1,4 +1,4 @@
-"""A model that was read: its symbols, the sizes of all of its values, and what they take for granted."""
+"""The result of shape inference for a model: its symbols, the sizes of all values, and their preconditions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LARGEST = 2**63 - 1
 
 
 class Sized(Protocol):
-    """An array, as far as it matters here."""
+    """Anything that has sizes, such as an array."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -38,11 +38,11 @@ class OnnxModel:
     """What is known of a model's values.
 
     Attributes:
-        env: where questions about sizes are asked, and requirements of the nodes are found.
-        values: every value by name, those of graphs inside others left out.
+        env: answers questions about sizes, and has the nodes' preconditions as guards.
+        values: every value by name, without those of nested graphs.
         inputs: the names of the inputs, outputs those of the outputs.
         symbols: the size for every dim_param of the inputs.
-        unknown: by value, why its number of axes is not known.
+        unknown: by value, why its rank is unknown.
     """
 
     env: ShapeEnv
@@ -78,7 +78,7 @@ class OnnxModel:
         return self.env.compile_guards({str(size): str(size) for size in self.symbols.values()})
 
     def accepts(self, arrays: Mapping[str, Sized]) -> bool:
-        """Whether the sizes of arrays, by input, are those that the model declares, and satisfy what its nodes need."""
+        """Whether arrays, by input, have sizes that match the model's declarations and satisfy the guards."""
         sizes: dict[str, int] = {}
         for name in self.inputs:
             shape, given = self.values[name].shape, arrays[name].shape
@@ -93,16 +93,15 @@ class OnnxModel:
 
 
 def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> OnnxModel:
-    """Read a model, or the file of one, and find the sizes of all of its values.
+    """Read a model, or a model file, and infer the sizes of all of its values.
 
-    Each dim_param is one symbol, whichever inputs it comes up in, and so is each size that has no name; they are at
-    least `lo`. With `lo=0` empty inputs are considered too, which makes some sizes a choice: Reshape takes 0 for the
-    size that was there.
+    Each dim_param is one symbol shared by all inputs, and each unnamed size has its own; they are at least `lo`. With
+    `lo=0` empty inputs are considered too, which makes some sizes conditional: in Reshape, 0 copies the input's size.
 
-    A model may come from anywhere: of constants only those with few elements are computed, and no other file is opened.
+    Models are untrusted: only small constants are evaluated, and no other file is opened.
 
     Raises:
-        ShapeError: a node does not accept its inputs, whatever the sizes; or this is no model, or a malformed one.
+        ShapeError: a node rejects its inputs for all sizes; or this is no model, or a malformed one.
         OSError: there is no such file.
     """
     if isinstance(model, onnx.ModelProto):
@@ -116,7 +115,7 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
         raise ShapeError(f"lo={lo!r}: expected the least size, 0 or more")
     try:
         return _read(proto, file, lo)
-    except MALFORMED as error:  # a name that is no text, say, which protobuf lets pass
+    except MALFORMED as error: # such as a name that is not UTF-8, which protobuf accepts
         raise ShapeError(f"{file} is malformed: {type(error).__name__}: {error}") from error
 
 
@@ -158,7 +157,7 @@ def _loaded(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 
 def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymInt], lo: int) -> Value:
-    """An input as the model declares it."""
+    """Declare an input of the model."""
     if info.type.WhichOneof("value") != "tensor_type" or not info.type.tensor_type.HasField("shape"):
         return UNKNOWN
     sizes: list[Int] = []
@@ -178,7 +177,7 @@ def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymIn
 
 
 def _free(env: ShapeEnv, name: str) -> str:
-    """The name, or one like it that no symbol has."""
+    """The name, or a similar one that no symbol has."""
     found, count = name, 1
     while found in env.names or not _allowed(env, found):
         count += 1

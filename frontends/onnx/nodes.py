@@ -1,4 +1,4 @@
-"""A node of a graph as operators see it, and the table of operators by type.
+"""Nodes of a graph, and the registry of operators by type.
 
 An operator is a function from a node to its output, or to a tuple of them; an output is a `Value`, or just a shape:
 
@@ -6,7 +6,7 @@ An operator is a function from a node to its output, or to a tuple of them; an o
     def pointwise(node):
         return node.shape(0)
 
-It runs only where the number of axes of every input is known, unless it says `partial=True`.
+It runs only if the rank of every input is known, unless it is registered with `partial=True`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ T = TypeVar("T")
 
 
 class NotKnown(ShapeError):
-    """What an operator needs to know of its inputs is not known: its outputs are not either."""
+    """An operator's outputs are unknown because something about its inputs is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation of a graph, with what is known of its inputs."""
+    """One operation of a graph, with the inferred values of its inputs."""
 
     env: ShapeEnv
     kind: str
@@ -47,7 +47,7 @@ class Node:
     outputs: int
     attributes: Mapping[str, object]
     version: int
-    """Of the operator set."""
+    """The operator set's version."""
 
     def has(self, index: int) -> bool:
         return index < len(self.inputs) and self.inputs[index] is not None
@@ -67,7 +67,7 @@ class Node:
         """The sizes of an input.
 
         Raises:
-            NotKnown: not even how many axes it has.
+            NotKnown: its rank is unknown.
         """
         shape = self.value(index).shape
         if shape is None:
@@ -78,16 +78,16 @@ class Node:
         return self.shape(index) if self.has(index) else None
 
     def elements(self, index: int) -> np.ndarray | None:
-        """What is in an input, where that is known; None also where the input is missing."""
+        """The known elements of an input; None if they are unknown or the input is missing."""
         return self.value(index).elements if self.has(index) else None
 
     def numbers(self, index: int) -> list[Int] | None:
-        """The elements of an input as a list, where they are known."""
+        """The known elements of an input as a list."""
         elements = self.elements(index)
         return None if elements is None else list(elements.reshape(-1).tolist())
 
     def plain(self, index: int, what: str) -> list[int]:
-        """The elements of an input that have to be plain numbers.
+        """The elements of an input, which must be constants.
 
         Raises:
             NotKnown: they are not.
@@ -100,7 +100,7 @@ class Node:
         return [int(number) for number in numbers]
 
     def listed(self, index: int, attribute: str, what: str) -> list[int] | None:
-        """Plain numbers that are an attribute in older operator sets and an input in newer ones; None for neither."""
+        """Constants that are an attribute in older operator sets and an input in newer ones; None for neither."""
         if self.has(index):
             return self.plain(index, what)
         return self.integers(attribute)
@@ -117,7 +117,7 @@ class Node:
         return found
 
     def integers(self, name: str) -> list[int] | None:
-        """An attribute that is a list of integers; None where it is not there."""
+        """An attribute that is a list of integers, or None."""
         found = self.attributes.get(name)
         if found is None:
             return None
@@ -140,7 +140,7 @@ class Node:
         return axis % rank
 
     def rule(self, name: str, *args: object, **kwargs: object) -> Output:
-        """What a rule of this project gives."""
+        """Apply a shape rule of this project."""
         return rules[name](self.env, *args, **kwargs)
 
     def one(self, name: str, *args: object, **kwargs: object) -> Shape:
@@ -151,14 +151,14 @@ class Node:
         return found
 
     def unknown_size(self, at_most: Int | None = None) -> SymInt:
-        """A size that only a run tells."""
+        """A new unbacked size."""
         size = self.env.unbacked(lo=0)
         if at_most is not None:
             self.env.postulate(size <= at_most)
         return size
 
     def is_true(self, p: object) -> bool | None:
-        """Whether a proposition follows quickly from what is known; None where that is open."""
+        """Decide a proposition with little effort; None if it is unknown or depends."""
         return known(self.env, p)  # type: ignore[arg-type]
 
 
@@ -169,7 +169,7 @@ class Operators:
         self._found: dict[str, tuple[Operator, bool]] = {}
 
     def __call__(self, *kinds: str, partial: bool = False) -> Callable[[Operator], Operator]:
-        """Register a function for these types. One that is `partial` takes inputs of unknown rank too."""
+        """Register a function for these types. A `partial` one accepts inputs of unknown rank."""
 
         def register(function: Operator) -> Operator:
             for kind in kinds:
@@ -190,8 +190,8 @@ class Operators:
         """The outputs of a node.
 
         Raises:
-            NotKnown: its inputs tell too little.
-            ShapeError: the operator refuses them.
+            NotKnown: too little is known of its inputs.
+            ShapeError: the operator rejects them.
         """
         function, partial = self._found[node.kind]
         if not partial and any(value is not None and value.shape is None for value in node.inputs):

@@ -1,12 +1,12 @@
-"""What is known of a value in a graph: its sizes, and its elements where they are numbers that decide sizes.
+"""The abstract value of a graph's value: its sizes, and its elements where they may determine sizes.
 
     >>> import numpy as np
     >>> from frontends.onnx.values import constant
     >>> constant(np.array([2, -1]))
     Value(shape=Shape(2, dtype=int64), elements=[2, -1])
 
-Elements are an array of Python objects, so that NumPy's own indexing, joining and transposing move symbolic numbers
-about. Floats are kept only where all are plain numbers, as NumPy computes them.
+Elements are an array of Python objects, so NumPy's indexing, concatenation and transposition work on symbolic integers.
+Floats are kept only if all of them are constants.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Elements = np.ndarray
 
 MOST_ELEMENTS: Final = 4096
-"""Arrays with more elements are weights, whose numbers decide no sizes."""
+"""Arrays with more elements are treated as weights, whose elements determine no sizes."""
 
 MOST_AXES: Final = 64
-"""Axes of an array of which elements are known (NumPy's own limit), or whose number is all that is known."""
+"""The largest rank of an array with known elements (NumPy's limit), or with known rank alone."""
 
 WORD: Final = 2**63
-"""Integers of ONNX are below it; what is computed beyond would have wrapped around."""
+"""ONNX's integers are below it; a larger result would have overflowed."""
 
 INTEGERS: Final = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 
@@ -42,8 +42,8 @@ class Value:
     """A value of a graph.
 
     Attributes:
-        shape: its sizes and dtype; None where not even the number of axes is known.
-        elements: what is in it, an array of objects (or of floats) with its sizes; None where only a run can tell.
+        shape: its sizes and dtype; None if the rank is unknown.
+        elements: its elements as an array of objects (or of floats); None if they are unknown.
     """
 
     shape: Shape | None
@@ -70,13 +70,13 @@ UNKNOWN: Final = Value(None)
 
 
 def few(sizes: Sequence[object]) -> bool:
-    """Whether an array of these sizes has so few elements that they are kept; asked before it is made."""
+    """Whether an array of these sizes is small enough to keep its elements; asked before it is allocated."""
     known = [size for size in sizes if isinstance(size, int)]
     return len(known) == len(sizes) and len(known) <= MOST_AXES and math.prod(known) <= MOST_ELEMENTS
 
 
 def constant(array: np.ndarray) -> Value:
-    """A value of which every element is known; those of large ones are let go."""
+    """A constant; the elements of large ones are dropped."""
     shape = Shape(array.shape, dtype=array.dtype.name)
     if array.size > MOST_ELEMENTS or array.dtype.kind not in "biuf":
         return Value(shape)
@@ -84,7 +84,8 @@ def constant(array: np.ndarray) -> Value:
 
 
 def computed(elements: object, dtype: str | None) -> Value:
-    """A value with these elements, as objects unless they are floats. NumPy gives a single one bare."""
+    """A value with these elements, as objects unless they are floats. NumPy returns a scalar instead of an array
+    without axes."""
     found = elements if isinstance(elements, np.ndarray) else scalar(elements)
     kept = found.size <= MOST_ELEMENTS and not any(_wraps(number) for number in found.reshape(-1).tolist())
     return Value(Shape(found.shape, dtype=dtype), found if kept else None)
@@ -106,7 +107,7 @@ def vector(numbers: Sequence[object], dtype: str = "int64") -> Value:
 
 
 def objects(numbers: Iterable[object], sizes: Sequence[int]) -> Elements:
-    """An array of Python objects, each as it is."""
+    """An array of Python objects."""
     listed = list(numbers)
     flat: Elements = np.empty(len(listed), dtype=object)
     for index, number in enumerate(listed):

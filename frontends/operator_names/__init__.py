@@ -1,4 +1,4 @@
-"""The shape rules of this project under the operator names of other libraries.
+"""Shape rules under the operator names of other libraries.
 
     >>> from frontends.operator_names import aten, lax, numpy
     >>> from shapes import ShapeEnv
@@ -9,9 +9,9 @@
     >>> lax["dot_general"](env, (b, s, 8), (b, 8, 4), (((2,), (1,)), ((0,), (0,))))
     Shape(b, s, 4)
 
-`aten` has PyTorch's operators as its graphs call them, `numpy` also stands for `jax.numpy`, `lax` has JAX's primitives,
-and `onnx` the types of ONNX. Each is an `OperatorNames`: it maps names to rules, keeps the library's argument names,
-and loads none of the libraries; only `onnx`, which reads attributes as its models do, needs the package.
+`aten` has PyTorch's operators as its graphs call them, `numpy` also serves `jax.numpy`, `lax` has JAX's primitives, and
+`onnx` the types of ONNX. Each is an `OperatorNames`: it maps names to rules and keeps the library's argument names.
+None imports its library, except `onnx`, which needs the package to read attributes.
 """
 
 from typing import TYPE_CHECKING

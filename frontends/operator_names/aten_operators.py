@@ -1,6 +1,6 @@
 """ATen's operators, as graphs of PyTorch call them: `aten["cat"]`, `aten["slice.Tensor"]`, `aten["_softmax"]`.
 
-A word that is not in the table is the rule of that name with ATen's argument names; an overload without a word of its
+A name that is not in the table is the rule of that name with ATen's argument names; an overload without a line of its
 own is the operator before its dot. None of it needs torch.
 """
 
@@ -176,7 +176,7 @@ RENAMED: Final = {
 
 
 def _like(name: str) -> Rule | None:
-    """The rule of that name under ATen's argument names; without the overload if that has no word of its own."""
+    """The rule of that name with ATen's argument names; without the overload if that has no line of its own."""
     if name not in rules:
         plain, _, overload = name.rpartition(".")
         return aten[plain] if plain and overload and plain in aten else None
@@ -211,7 +211,7 @@ def convolution(
 
 
 def _register_batch_norms() -> None:
-    """Batch normalization with the statistics that the backward pass takes, under its several names."""
+    """Register batch normalization, with the statistics for its backward, under its several names."""
 
     def batch_norm(
         env: ShapeEnv, input: Shape, weight: Shape | None, bias: Shape | None, running_mean: Shape | None,

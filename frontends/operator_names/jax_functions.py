@@ -55,7 +55,7 @@ lax: Final = OperatorNames("lax", TABLE, like=_like)
 
 
 def _elementwise(env: ShapeEnv, x: Shape, y: Shape) -> Shape:
-    """The sizes to which both arrays broadcast; they have as many axes, unless one is a number."""
+    """The sizes to which both arrays broadcast; their ranks are equal, unless one is a scalar."""
     if len(x) and len(y) and len(x) != len(y):
         raise ShapeError(f"arrays have {len(x)} and {len(y)} axes")
     return Shape(broadcast(env, x, y), dtype=x.dtype)
@@ -67,7 +67,7 @@ for _name in BINARY:
 
 @lax.define("select")
 def select(env: ShapeEnv, pred: Shape, on_true: Shape, on_false: Shape) -> Shape:
-    """The sizes of both choices; the predicate has them too, or is one truth."""
+    """The sizes of both choices; the predicate has the same sizes, or is a scalar."""
     if len(on_true) != len(on_false) or len(pred) not in (0, len(on_true)):
         raise ShapeError(f"arrays have {len(pred)}, {len(on_true)} and {len(on_false)} axes")
     pairs = [*zip(on_true, on_false), *zip(on_true, pred)]
@@ -78,7 +78,7 @@ def select(env: ShapeEnv, pred: Shape, on_true: Shape, on_false: Shape) -> Shape
 
 @lax.define("reshape")
 def reshape(env: ShapeEnv, operand: Shape, new_sizes: Sequence[Int], dimensions: Sequence[int] | None = None) -> Shape:
-    """The new sizes, which have as many elements; none may be left open."""
+    """The new sizes, which have as many elements; none is inferred."""
     env.require(numel(operand) == numel(new_sizes), "the number of elements is another one")
     return Shape(new_sizes, dtype=operand.dtype)
 
@@ -105,7 +105,7 @@ def slice_(
     env: ShapeEnv, operand: Shape, start_indices: Sequence[Int], limit_indices: Sequence[Int],
     strides: Sequence[Int] | None = None,
 ) -> Shape:  # fmt: skip
-    """From start to limit on every axis; neither counts from the end, nor is it moved."""
+    """From start to limit on every axis; neither counts from the end, and neither is clamped."""
     steps = [1] * len(operand) if strides is None else strides
     sizes: list[Int] = []
     for size, start, limit, step in zip(operand, start_indices, limit_indices, steps, strict=True):
@@ -127,7 +127,7 @@ def dynamic_slice(env: ShapeEnv, operand: Shape, start_indices: object, slice_si
 
 @lax.define("pad")
 def pad(env: ShapeEnv, operand: Shape, padding_value: object, padding_config: Sequence[Sequence[Int]]) -> Shape:
-    """Elements before, behind and between; negative numbers take some away."""
+    """Padding before, after and between elements; negative padding removes elements."""
     sizes: list[Int] = []
     for size, (low, high, interior) in zip(operand, padding_config, strict=True):
         env.require(interior >= 0, "interior padding is negative")
@@ -148,7 +148,7 @@ Contracting = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Se
 
 @lax.define("dot_general")
 def dot_general(env: ShapeEnv, lhs: Shape, rhs: Shape, dimension_numbers: Contracting) -> Shape:
-    """Batch axes, then what is left of the one and of the other."""
+    """Batch axes, then the free axes of the first and of the second."""
     (left, right), (left_batch, right_batch) = dimension_numbers
     for one, other in (*zip(left, right, strict=True), *zip(left_batch, right_batch, strict=True)):
         agree(env, lhs[one], rhs[other], "axes that are paired have different sizes")
@@ -163,7 +163,7 @@ def conv_general_dilated(
     lhs_dilation: Sequence[Int] | None = None, rhs_dilation: Sequence[Int] | None = None,
     feature_group_count: int = 1, batch_group_count: int = 1,
 ) -> Shape:  # fmt: skip
-    """Windows after batch and output channels; without one where the kernel does not fit."""
+    """Batch, output channels, then one element for each window; none if the kernel does not fit."""
     axes = len(lhs) - 2
     if len(rhs) != len(lhs):
         raise ShapeError(f"operands have {len(lhs)} and {len(rhs)} axes")
@@ -205,7 +205,7 @@ def reduce_window(
 
 @lax.define("expand_dims")
 def expand_dims(env: ShapeEnv, array: Shape, dimensions: Sequence[int]) -> Shape:
-    """New axes of size 1 at these places of the result."""
+    """New axes of size 1 at these positions of the result."""
     rank = len(array) + len(dimensions)
     places = {axis % rank for axis in dimensions}
     sizes = iter(array)

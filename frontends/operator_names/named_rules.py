@@ -1,4 +1,4 @@
-"""Tables of named rules: operators as one library calls them, each a line that says which rule it is.
+"""Tables of named rules: each line maps a library's operator to a rule of this project.
 
     >>> from shapes import ShapeEnv
     >>> mine = OperatorNames("mine", '''
@@ -13,8 +13,8 @@
     Traceback (most recent call last):
     shapes.rules.registry.Refused: mine.join(arrays=[(b, 3), (s, 4)], axis=0): axes differ that are not joined
 
-Left of the sign stands the operator with its own argument names and defaults, right of it an expression of Python in
-which every call is one of a rule. What is indented further continues a line.
+The left side is the operator with its argument names and defaults; the right side is a Python expression whose calls
+are rules. A line that is indented further continues the one before it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLAIN: Final = {"len": len, "range": range, "slice": slice, "tuple": tuple}
 
 
 class NamedRule(Rule):
-    """A rule under a library's name. Its errors show the call as the library has it."""
+    """A rule under a library's name. Its errors show the call in the library's terms."""
 
     def __call__(self, env: ShapeEnv, /, *args: object, **kwargs: object) -> Output:
         try:
@@ -51,7 +51,7 @@ class OperatorNames(Mapping[str, Rule]):
     """Operators by the names of one library, as items and as attributes."""
 
     def __init__(self, name: str, table: str, *, like: Callable[[str], Rule | None] = lambda name: None) -> None:
-        """`table` has a rule a line; `like` makes those that it does not have, or gives None."""
+        """`table` has one rule on each line; `like` derives the rule of a missing name, or returns None."""
         self.name = name
         joined = re.sub(r"\n {2,}", " ", dedent(table).strip())
         self._lines = dict(_line(line) for line in joined.splitlines() if line.strip())
@@ -71,7 +71,7 @@ class OperatorNames(Mapping[str, Rule]):
         return rule
 
     def define(self, name: str) -> Callable[[Callable[..., object]], NamedRule]:  # type: ignore[explicit-any]
-        """Register a function as a rule, where a line says too little."""
+        """Register a function as a rule, where a line is not enough."""
 
         def register(function: Callable[..., object]) -> NamedRule:  # type: ignore[explicit-any]
             made = self._rules[name] = NamedRule(f"{self.name}.{name}", function)
@@ -86,7 +86,7 @@ class OperatorNames(Mapping[str, Rule]):
             raise AttributeError(f"{self.name} has no rule {name}") from None
 
     def __iter__(self) -> Iterator[str]:
-        """The names that were written down; there may be more that are like a rule."""
+        """The names that are defined; `like` may derive more."""
         return iter(sorted({*self._lines, *self._rules}))
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ def _line(line: str) -> tuple[str, tuple[str, str]]:
 def _defined(name: str, parameters: str, expression: str) -> NamedRule:
     tree = ast.parse(f"lambda env, {parameters}: {expression}", mode="eval")
     tree = ast.fix_missing_locations(_Calls().visit(tree))
-    # a file of ours by its name: what a rule asks happens in the caller's line
+    # a file name of ours, so that origins name the caller's line
     file = f"{os.path.dirname(__file__)}{os.sep}<{name}>"
     function = eval(compile(tree, file, "eval"), {"__builtins__": {}, **PLAIN, "call": _call})
     function.__doc__ = f"As {expression}."
@@ -128,7 +128,7 @@ def _defined(name: str, parameters: str, expression: str) -> NamedRule:
 
 
 class _Calls(ast.NodeTransformer):
-    """Calls of rules by name as calls of what looks them up."""
+    """Rewrite calls of rules by name to look-ups."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

@@ -1,6 +1,6 @@
 """NumPy's functions by name: `numpy["concatenate"]`, `numpy["linalg.qr"]`. None of it needs NumPy.
 
-Where NumPy flattens an array because no axis is named, so do these.
+They flatten an array without a given axis where NumPy does.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ numpy: Final = OperatorNames("numpy", TABLE, like=_like)
 
 @numpy.define("take")
 def take(env: ShapeEnv, a: Shape, indices: Shape, axis: int | None = None) -> Shape:
-    """The sizes of the indices, in the place of an axis if one is named."""
+    """The sizes of the indices, which replace an axis if one is given."""
     if axis is None:
         return Shape(indices, dtype=a.dtype)
     place = axis_of(axis, len(a), "axis")
@@ -161,7 +161,7 @@ def take(env: ShapeEnv, a: Shape, indices: Shape, axis: int | None = None) -> Sh
 
 @numpy.define("dot")
 def dot(env: ShapeEnv, a: Shape, b: Shape) -> object:
-    """Over the last axis of the one and the second to last of the other, whatever else there is."""
+    """Contract the last axis of the first with the second to last of the second; other axes are kept."""
     if not a or not b:
         return rules["mul"](env, a, b)
     return rules["tensordot"](env, a, b, ([len(a) - 1], [max(len(b) - 2, 0)]))
@@ -178,7 +178,7 @@ def split(env: ShapeEnv, ary: Shape, indices_or_sections: Int | Sequence[Int], a
 
 @numpy.define("pad")
 def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[Int]], mode: str = "constant") -> Shape:
-    """More elements before and behind each axis; one number or pair may stand for all."""
+    """Each size plus its padding; one number or pair may apply to all axes."""
     pairs = _pairs(pad_width)
     pairs = pairs * len(array) if len(pairs) == 1 else pairs
     env.require(len(pairs) == len(array), "pad_width is not for every axis")
@@ -194,7 +194,7 @@ def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[In
 
 
 def _pairs(width: Int | Sequence[Int | Sequence[Int]]) -> list[tuple[Int, Int]]:
-    """Before and behind: for each axis, or once for all."""
+    """(before, after) pairs, one for each axis, or one for all."""
     if not isinstance(width, tuple | list):
         return [(width, width)]  # type: ignore[list-item]
     numbers = [one for one in width if not isinstance(one, tuple | list)]

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from backends.decisions.costs import Expected
-from frontends.pytorch.breaks import control_flow as _control_flow  # stands before torch.cond where a graph breaks
-from frontends.pytorch.calls import in_operators as _in_operators  # stands before torch.cond that runs by itself
+from frontends.pytorch.breaks import control_flow as _control_flow  # replaces torch.cond in programs with graph breaks
+from frontends.pytorch.calls import in_operators as _in_operators  # replaces torch.cond outside of compiled functions
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy
@@ -25,7 +25,7 @@ from frontends.pytorch.calls.relations import dims, one_of
 from frontends.pytorch.certificates import certify
 from frontends.pytorch.dynamo import captured as _captured  # registers itself
 from frontends.pytorch.minifier import Minified, minify
-from frontends.pytorch.recording import cond as _cond  # stands behind torch.cond while a function is traced
+from frontends.pytorch.recording import cond as _cond  # implements torch.cond while a function is traced
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
 from frontends.pytorch.recording import masks as _masks  # registers itself
 from frontends.pytorch.recording import overlap as _overlap  # registers itself
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 
 def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | None]:
-    """Torch's own compilation with dynamic sizes in less time.
+    """Make torch's own compilation with dynamic sizes faster.
 
-    Inside of the block, what torch computes with its symbols is computed once, and remembered for as long as torch's
-    replacements stand; results, graphs and guards are those that torch has without, but for guards that follow from
-    others. The first call is what compiles, so it belongs in the block:
+    Inside of the block, torch's arithmetic on symbols is memoized for as long as torch's replacements stay the same.
+    Results, graphs and guards are torch's, except for guards that follow from others. The first call compiles, so it
+    belongs in the block:
     `with reasoner(): torch.compile(model, dynamic=True)(x)`. Blocks may be nested.
-    `SYMSHAPE_REASONER=1` is the same for a whole process, from the import of this package on. On a torch that was not
-    tested one warning says so, and nothing is changed.
+    `SYMSHAPE_REASONER=1` does the same for a whole process, from the import of this package on. An untested version of
+    torch is left unchanged, with one warning.
 
     Args:
-        compare: have torch compute everything as well, take its answers, and log each that differs as an error;
-            the block is given how many were compared and which differed.
+        compare: let torch compute everything as well, use its answers, and log each difference as an error; the block
+        receives the number of comparisons and the differences.
 
     Raises:
         RuntimeError: with `compare`, inside of another such block.
@@ -59,7 +59,7 @@ def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | No
 
 
 def save_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
-    """Write which sizes were found to differ: by Dynamo in this process, and by these compiled functions.
+    """Save which sizes are dynamic, as found by Dynamo in this process and by these compiled functions.
 
     Raises:
         ConstraintViolation: something else was given, or the file cannot be written.
@@ -70,7 +70,7 @@ def save_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
 
 
 def load_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
-    """Tell Dynamo, and these compiled functions, which sizes were found to differ.
+    """Load which sizes are dynamic, for Dynamo and for these compiled functions.
 
     Raises:
         WrongArtifact: it is no such file, or others can write to it.

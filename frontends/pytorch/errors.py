@@ -1,4 +1,4 @@
-"""What a trace can not do: each error names the user's line and what to do.
+"""Errors of tracing: each names the user's line and a fix.
 
     >>> from frontends.pytorch.errors import TraceError
     >>> from shapes.errors import ShapeError
@@ -29,13 +29,13 @@ OF_TRACES: Final = re.compile(
     r"symbolic (size|shape|int)|SymInt|SymFloat|SymBool|Meta tensors|meta tensor|FakeTensor|fake impl|customized tensor"
     r"|Unable to cast Python instance of type|__torch_dispatch__|data pointer|wrapper subclass|data is not allocated"
 )
-"""What torch's C++ says when it is given a tensor without elements, or a size that is no number."""
+"""Messages of torch's C++ about a tensor without storage, or a symbolic size where an integer is needed."""
 STAND_INS: Final = os.path.join(ROOT, "frontends", "pytorch", "python") + os.sep
-"""What is called in the place of Python's own functions, and raises what these do."""
+"""The module that replaces Python's own functions, and raises the errors that they raise."""
 
 
 class TraceError(ShapeError):
-    """The program can not be traced as it is."""
+    """The program cannot be traced."""
 
 
 class EscapedTensor(TraceError):
@@ -43,27 +43,27 @@ class EscapedTensor(TraceError):
 
 
 class GraphBreak(TraceError):
-    """What cannot be part of a graph: a branch on data, a value that leaves torch."""
+    """Something that cannot be part of a graph: a branch on data, a value that leaves torch."""
 
 
 class OpensObjects(TraceError):
-    """Objects among the arguments are changed: the function is to be traced again, as they are nodes from now on."""
+    """Objects among the arguments are mutated: the function must be traced again with them as pytree nodes."""
 
 
 class Written(GraphBreak):
-    """A line is printed, which a graph would not do again."""
+    """The program prints, which a graph would not repeat."""
 
 
 class Uninitialized(TraceError):
-    """A parameter of a lazy module, which only the module's first call makes a tensor."""
+    """A parameter of a lazy module, which the module's first call initializes."""
 
 
 class Settles(GraphBreak):
-    """The call fills in what was None or missing, with plain values: the next one may find nothing to change."""
+    """The call initializes state that was None or missing with constants: the next call may mutate nothing."""
 
 
 class EagerOnly(GraphBreak):
-    """Neither a graph nor a program with graph breaks would do as eager torch does: the call falls back to eager."""
+    """Neither a graph nor graph breaks would reproduce eager torch: the call falls back to eager."""
 
 
 class Unsupported(TraceError):
@@ -75,11 +75,11 @@ class InternalError(TraceError):
 
 
 class ConstraintViolation(TraceError):
-    """Marks or stated relations that contradict each other, or the sizes at hand."""
+    """Marks or stated relations that contradict each other or the actual sizes."""
 
 
 class WrongArtifact(TraceError):
-    """A file that was saved for something else, was altered, or is none."""
+    """A file that was saved for another program, was altered, or is no artifact."""
 
 
 def refusal(what: str, fix: str, place: Origin | None) -> str:
@@ -91,14 +91,14 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
 
 
 def as_it_stands(reason: str) -> str:
-    """Why a call runs with graph breaks, without the advice to let it: that is so already."""
+    """Why a call runs with graph breaks, without the advice to allow them: they are allowed already."""
     lines = [re.sub(r"[;,]? *fullgraph=False .*", "", line) for line in reason.split("\n")]
     return "\n".join([line for line in lines if line.strip() != "fix:"])
 
 
 def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
-    """Say what only eager torch does, with the line of the program and what to do; of what is seen when the program
-    has ended, the line is given if it is known.
+    """Raise for something that only eager torch does, with the program's line and a fix; `place` is the line if it is
+    found after the program has ended.
 
     Raises:
         EagerOnly: always.
@@ -107,7 +107,7 @@ def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
 
 
 def unsupported(what: str, fix: str) -> NoReturn:
-    """Say what is not supported, with the line of the program and what to do.
+    """Raise for something unsupported, with the program's line and a fix.
 
     Raises:
         Unsupported: always.
@@ -116,7 +116,7 @@ def unsupported(what: str, fix: str) -> NoReturn:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a call falls back to eager, of what ended its trace."""
+    """The reason of an eager fallback, from the error that ended the trace."""
     if isinstance(error, ShapeError):
         return str(error)
     place = place_of(error)
@@ -125,8 +125,8 @@ def reason_of(error: Exception) -> str:
 
 
 def located(error: TraceError, fn: Callable[..., object]) -> None:
-    """Say in an error where the program was, if it does not: the line that raised it, or where `fn` returned to what
-    looks at its results; and what to do."""
+    """Add to an error, if they are missing, the program's line (the one that raised, or where `fn` returned) and a
+    fix."""
     text = str(error)
     if type(error) is ConstraintViolation or not error.args or text != error.args[0]:
         return
@@ -141,8 +141,8 @@ def located(error: TraceError, fn: Callable[..., object]) -> None:
 
 
 def as_ours(error: Exception) -> Exception:
-    """An error as a call with `fullgraph=True` raises it: what went wrong inside of the frontend is said to have, and
-    what torch cannot do with a tensor or a size of a trace is said to be that."""
+    """Translate an error for a call with `fullgraph=True`: failures of the frontend become internal errors, and torch's
+    complaints about traced tensors or sizes are explained."""
     if isinstance(error, ShapeError):
         return error
     said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
@@ -161,7 +161,7 @@ def is_internal(error: BaseException) -> bool:
     """Whether an error was raised by our code, and not by the program or by torch as the program calls it."""
     step, file = error.__traceback__, ""
     if isinstance(error, RecursionError) and place_of(error) is not None:
-        # raised wherever the program happens to be
+        # asynchronous: raised at an arbitrary line of the program
         return False
     while step is not None:
         file, step = step.tb_frame.f_code.co_filename, step.tb_next

@@ -1,4 +1,4 @@
-"""How a variant runs: its graphs operator by operator, or as a program of fused kernels.
+"""Run a variant: its graphs operator by operator, or as fused kernels.
 
     >>> import torch
     >>> from backends import Unreadable, eager
@@ -8,8 +8,8 @@
     >>> running(variant, eager).call((torch.tensor([1.0, -2.0]), torch.tensor([1.0, 1.0])))
     [tensor([2., 0.])]
 
-A backend that makes kernels is given the functional form, forward and backward apart. What has no such form, and a call
-where an argument that is changed lies in the memory of another one, runs operator by operator.
+A kernel backend compiles the functionalized forward and backward separately. A program without a functional form, and a
+call in which a mutated argument overlaps another argument, runs operator by operator.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ _DisableAutocast: Final = torch._C._DisableAutocast
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How a variant runs.
+    """A variant as a callable.
 
     Attributes:
-        call: the tensors and then the numbers in, the flat outputs out.
-        hosts: the programs of kernels, forward and then backward; none where operators run one by one.
-        note: why it does not run as kernels, if so.
-        guard_candidates: guards that would make kernels faster, where a policy asked; `bought` are those that were
+        call: takes the tensors and then the numbers, and returns the flat outputs.
+        hosts: the host programs, forward and then backward; none if operators run one by one.
+        note: why it does not run as kernels, if it does not.
+        guard_candidates: guards that would make kernels faster, if the policy wants them; `bought` are those that were
             added.
-        is_plain: whether the call is the function of its one host, and nothing around that but what is the same for
-            every program: it changes nothing. `draws` says that it draws random numbers.
+        is_plain: whether the call is its one host alone, which mutates nothing. `draws`: whether it draws random
+            numbers.
     """
 
     call: Run
@@ -85,10 +85,9 @@ def running(
     guards: Expected | None = None,
     varying: Collection[str] = (),
 ) -> Running:
-    """A variant by a backend, whose kernels are made without asking `withheld` kinds of questions.
+    """Compile a variant with a backend, without asking the `withheld` kinds of questions.
 
-    With `guards`, those that pay for a variant that is used so are guards of it from here on; none is about a size of
-    the names that are `varying`.
+    With `guards`, profitable guards are added to the variant; none constrains a size named in `varying`.
     """
     found = _running(variant, backend, withheld, guards, varying)
     call = found.call if variant.relations is None else variant.relations.around(found.call)
@@ -119,12 +118,12 @@ def _eagerly(variant: Captured) -> Run:
 
 
 def counted(variant: Captured, run: Run) -> Run:
-    """A run after which what it writes counts as often written as after a call of eager torch, whatever wrote it."""
+    """A run that increments the version counters of written tensors as often as eager torch does."""
     if not variant.written:
         return run
     places = [tensor for tensor, _ in variant.written]
     counts = [count for _, count in variant.written]
-    # two arguments may be views of one tensor, and then count for each other
+    # two arguments may be views of one tensor, and then share a version counter
     apart = len(places) == 1 or all(isinstance(place, torch.Tensor) and place._base is None for place in places)
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
@@ -145,7 +144,7 @@ def counted(variant: Captured, run: Run) -> Run:
 
 
 def _refused(run: Run, tensors: Sequence[object], written: Sequence[torch.Tensor]) -> Sequence[object]:
-    """A run that writes tensors of inference mode, which torch refuses outside of it: when it has written them."""
+    """A run that writes inference tensors, which torch rejects outside of inference mode, after writing them."""
     values = run(tensors)
     for tensor in written:
         if tensor.is_inference():
@@ -154,7 +153,7 @@ def _refused(run: Run, tensors: Sequence[object], written: Sequence[torch.Tensor
 
 
 def _followed(variant: Captured, run: Run) -> Run:
-    # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
+    # no output has a gradient: autograd must not record the operators of a gradient taken inside
     is_followed = variant.relations is None or variant.relations.is_followed
     return run if is_followed and any(variant.with_gradient) else _unfollowed(variant, run)
 
@@ -167,7 +166,7 @@ def _unfollowed(variant: Captured, run: Run) -> Run:
 
 
 def without_gradients(run: Run) -> Run:
-    """As `torch.no_grad` has it, which takes 2 us to enter."""
+    """Like `torch.no_grad`, which takes 2 us to enter."""
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
         if not _is_grad_enabled():
@@ -182,7 +181,7 @@ def without_gradients(run: Run) -> Run:
 
 
 def _without_autocast(run: Run) -> Run:
-    """A graph has casts as operators, and would have cast now what autocast was told to leave alone."""
+    """Disable autocast: a graph has its casts as operators, and must not be cast again."""
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
         with _DisableAutocast():
@@ -199,7 +198,7 @@ def _with_guards(
     varying: Collection[str],
     found: Running,
 ) -> Running:
-    """The same with the guards that pay, as facts behind its kernels."""
+    """The same with profitable guards, which its kernels rely on."""
     steps = [step for host in found.hosts for step in host.steps]
     kernels, calls = [sum(isinstance(step, kind) for step in steps) for kind in (Kernel, Call)]
     costs = Costs.measured(backend.device)
@@ -219,7 +218,7 @@ def _by_kernels(
     if variant.joint is None:
         form = functional(variant)
         hosts: tuple[Host, ...] = (_host(form, backend, decisions),)
-        # what kernels make has no gradient, and what operators write to memory that is planned cannot have one
+        # outputs of kernels have no gradient, and operators cannot write tensors with one to planned memory
         run = _unfollowed(variant, counted(variant, hosts[0].function))
     else:
         joint = functional_joint(variant, LOWERINGS, decisions)
@@ -257,7 +256,7 @@ def _by_kernels(
 
 
 def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:
-    """The program, but where what is changed lies in the memory of another argument the graph as it is."""
+    """The program; the original graph if a mutated argument overlaps another one."""
     made: list[Run] = []
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
@@ -271,8 +270,8 @@ def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], 
 
 
 def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
-    """The program, but the graph as it is for tensors whose memory does not hold their values: `x.conj().imag`. Nothing
-    that it may have done before is seen by anyone."""
+    """The program; the original graph for tensors whose memory does not hold their values, such as `x.conj().imag`. The
+    program has had no visible effect by then."""
     made: list[Run] = []
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
@@ -309,14 +308,14 @@ def _host(
 
 
 def as_current(device: torch.device | None) -> AbstractContextManager[object]:
-    """The device of a program as that where memory is made, and what kernels are compiled for."""
+    """Make the program's device current, for allocation and compilation."""
     return nullcontext() if device is None or device.type == "cpu" else torch.accelerator.device_index(device.index)
 
 
 def placed(
     run: Callable[[Sequence[object]], list[object]], device: torch.device | None
 ) -> Callable[[Sequence[object]], list[object]]:
-    """The same where another device is the current one."""
+    """The run with its device made current."""
     if device is None or device.type == "cpu":
         return run
     current, index = torch.accelerator.current_device_index, device.index

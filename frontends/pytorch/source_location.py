@@ -1,4 +1,4 @@
-"""Where a program is: which files are its own, and the line of them that runs, or that raised an error.
+"""Source locations: which files are the program's, and which of its lines runs or raised an error.
 
     >>> import torch
     >>> from frontends.pytorch.source_location import is_users, origin
@@ -23,7 +23,7 @@ from shapes.origin import ROOT, Origin
 
 OURS: Final = os.path.join(ROOT, "frontends") + os.sep
 OUR_PACKAGES: Final = ("frontends.", "backends.", "shapes.", "solver.")
-"""How the names of our modules begin."""
+"""Prefixes of our modules' names."""
 FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
 WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
@@ -33,7 +33,7 @@ _owners: dict[str, bool] = {}
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is the program's: neither torch's, nor ours, nor Python's own."""
+    """Whether a file belongs to the program: not to torch, us or Python's standard library."""
     found = _owners.get(file)
     if found is None:
         standard = file.startswith(STANDARD) and INSTALLED not in file
@@ -42,12 +42,12 @@ def is_users(file: str) -> bool:
 
 
 def is_told(file: str) -> bool:
-    """Whether text that a file asks for is the program's to read: torch and we write errors, its modules all else."""
+    """Whether a file may make text visible that it asks for: torch and we only format errors, its modules may not."""
     return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
 
 
 def first_users_frame(depth: int = 1) -> FrameType | None:
-    """The innermost frame that belongs to the program, and None where there is none."""
+    """The innermost frame that belongs to the program, or None."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
@@ -55,13 +55,13 @@ def first_users_frame(depth: int = 1) -> FrameType | None:
 
 
 def origin() -> Origin | None:
-    """The line of the program that runs."""
+    """The program's current line."""
     frame = first_users_frame(2)
     return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
 
 
 def returned_at(fn: object) -> Origin | None:
-    """Where a function or module of the program returns: its one `return`, or where it is defined if it has several."""
+    """Where a function or module of the program returns: its only `return`, or its definition if it has several."""
     fn = getattr(fn, "forward", fn) if isinstance(fn, torch.nn.Module) else fn
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     while isinstance(function, FunctionType):

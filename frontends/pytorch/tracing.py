@@ -1,4 +1,4 @@
-"""`trace`: a function run once on symbolic sizes, as a graph with the guards under which it is right.
+"""`trace`: run a function once on symbolic sizes, and record a graph with the guards under which it is valid.
 
 >>> import torch
 >>> from frontends.pytorch import trace
@@ -86,7 +86,7 @@ TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
 
 class Place(Protocol):
-    """Where a program reads something that it is not given."""
+    """Where a program reads captured state."""
 
     def held(self) -> object: ...
 
@@ -95,13 +95,13 @@ class Place(Protocol):
 
 @contextmanager
 def instead_of_torch() -> Iterator[None]:
-    """What stands in for torch's own Python and C++ while a trace runs."""
+    """Replace parts of torch's Python and C++ while a trace runs."""
     with ExitStack() as stack:
         for each in (decompositions, differentiation, references, pools, resampling):
             stack.enter_context(each.installed())
         stack.enter_context(casting_anew())
         stack.enter_context(saving_plainly())
-        # autograd has a thread for each accelerator, which would know of no trace
+        # autograd has a thread for each accelerator, in which no trace is active
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         yield
 
@@ -118,14 +118,14 @@ def trace(
     effects: bool = False,
     read: Mapping[str, Place] = {},
 ) -> Variant:
-    """The graph of a function for arguments like these, whatever their sizes, without running anything.
+    """Trace a function for arguments like these, with any sizes, without executing operators.
 
-    `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
-    (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
-    backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only; a
-    container among the arguments that is returned is the caller's own (`recording/given_back.py`). With `effects`,
-    which takes `shared`, a variant may have some, which whoever runs it does. What is named in `read` among the
-    `kwargs` is not given to the function, which reads it in these places.
+    `dynamic=False` makes every size a constant. With `gradients`, the backward of the outputs is recorded as well (see
+    `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators are not decomposed, and there is no
+    backward. With `shared`, a tensor that is passed twice is one input, and the graph is valid for such calls only; an
+    argument container that is returned is the caller's own object (`recording/given_back.py`). With `effects`, which
+    requires `shared`, a variant may have side effects, which its caller performs. The `kwargs` named in `read` are
+    captured state, which the function reads from these places.
     """
     if not callable(fn):
         raise ConstraintViolation(f"fn={shown(fn)}: expected a function or a module")
@@ -153,11 +153,11 @@ def trace(
 
 
 def _traced_alone(*given: object, dynamism: Dynamism, read: Mapping[str, Place]) -> Variant:
-    """What `_traced` gives, of which nothing is left but that."""
+    """Run `_traced` such that nothing of the trace survives but its result."""
     with MadeInside() as inside:
         env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
         recorder = Recorder(env, Nodes(env), dynamism.outside)
-        # variables of the context are set in a copy of it
+        # context variables are set in a copy of the context
         context = copy_context()
         memoized = Memoized()
         try:
@@ -200,7 +200,7 @@ def _traced(
     has_effects: bool,
     read: Mapping[str, Place],
 ) -> Variant:
-    """What `trace` gives; no tensor of the trace is referred to any more when it returns."""
+    """The variant; no tensor of the trace is referenced any more when it returns."""
     env = recorder.env
     known = known_arguments(recorder, fn, args, kwargs, dynamism, shared=shared)
     args, kwargs, leaves, structure, first = known.args, known.kwargs, known.leaves, known.structure, known.first
@@ -232,7 +232,7 @@ def _traced(
                     found += messages.effects() if messages is not None else []
                     side_effects, tree = returned_and_stored(effects, found, returned, inside, containers, leaves)
                     values, output_structure = tree_flatten(tree)
-                    # who refers to what is returned is counted in the end
+                    # the references to the results are counted at the end
                     del tree
                 except RecursionError:
                     eager_only("a container is returned that holds itself", "return what is in it", returned_at(fn))
@@ -252,7 +252,7 @@ def _traced(
                 elif not torch.is_grad_enabled():
                     refuse_gradients(followed)
                 else:
-                    # the graph is autograd's own, operator by operator
+                    # autograd records the graph itself, operator by operator
                     relations, bases = None, []
             effects.generators.check(generators_of(recorder.recording.operations))
             settle(recorder, [*outputs, *bases])
@@ -298,11 +298,11 @@ def returned_and_stored(
     containers: Mapping[int, GivenBack],
     leaves: Sequence[object],
 ) -> tuple[list[SideEffect], object]:
-    """The side effects of a call, of those that were `found`; and what it returns as a tree, together with what they
-    store, if there are any.
+    """Select a call's side effects among those that were `found`; and its results as a pytree, together with the stored
+    values, if there are any.
 
     Raises:
-        OpensObjects: they are on objects among the arguments that are no nodes of these yet.
+        OpensObjects: they mutate objects among the arguments that are no pytree nodes yet.
     """
     changes = effects.changes
     inside.known = effects.known
@@ -317,14 +317,14 @@ def returned_and_stored(
     except GraphBreak:
         if any(isinstance(effect.steps, Said) for effect, _ in found):
             raise
-        # what is stored can not be made again
+        # a stored object cannot be reconstructed
         changes.refuse_effects()
         return [], objects_opened(returned, inside, containers)
 
 
 @contextmanager
 def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
-    """For the time of a trace, what a program reads is what the trace is given."""
+    """For the duration of a trace, replace the numbers that the program reads by symbols."""
     before = [(place, place.held()) for place, _ in numbers]
     try:
         for place, number in numbers:
@@ -336,18 +336,18 @@ def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
 
 
 def is_backed(recorder: Recorder, number: SymInt) -> bool:
-    """Whether a number has a value in this call; what only the run tells raises by itself there."""
+    """Whether a number has a value in this call; unbacked ones raise when they are used."""
     return recorder.env.hint(number) is not None
 
 
 def output_of(recorder: Recorder, value: object) -> object:
-    """What the graph returns for a value that the function returned."""
+    """The graph's output for a value that the function returned."""
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         number = value_of(value)
         if isinstance(number, SymInt) and number.domain is not number.operations.true and is_backed(recorder, number):
-            # where Python would raise an error, another call does as well
+            # where Python raises an error, another call does as well
             recorder.env.require(number.operations.boolean(number.domain, number.operations.true))
         return recorder.nodes.node(number)
     return value

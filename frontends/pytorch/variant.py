@@ -1,6 +1,6 @@
-"""A variant: one graph of a function, and what it relies on.
+"""A variant: one graph of a function, with its preconditions.
 
-What `frontends.pytorch.tracing.trace` gives, and what `frontends.pytorch.calls` finds by its guards.
+`frontends.pytorch.tracing.trace` makes variants; `frontends.pytorch.calls` selects one by its guards.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 class Variant(Captured):
-    """One graph of a function, with what it relies on.
+    """One graph of a function, with its preconditions.
 
     Attributes:
-        structure: how what the function returns is put together.
-        places: where inputs and numbers are among the leaves of the arguments.
-        marks_matter: whether it is for arguments only that are not marked as negatives.
+        structure: the pytree structure of the function's results.
+        places: the indices of inputs and numbers among the leaves of the arguments.
+        marks_matter: whether it is valid only for arguments without the negative bit.
         cause: why it was traced.
-        running: how it runs, once a backend has been chosen.
-        memoized: what it used of the results that functions remember.
-        taken, reads: what of the call that it was traced for, and of what it has read, is kept for other processes.
-        provenance: how it came to be, where it is of a file: restored, or traced and why.
-        effects: what it does to what outlives the call, after its graph. Where there are any, `structure` is that of
-            what the function returns and of the list of all that is stored.
-        program, watched: the function itself, which runs where such an effect can not be done; and by identity what is
-            read without being given, which no container among the arguments may be.
-        needs_distinct: whether it is for calls only in which no container is given twice, or read otherwise as well.
+        running: the compiled callable, once a backend has been chosen.
+        memoized: the cached results of functions that it used.
+        taken, reads: what is kept for other processes of the traced call and of the state that it read.
+        provenance: for a variant of a file: restored, or traced and why.
+        effects: its side effects, performed after its graph. If there are any, `structure` covers the results and the
+            list of all stored values.
+        program, watched: the function itself, which runs if such an effect cannot be performed; and by identity the
+            captured state, with which no container among the arguments may be identical.
+        needs_distinct: whether it is valid only if no container is passed twice, or read as captured state too.
     """
 
     provenance: str = ""
@@ -97,7 +97,7 @@ class Variant(Captured):
 
     @property
     def inferred_rules(self) -> dict[str, str]:
-        """The custom operators without a shape rule, each with the rule that was found by running it."""
+        """The custom operators without a shape rule, each with the rule inferred by running it."""
         return self.recording.inferred
 
     def run_by(
@@ -107,8 +107,8 @@ class Variant(Captured):
         guards: Expected | None = None,
         varying: Collection[str] = (),
     ) -> Callable[[Sequence[object]], Sequence[object]]:
-        """The variant by a backend, as a call: the tensors and then the numbers in, the flat outputs out. Kernels are
-        made without asking `withheld` kinds of questions; with `guards`, those that pay are added (`running`)."""
+        """Compile the variant with a backend to a function from tensors and numbers to flat outputs. Kernels are made
+        without asking the `withheld` kinds of questions; with `guards`, profitable guards are added (`running`)."""
         self.running = running(self, backend, withheld, guards, varying)
         return self.running.call
 
@@ -118,7 +118,7 @@ class Variant(Captured):
         return tuple([output.number for output in self.outputs if type(output) is GivenBack])
 
     def assembled(self, values: Sequence[object], containers: Sequence[object] = ()) -> object:
-        """What the function returns, from what the graph does and the containers that are `given_back`."""
+        """Assemble the function's results from the graph's outputs and the containers that are `given_back`."""
         outputs = [value if in_graph(output) else output for value, output in zip(values, self.outputs)]
         if containers:
             back = iter(containers)

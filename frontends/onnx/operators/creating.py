@@ -15,7 +15,7 @@ from shapes.symbolic.choices import Int, sym_int, sym_max
 
 @operator("Constant")
 def constant_(node: Node) -> Value:
-    """The attribute that is there."""
+    """The value of whichever attribute is set."""
     for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
         if name in node.attributes:
             found = node.attributes[name]
@@ -38,7 +38,7 @@ def constant_of_shape(node: Node) -> Value:
     for size in sizes:
         node.env.require(size >= 0, "a size is negative")
     shape = Shape(sizes, dtype=fill.dtype.name)
-    if isinstance(value, Value):  # of text, say: nothing that sizes are computed with
+    if isinstance(value, Value): # strings, for example, which determine no sizes
         return Value(Shape(sizes, dtype=value.dtype))
     if fill.size != 1:
         raise ShapeError(f"value has {fill.size} elements: expected one")
@@ -48,7 +48,7 @@ def constant_of_shape(node: Node) -> Value:
 
 
 def _count(node: Node, index: int) -> int:
-    """How many elements a vector has."""
+    """The length of a vector."""
     (count,) = node.shape(index)
     if not isinstance(count, int):
         raise NotKnown("how many axes there are is known only when the model runs")
@@ -76,7 +76,7 @@ def range_(node: Node) -> Value:
         if (limit - start) / step <= MOST_ELEMENTS:
             return constant(np.arange(start, limit, step, dtype=np.dtype(dtype or "int64")))
         if not all(isinstance(number, int) for number in (start, limit, step)):
-            # so many elements that the rounding of floats decides how many
+            # so many elements that rounding of floats determines the number
             return Value(Shape((node.unknown_size(),), dtype=dtype))
     node.env.require(step != 0, "the step is 0")
     length: Int = sym_max(-((start - limit) // step), 0)

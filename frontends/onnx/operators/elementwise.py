@@ -1,4 +1,4 @@
-"""Operators that treat every element alike: unary ones, and those whose inputs broadcast. Integers are computed."""
+"""Elementwise operators, unary and broadcasting. Symbolic integers are folded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME: Final = (
     "Sinh", "Softmax", "Softplus", "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Trilu", "LRN",
     "Bernoulli", "CumProd",
 )  # fmt: skip
-"""The output is like the first input. What else these take has been checked where the model was made."""
+"""The output has the first input's shape. Their other inputs are not checked."""
 
 
 @operator(*SAME)
@@ -61,18 +61,18 @@ def _identity(number: object) -> object:
 FLOATS: Final[dict[str, np.ufunc]] = {
     "Abs": np.abs, "Ceil": np.ceil, "Floor": np.floor, "Neg": np.negative, "Round": np.rint, "Sqrt": np.sqrt,
 }  # fmt: skip
-"""What these do to plain floats."""
+"""Constant folding of floats."""
 
 NUMBERS: Final[dict[str, Callable[[Int], Int]]] = {
     "Abs": lambda x: sym_max(x, -x), "Ceil": lambda x: x, "Floor": lambda x: x, "Neg": lambda x: -x,
     "Round": lambda x: x,
 }  # fmt: skip
-"""What these do to integers."""
+"""Folding of symbolic integers."""
 
 
 @operator("Abs", "Ceil", "Floor", "Neg", "Round", "Sqrt")
 def unary(node: Node) -> Value:
-    """The sizes of the input, and its elements where they are numbers."""
+    """The sizes of the input, and its folded elements."""
     x, elements = node.shape(0), node.elements(0)
     if elements is None:
         return Value(Shape(x, dtype=x.dtype))
@@ -86,7 +86,7 @@ def unary(node: Node) -> Value:
 
 @operator("Identity", "Dropout")
 def identity(node: Node) -> list[Value]:
-    """The input as it is, and for Dropout a mask."""
+    """The input itself, and for Dropout a mask."""
     value = node.value(0)
     return [value, Value(Shape(node.shape(0), dtype="bool"))][: node.outputs]
 
@@ -99,7 +99,7 @@ def negated(node: Node) -> Value:
 
 @operator("Cast", "CastLike")
 def cast(node: Node) -> Value:
-    """The sizes of the input; elements keep their value where the new type has it."""
+    """The sizes of the input; elements that the new type can represent are kept."""
     x, elements = node.shape(0), node.elements(0)
     if node.kind == "CastLike":
         dtype = node.shape(1).dtype
@@ -114,7 +114,7 @@ def cast(node: Node) -> Value:
 
 
 def _converted(node: Node, elements: np.ndarray, dtype: str) -> np.ndarray | None:
-    """Elements as another type has them."""
+    """Convert elements to another type."""
     if node.value(0).is_constant:
         try:
             found: np.ndarray = elements.astype(np.dtype(dtype))
@@ -145,7 +145,7 @@ def _truncated(node: Node) -> Callable[[Int, Int], Int]:
 
 
 def _remainder(node: Node) -> Callable[[Int, Int], Int]:
-    """The rest with the divisor's sign, or with fmod=1 with that of the dividend."""
+    """The remainder with the divisor's sign, or with fmod=1 with the dividend's."""
 
     def rest(a: Int, b: Int) -> Int:
         if node.integer("fmod") and not (at_least(a, 0) and at_least(b, 0)):
@@ -167,7 +167,7 @@ def _power(node: Node) -> Callable[[Int, Int], Int]:
 
 
 def _compared(test: Callable[[Int, Int], Truth]) -> Callable[[Node], Callable[[Int, Int], Truth]]:
-    """A comparison, as a plain truth value where the facts settle it."""
+    """A comparison; a constant if the facts decide it."""
     return lambda node: lambda a, b: _settled(node, test(a, b))
 
 
@@ -194,7 +194,7 @@ BINARY: Final[dict[str, Callable[[Node], Callable[..., object]]]] = {
     "Greater": _compared(lambda a, b: a > b),
     "GreaterOrEqual": _compared(lambda a, b: a >= b),
 }
-"""What operators whose inputs broadcast do to two integers or truth values."""
+"""Folding of binary operators on symbolic integers or truth values."""
 
 OPAQUE: Final = ("Mean", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor")
 TRUTHS: Final = ("And", "Or", "Xor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
@@ -204,7 +204,7 @@ PLAIN: Final[dict[str, np.ufunc]] = {
     "Min": np.minimum, "Sum": np.add, "Equal": np.equal, "Less": np.less, "LessOrEqual": np.less_equal,
     "Greater": np.greater, "GreaterOrEqual": np.greater_equal,
 }  # fmt: skip
-"""What they do to plain floats."""
+"""Constant folding of binary operators on floats."""
 
 
 @operator(*BINARY, *OPAQUE)
@@ -222,7 +222,7 @@ def broadcasting(node: Node) -> Value:
 
 
 def _folded(node: Node, elements: list[np.ndarray]) -> object:
-    """The elements of the output, where they can be told."""
+    """The folded elements of the output, or None."""
     if any(one.dtype.kind == "f" for one in elements):
         if node.kind not in PLAIN or not all(one.dtype.kind == "f" for one in elements):
             return None
@@ -254,7 +254,7 @@ def where(node: Node) -> Value:
 
 @operator("Clip")
 def clip(node: Node) -> Value:
-    """The sizes of the input; integers are moved between the bounds."""
+    """The sizes of the input; integers are clamped."""
     x, elements = node.shape(0), node.elements(0)
     bounds = [node.numbers(index) if node.has(index) else [] for index in (1, 2)]
     if elements is None or elements.dtype.kind == "f" or None in bounds:
@@ -274,7 +274,7 @@ def _each(function: Callable[..., object], elements: np.ndarray) -> np.ndarray:
 
 
 def _settled(node: Node, p: Truth) -> Truth:
-    """A truth value as the facts have it."""
+    """A truth value; a constant if the facts decide it."""
     found = node.is_true(p)
     return p if found is None else found
 

@@ -18,7 +18,7 @@ from shapes.symbolic.choices import Int, sym_int
 
 @operator("Gather")
 def gather(node: Node) -> Value:
-    """The sizes of the indices in the place of one axis."""
+    """The input's sizes with one axis replaced by the sizes of the indices."""
     x, index = node.shape(0), node.shape(1)
     axis = node.axis(len(x))
     result = Shape((*x[:axis], *index, *x[axis + 1 :]), dtype=x.dtype)
@@ -34,7 +34,7 @@ def gather(node: Node) -> Value:
 
 @operator("GatherElements")
 def gather_elements(node: Node) -> Shape:
-    """The sizes of the indices, which are as many along each axis but one."""
+    """The sizes of the indices, which agree with the input's on every axis but one."""
     x, index = node.shape(0), node.shape(1)
     if len(x) != len(index):
         raise ShapeError(f"the indices have {len(index)} axes: expected {len(x)}")
@@ -92,7 +92,7 @@ def scatter_nd(node: Node) -> Shape:
 
 
 def _inside(node: Node, sizes: Sequence[Int]) -> None:
-    """Require that places which are plain numbers are inside of the axes."""
+    """Require that constant indices are in bounds."""
     places = node.elements(1)
     if places is None or not node.value(1).is_constant:
         return
@@ -121,7 +121,7 @@ def one_hot(node: Node) -> Shape:
 
 @operator("Compress")
 def compress(node: Node) -> Shape:
-    """As many elements along an axis as there are truths; only a run tells."""
+    """As many elements along an axis as the condition selects: data-dependent."""
     x, condition = node.shape(0), node.shape(1)
     axis = node.attributes.get("axis")
     at_most = condition[0]
@@ -135,7 +135,7 @@ def compress(node: Node) -> Shape:
 
 @operator("ArgMax", "ArgMin")
 def arg_extreme(node: Node) -> Shape:
-    """Without one axis, or with 1 in its place."""
+    """The input's sizes without one axis, or with 1 for it."""
     x = node.shape(0)
     axis = node.axis(len(x))
     if not at_least(x[axis], 1):

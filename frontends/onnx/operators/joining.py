@@ -31,13 +31,13 @@ def concat(node: Node) -> Value:
 
 
 def _joined(node: Node, inputs: list[Shape], axis: int) -> Shape:
-    # torch lets vectors without elements pass, whatever the others' rank; here the ranks are equal
+    # torch accepts empty vectors whatever the others' rank; here the ranks are equal
     return node.one("cat", inputs, dim=axis) if len(inputs) > 1 else inputs[0]
 
 
 @operator("Split")
 def split(node: Node) -> list[Value]:
-    """Pieces along one axis: of the given sizes, or of about equal ones."""
+    """Pieces along one axis, of the given sizes or of nearly equal ones."""
     x, elements = node.shape(0), node.elements(0)
     axis = node.axis(len(x))
     sizes: list[Int] | None = list(node.integers("split") or ()) or None
@@ -65,7 +65,7 @@ def split(node: Node) -> list[Value]:
 
 @operator("Slice")
 def slice_(node: Node) -> Value:
-    """Every so many elements between two bounds, along some axes."""
+    """Strided ranges along some axes."""
     x, elements = node.shape(0), node.elements(0)
     if node.version < 10:
         starts: list[Int] | None = list(node.integers("starts") or ())
@@ -106,11 +106,11 @@ def slice_(node: Node) -> Value:
 
 
 LARGE = 2**31 - 1
-"""From here on, bounds stand for the end of an axis: exporters write it so."""
+"""Bounds from here on mean the end of an axis, as exporters write it."""
 
 
 def _unbounded(bound: Int, step: int) -> Int | None:
-    """A bound; None where it is written as a number beyond every axis."""
+    """A bound; None if it is a number beyond the end of any axis."""
     if isinstance(bound, int):
         if step > 0 and bound >= LARGE or step < 0 and (bound >= LARGE or bound <= -LARGE):
             return None
@@ -121,7 +121,7 @@ def _unbounded(bound: Int, step: int) -> Int | None:
 
 @operator("Pad")
 def pad(node: Node) -> Shape:
-    """So many more elements before and behind each axis."""
+    """Each size plus the padding before and after it."""
     x = node.shape(0)
     if node.version < 11:
         amounts: list[Int] | None = list(node.integers("pads") or node.integers("paddings") or ())

@@ -9,7 +9,7 @@ from shapes.rules.broadcasting import expandable
 
 @operator("MatMul", "MatMulInteger")
 def matmul(node: Node) -> Shape:
-    """Rows of the one and columns of the other, after what broadcasts."""
+    """Broadcast batch axes, then the rows of the first and the columns of the second."""
     a, b = node.shape(0), node.shape(1)
     found = node.one("matmul", Shape(a), Shape(b))
     return Shape(found, dtype="int32" if node.kind == "MatMulInteger" else a.dtype)
@@ -17,7 +17,7 @@ def matmul(node: Node) -> Shape:
 
 @operator("Gemm")
 def gemm(node: Node) -> Shape:
-    """The product of two matrices, each of which may be transposed, plus what broadcasts to it."""
+    """The product of two matrices, each possibly transposed, plus a broadcast addend."""
     a, b, c = node.shape(0), node.shape(1), node.optional_shape(2)
     if node.integer("transA"):
         a = Shape(a[::-1], dtype=a.dtype)
@@ -39,6 +39,6 @@ def einsum(node: Node) -> Shape:
 
 @operator("Det")
 def det(node: Node) -> Shape:
-    """Without the axes of the matrices."""
+    """The batch axes alone."""
     x = node.shape(0)
     return Shape(node.one("det", x), dtype=x.dtype)

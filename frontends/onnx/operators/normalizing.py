@@ -1,4 +1,4 @@
-"""Normalization: the sizes stay, and statistics come beside them."""
+"""Normalization: outputs of the input's sizes, and statistics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shapes.symbolic.choices import Int
 
 
 def _per_channel(node: Node, x: Shape, first: int, count: int) -> None:
-    """So many inputs are vectors of the channels."""
+    """Require that `count` inputs are vectors with one element for each channel."""
     if len(x) >= 2:
         for index in range(first, first + count):
             vector = node.optional_shape(index)
@@ -29,7 +29,7 @@ def batch_normalization(node: Node) -> list[Shape | None]:
 
 @operator("InstanceNormalization", "GroupNormalization")
 def channel_normalization(node: Node) -> Shape:
-    """The sizes of the input; scale and bias are for the channels, or in older sets for the groups."""
+    """The sizes of the input; scale and bias are per channel, or in older operator sets per group."""
     x = node.shape(0)
     if node.kind == "InstanceNormalization":
         _per_channel(node, x, 1, 2)
@@ -44,7 +44,7 @@ def channel_normalization(node: Node) -> Shape:
 
 @operator("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization")
 def layer_normalization(node: Node) -> list[Shape]:
-    """The sizes of the input, then mean and deviation of what was normalized."""
+    """The sizes of the input, then the means and deviations."""
     x = node.shape(0)
     axis = node.axis(len(x), -1)
     for index in (1, 2):

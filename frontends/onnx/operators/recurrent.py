@@ -1,4 +1,4 @@
-"""Recurrent layers, whose loop is one operator."""
+"""Recurrent layers as single operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GATES: Final = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 @operator("RNN", "GRU", "LSTM")
 def recurrent(node: Node) -> list[Shape]:
-    """What every step gives, and the last states."""
+    """The output of every step, and the last states."""
     x, weight, recurrence = node.shape(0), node.shape(1), node.shape(2)
     agree(node.env, x[2], weight[2], "the input has another number of features than the weight")
     directions, hidden = recurrence[0], recurrence[2]

@@ -17,7 +17,7 @@ FOLDS: Final[dict[str, Callable[[Int, Int], Int]]] = {
     "ReduceMax": sym_max,
     "ReduceMin": sym_min,
 }
-"""What some of them do to two integers."""
+"""Folding of reductions over symbolic integers, pairwise."""
 
 
 @operator(
@@ -25,7 +25,7 @@ FOLDS: Final[dict[str, Callable[[Int, Int], Int]]] = {
     "ReduceSum", "ReduceSumSquare",
 )  # fmt: skip
 def reduce(node: Node) -> Value:
-    """Those axes gone, or of size 1."""
+    """The input's sizes without the reduced axes, or with size 1 for them."""
     x, elements = node.shape(0), node.elements(0)
     keep = bool(node.integer("keepdims", 1))
     if node.has(1) and node.numbers(1) is None:

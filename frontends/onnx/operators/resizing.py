@@ -16,12 +16,12 @@ from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, sym_int, sym_or
 
 EXACT = 2**24
-"""Up to here every integer is a float of 32 bits."""
+"""Every integer up to here is a float32."""
 
 
 @operator("Resize", "Upsample")
 def resize(node: Node) -> Shape:
-    """The sizes that are given, or those of the input times the scales, rounded down."""
+    """The given sizes, or the input's sizes times the scales, rounded down."""
     x = node.shape(0)
     named = node.integers("axes")
     axes = list(range(len(x))) if named is None else [axis_of(axis, len(x), "axes") for axis in named]
@@ -45,10 +45,10 @@ def resize(node: Node) -> Shape:
 
 
 def _scales(node: Node, index: int) -> list[np.float32] | None:
-    """The scales as floats of 32 bits, None where there are none.
+    """The scales as float32, or None.
 
     Raises:
-        NotKnown: only a run tells them.
+        NotKnown: they are data-dependent.
     """
     attribute = node.attributes.get("scales")
     if attribute is not None and not node.has(index):
@@ -64,9 +64,9 @@ def _scales(node: Node, index: int) -> list[np.float32] | None:
 
 
 def _scaled(node: Node, size: Int, scale: np.float32) -> Int:
-    """A size times a scale, rounded down as floats of 32 bits have it.
+    """A size times a scale, rounded down in float32 arithmetic.
 
-    Where scale and product have no more digits than such a float, the product is exact, and so is the quotient here.
+    Where scale and product fit into float32's significand, the product is exact, and so is the quotient here.
     """
     if isinstance(size, int):
         return math.floor(np.float32(size) * scale)
@@ -92,7 +92,7 @@ def grid_sample(node: Node) -> Shape:
 
 @operator("AffineGrid")
 def affine_grid(node: Node) -> Shape:
-    """A place for each pixel."""
+    """A coordinate for each pixel."""
     sizes = node.numbers(1)
     if sizes is None:
         raise NotKnown("the sizes are known only when the model runs")

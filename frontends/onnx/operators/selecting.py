@@ -19,7 +19,7 @@ def nonzero(node: Node) -> Shape:
 
 @operator("TopK")
 def topk(node: Node) -> list[Shape]:
-    """The largest elements along one axis, and where they were."""
+    """The largest elements along one axis, and their indices."""
     x = node.shape(0)
     axis = node.axis(len(x), -1)
     numbers: list[Int] | None = [node.integer("k")] if node.version < 10 else node.numbers(1)
@@ -35,7 +35,7 @@ def topk(node: Node) -> list[Shape]:
 
 @operator("Unique")
 def unique(node: Node) -> list[Shape]:
-    """The distinct elements, or slices along an axis; first places, places of all, and counts."""
+    """The distinct elements, or slices along an axis; first indices, inverse indices, and counts."""
     x = node.shape(0)
     if "axis" in node.attributes:
         axis = node.axis(len(x))

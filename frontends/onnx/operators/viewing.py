@@ -32,7 +32,7 @@ def size(node: Node) -> Value:
 
 @operator("Reshape")
 def reshape(node: Node) -> Value:
-    """The target, in which 0 stands for the input's size and -1 for what is left."""
+    """The target, in which 0 copies the input's size and -1 is inferred."""
     x = node.shape(0)
     target = node.integers("shape") if node.version < 5 else node.numbers(1)
     if target is None:
@@ -44,7 +44,7 @@ def reshape(node: Node) -> Value:
 
 
 def _kept(x: Shape, axis: int, size: Int) -> Int:
-    """A size of the target; that of the input where it is 0."""
+    """A size of the target; the input's if it is 0."""
     if axis < len(x):
         if isinstance(size, int):
             return x[axis] if size == 0 else size
@@ -56,7 +56,7 @@ def _kept(x: Shape, axis: int, size: Int) -> Int:
 
 
 def _of_unknown_sizes(node: Node, target: Shape, x: Shape | None) -> Shape:
-    """As many axes as a vector has elements; only a run tells their sizes."""
+    """A shape of known rank with unbacked sizes."""
     if len(target) != 1 or not isinstance(target[0], int):
         raise NotKnown("how many axes there are is known only when the model runs")
     if target[0] > MOST_AXES:
@@ -65,7 +65,7 @@ def _of_unknown_sizes(node: Node, target: Shape, x: Shape | None) -> Shape:
 
 
 def _moved(node: Node, result: Shape) -> Value:
-    """The elements of the input under other sizes."""
+    """Reshape the input's elements."""
     elements = node.elements(0)
     if elements is None or not few(result):
         return Value(result)
@@ -96,7 +96,7 @@ def transpose(node: Node) -> Value:
 
 @operator("Squeeze")
 def squeeze(node: Node) -> Value:
-    """Without some axes, which have to be of size 1; without all such axes if none is named."""
+    """The input without the given axes of size 1, or without all of size 1."""
     x = node.shape(0)
     axes = node.listed(1, "axes", "axes")
     if axes is None:
@@ -109,7 +109,7 @@ def squeeze(node: Node) -> Value:
 
 @operator("Unsqueeze")
 def unsqueeze(node: Node) -> Value:
-    """With more axes of size 1 at the places named in the result."""
+    """The input with axes of size 1 inserted at positions of the result."""
     x = node.shape(0)
     axes = node.listed(1, "axes", "axes") or []
     rank = len(x) + len(axes)
@@ -140,21 +140,21 @@ def expand(node: Node) -> Value:
 
 @operator("DepthToSpace")
 def depth_to_space(node: Node) -> Shape:
-    """Channels that become pixels."""
+    """Move channels to pixels."""
     x = node.shape(0)
     return Shape(node.one("pixel_shuffle", x, node.integer("blocksize")), dtype=x.dtype)
 
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Node) -> Shape:
-    """Pixels that become channels."""
+    """Move pixels to channels."""
     x = node.shape(0)
     return Shape(node.one("pixel_unshuffle", x, node.integer("blocksize")), dtype=x.dtype)
 
 
 @operator("Col2Im")
 def fold(node: Node) -> Shape:
-    """Blocks put together to an image."""
+    """Combine blocks to an image."""
     x, image, block = node.shape(0), node.numbers(1), node.numbers(2)
     if image is None or block is None:
         raise NotKnown("the sizes of image and blocks are known only when the model runs")

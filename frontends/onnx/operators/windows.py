@@ -1,4 +1,4 @@
-"""Convolution and pooling: windows that slide, with padding on both sides of an axis apart."""
+"""Convolution and pooling: sliding windows, with separate padding before and after each axis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shapes.rules.windows import require_at_least, window_reach
 from shapes.symbolic.choices import Int, sym_max, sym_min, sym_or
 
 Pads = list[tuple[int, int]] | None
-"""Before and behind each axis; None where they are chosen so that sizes stay (divided by the stride)."""
+"""Padding before and after each axis; None for SAME padding."""
 
 
 def _pads(node: Node, axes: int) -> Pads:
@@ -42,7 +42,7 @@ def _spatial(x: Shape) -> int:
 
 @operator("Conv", "ConvInteger", "QLinearConv", "DeformConv")
 def conv(node: Node) -> Shape:
-    """Windows after batch and output channels."""
+    """Batch, output channels, then one element for each window."""
     x, weight = node.shape(0), node.shape(3 if node.kind == "QLinearConv" else 1)
     axes = _spatial(x)
     bias = node.optional_shape(2) if node.kind == "Conv" else None
@@ -59,7 +59,7 @@ def conv(node: Node) -> Shape:
 
 @operator("ConvTranspose")
 def conv_transpose(node: Node) -> Shape:
-    """The sizes from which a convolution makes those of the input, or those that are asked for."""
+    """The sizes that a convolution would map to the input's, or the requested ones."""
     x, weight, bias = node.shape(0), node.shape(1), node.optional_shape(2)
     axes = _spatial(x)
     pads, stride = _pads(node, axes), node.integers("strides") or [1] * axes
@@ -70,7 +70,7 @@ def conv_transpose(node: Node) -> Shape:
     if wanted is not None:
         sizes: list[Int] = [*wanted[-axes:]]
         for size, whole, given, step in zip(sizes, found[2:], x[2:], stride):
-            # what is more than all windows reach has to be less than one step of them
+            # output padding must be less than the stride
             fits = sym_or(whole >= size, size - whole < step)
             node.env.require(sym_or(fits, given == 0), "output_shape is more than the windows reach")
     elif pads is None:
@@ -84,7 +84,7 @@ def conv_transpose(node: Node) -> Shape:
 
 @operator("MaxPool", "AveragePool", "LpPool")
 def pool(node: Node) -> list[Shape]:
-    """Windows after batch and channels; twice where indices are asked for."""
+    """Batch, channels, then one element for each window; twice if indices are requested."""
     x = node.shape(0)
     axes = _spatial(x)
     kernel = node.integers("kernel_shape")
@@ -102,7 +102,7 @@ def pool(node: Node) -> list[Shape]:
         room = size + before + behind - reach
         require_at_least(node.env, room, 1 - step if up else 0, "the input is too small for a window")
         if up:
-            # the last window may lack elements, but has to start before the padding behind
+            # the last window may be partial, but must start before the padding at the end
             windows.append(sym_min(room + step - 1, size + before - 1) // step + 1)
         else:
             windows.append(room // step + 1)
@@ -112,7 +112,7 @@ def pool(node: Node) -> list[Shape]:
 
 @operator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 def global_pool(node: Node) -> Shape:
-    """Every axis after batch and channels reduced to one element."""
+    """Reduce every axis after batch and channels to one element."""
     x = node.shape(0)
     return Shape((*x[:2], *[1] * _spatial(x)), dtype=x.dtype)
 
