@@ -1,4 +1,4 @@
-"""Decompositions with symbolic sizes, of composite operators that torch's C++ decomposes by plain ones.
+"""Decompositions with symbolic sizes, for composite operators that torch's C++ decomposes with concrete ones.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,8 +8,8 @@
     >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
     torch.Size([6, 2])
 
-Each gives what torch's gives, by operators of a graph. They stand in for torch's while a trace runs (`installed`). One
-family a file.
+Each computes torch's result with operators of a graph, and replaces torch's while a trace runs (`installed`). One
+family in each file.
 """
 
 from __future__ import annotations

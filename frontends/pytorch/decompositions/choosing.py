@@ -23,7 +23,7 @@ Tensor: TypeAlias = torch.Tensor
 
 @composite(aten.combinations.default)
 def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to pick so many elements, in the order of their places."""
+    """All combinations of `r` elements, in lexicographic order of their indices."""
     torch._check(self.dim() == 1, lambda: f"combinations: expected 1 axis, not {self.dim()}")
     torch._check(r >= 0, lambda: f"combinations: expected a number that is not negative, not {r}")
     if r == 0:
@@ -39,7 +39,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
 
 @composite(aten.take_along_dim.default)
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` after all other axes were broadcast."""
+    """`gather` with all other axes broadcast."""
     torch._check(indices.dtype == torch.int64, lambda: f"take_along_dim: expected int64, not {indices.dtype}")
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))
@@ -57,15 +57,15 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 @composite(aten.masked_select_backward.default)
 def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
-    """The gradient where it came from, before what was broadcast is added up."""
+    """Scatter the gradient to the selected elements, before broadcast axes are summed."""
     sizes = torch.broadcast_shapes(input.shape, mask.shape)
-    # written into, as a new tensor would not lie as the input does
+    # written in place, since a new tensor would not have the input's layout
     return torch.zeros_like(input.expand(sizes)).masked_scatter_(mask, grad)
 
 
 @composite(aten.block_diag.default)
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """One block after another, with zeros beside it."""
+    """Blocks on the diagonal, zeros elsewhere."""
     for tensor in tensors:
         torch._check(tensor.dim() <= 2, lambda: "torch.block_diag: Input tensors must have 2 or fewer dimensions")
     blocks = [tensor.reshape((1,) * (2 - tensor.dim()) + tuple(tensor.shape)) for tensor in tensors]

@@ -24,7 +24,7 @@ Tensor: TypeAlias = torch.Tensor
 def gradient(
     self: Tensor, *, spacing: float | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """Differences of neighbours, one tensor for each axis; the same distance everywhere."""
+    """Differences of neighbors, one tensor for each axis; the same spacing for all."""
     return [_evenly(self, axis, 1 if spacing is None else spacing, edge_order) for axis in _axes(self, dim)]
 
 
@@ -32,7 +32,7 @@ def gradient(
 def gradient_by_axis(
     self: Tensor, *, spacing: Sequence[float], dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """A distance for each axis."""
+    """A spacing for each axis."""
     axes = _axes(self, dim)
     torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
     return [_evenly(self, axis, distance, edge_order) for axis, distance in zip(axes, spacing)]
@@ -42,7 +42,7 @@ def gradient_by_axis(
 def gradient_by_coordinates(
     self: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """A coordinate for each place on each axis."""
+    """A coordinate for each index of each axis."""
     axes = _axes(self, dim)
     torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
     return [_unevenly(self, axis, places, edge_order) for axis, places in zip(axes, spacing)]

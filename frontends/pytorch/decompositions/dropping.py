@@ -1,4 +1,4 @@
-"""Dropout as eager torch decomposes it: where nothing or everything is dropped, no random numbers are drawn.
+"""Dropout as eager torch decomposes it: with probability 0 or 1 no random numbers are drawn.
 
 >>> import torch
 >>> from frontends.pytorch import trace

@@ -1,4 +1,4 @@
-"""Packed and padded sequences, by operators where C++ loops over the elements of the lengths.
+"""Packed and padded sequences, by operators where C++ loops over lengths.
 
     >>> import torch
     >>> from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -11,7 +11,7 @@
     >>> variant.graph(torch.randn(6, 3, 4), torch.tensor([2, 5, 1]))[0].shape
     torch.Size([5, 3, 5])
 
-A packed sequence is the rows of all steps, one step after the other, the longest sequence first in each.
+A packed sequence is the concatenation of all steps' rows, the longest sequence first in each.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ TOO_LONG: Final = "an element of `lengths` is greater than the number of steps o
 
 @handles(torch._C._VariableFunctions._pack_padded_sequence)
 def pack_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
-    """The rows of a padded batch that are there, and how many each step has."""
+    """The valid rows of a padded batch, and the number of rows of each step."""
     input, lengths, batch_first = (*args, *kwargs.values())
     return pack(input, as_traced(lengths), batch_first)
 
 
 def pack(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """The rows that are there, and how many each step has: as many numbers as the longest sequence has steps."""
+    """The valid rows, and the number of rows of each step, for as many steps as the longest sequence has."""
     x = input.transpose(0, 1) if batch_first else input
     steps, batch = x.shape[:2]
     torch._check(x.numel() > 0, lambda: "Cannot pack empty tensors.")
@@ -68,21 +68,21 @@ def pack(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Ten
 
 @handles(torch._C._VariableFunctions._pad_packed_sequence)
 def pad_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
-    """A padded batch of the rows of a packed sequence."""
+    """A padded batch from the rows of a packed sequence."""
     data, batch_sizes, *rest = (*args, *kwargs.values())
     batch_sizes = as_traced(batch_sizes)
     return pad(data, batch_sizes, batch_sizes[0].item(), *rest)
 
 
 def as_traced(tensor: Tensor) -> Tensor:
-    """A tensor of the trace: lengths may be some that the program brings along."""
+    """A traced tensor: lengths may be a constant of the program."""
     return tensor if isinstance(tensor, Traced) else current_trace().lift(tensor)
 
 
 def pad(
     data: Tensor, batch_sizes: Tensor, batch: Size, batch_first: bool, padding: float, total: Size
 ) -> tuple[Tensor, Tensor]:
-    """The rows of a packed sequence by steps and sequences, and the lengths of these."""
+    """The rows of a packed sequence as (step, sequence), and the sequences' lengths."""
     counts = torch.nn.functional.pad(batch_sizes, (0, total - batch_sizes.shape[0]))
     starts = counts.cumsum(0) - counts
     column = torch.arange(batch)

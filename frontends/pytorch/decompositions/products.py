@@ -24,7 +24,7 @@ Tensor: TypeAlias = torch.Tensor
 
 @composite(aten.kron.default)
 def kron(self: Tensor, other: Tensor) -> Tensor:
-    """Each element of the one times the whole of the other."""
+    """Kronecker product: each element of the first times all of the second."""
     rank = max(self.dim(), other.dim())
     first = [1] * (rank - self.dim()) + list(self.shape)
     second = [1] * (rank - other.dim()) + list(other.shape)
@@ -35,7 +35,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 
 @composite(aten.linalg_multi_dot.default)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """A chain of products, in the order that is cheapest at the sizes at hand: any order gives the same."""
+    """A matrix chain product in the cheapest order for the hints: the order does not change the result."""
     torch._check(len(tensors) >= 2, lambda: "multi_dot(): expected at least 2 tensors")
     matrices = list(tensors)
     vector_first, vector_last = matrices[0].dim() == 1, matrices[-1].dim() == 1
@@ -53,7 +53,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each stretch of a chain of matrices, by the number of multiplications."""
+    """Matrix chain ordering by dynamic programming: where to split each subchain, by the number of multiplications."""
     count = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {(place, place): 0 for place in range(count)}
     split: dict[tuple[int, int], int] = {}
@@ -79,7 +79,7 @@ def _chain(matrices: Sequence[Tensor], split: dict[tuple[int, int], int], first:
 
 
 def hint_of(size: int | torch.SymInt) -> int:
-    """The size this time, for a choice that changes no result; 1 where only the run tells."""
+    """The hint of a size, for a choice that does not change results; 1 for an unbacked one."""
     if not isinstance(size, torch.SymInt):
         return size
     hint = size.node.hint
@@ -88,7 +88,7 @@ def hint_of(size: int | torch.SymInt) -> int:
 
 @composite(aten.linalg_matrix_power.default)
 def matrix_power(self: Tensor, n: int) -> Tensor:
-    """By squares."""
+    """Exponentiation by squaring."""
     torch._check(self.dim() >= 2, lambda: "linalg.matrix_power: The input tensor must have at least 2 dimensions.")
     rows, columns = self.shape[-2:]
     torch._check(rows == columns, lambda: f"linalg.matrix_power: expected square matrices, not {rows} by {columns}")
@@ -114,7 +114,7 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
 def matrix_norm(
     self: Tensor, ord: float, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> object:
-    """The largest or smallest sum of a column or a row; torch's is the rest."""
+    """The largest or smallest sum of a column or a row; other norms are torch's."""
     axes = [axis % self.dim() for axis in dim] if self.dim() else []
     if abs(ord) not in (1, math.inf) or len(set(axes)) != 2:
         normal = aten.linalg_matrix_norm.default

@@ -1,4 +1,4 @@
-"""Recurrent networks, layer by layer: each layer is one operator over the whole sequence, however long that is.
+"""Recurrent networks, layer by layer: each layer is one operator over a sequence of any length.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -7,7 +7,7 @@
     >>> [str(node.target) for node in variant.graph.graph.nodes if "lstm" in node.name or "dropout" in node.name]
     ['symshape.lstm_layer.default', 'aten.native_dropout.default', 'symshape.lstm_layer.default']
 
-C++ drops elements out between two layers, so what it draws there is what eager torch draws.
+Dropout between layers is eager torch's operator, so the random numbers are the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AS_EAGER: Final = "leave it out of the compiled function; fullgraph=False runs i
 def layered(mode: str) -> None:
     """Register a kind of network."""
     packet = getattr(aten, mode)
-    # where a layer can not be one operator, torch's function in Python takes its steps apart
+    # if a layer cannot be one operator, torch's Python function unrolls its steps
     steps = {operator: operator.py_kernels[DispatchKey.Autograd] for operator in (packet.input, packet.data)}
 
     @composite(packet.input)
@@ -75,7 +75,7 @@ def layered(mode: str) -> None:
             x, *found = one_layer(x, batch_sizes, first, of_layer, has_biases, train, bidirectional)
             last.append(found)
             if drops and layer < num_layers - 1:
-                # nothing is drawn where all elements go
+                # nothing is drawn if all elements are dropped
                 x = x * x.new_zeros(()) if dropout == 1 else torch.dropout(x, dropout, True)
         return x, *[found[0] if num_layers == 1 else torch.cat(found) for found in zip(*last)]
 

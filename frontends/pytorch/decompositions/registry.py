@@ -6,8 +6,8 @@
     ...     all(operator.py_kernels for operator in COMPOSITES)
     True
 
-The Python dispatcher asks an operator's `py_kernels` first, so they are found wherever the operator is called, by the
-program or by another operator.
+The Python dispatcher looks in an operator's `py_kernels` first, so decompositions apply wherever the operator is
+called, by the program or by another operator.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from torch._C import DispatchKey
 
 COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
 PROFILER: Final = "profiler"
-"""The namespace of operators that only say to a profiler where a program is, as optimizers do around a step."""
+"""The namespace of operators that only mark ranges for a profiler, as optimizers do around a step."""
 KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
 def installed() -> AbstractContextManager[None]:
-    """The operators taken apart here, while this lasts."""
+    """Install the decompositions for the duration of the block."""
     return standing_in(COMPOSITES)
 
 
 @contextmanager
 def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]) -> Iterator[None]:
-    """Functions in the place of operators, while this lasts."""
+    """Replace operators by functions for the duration of the block."""
     before: list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., object] | None]] = []
     for operator, function in functions.items():
         for key in KEYS:
@@ -54,7 +54,7 @@ def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]
 
 
 def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Register a function as what these operators are made of."""
+    """Register a function as the decomposition of these operators."""
 
     def register(function: Callable[..., object]) -> Callable[..., object]:
         for operator in operators:
@@ -66,11 +66,11 @@ def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., obje
 
 @cache
 def is_composite(func: object) -> bool:
-    """Whether an operator is made of others: in inference mode, where autograd takes none apart, it comes whole."""
+    """Whether an operator is composite: inference mode skips autograd, which decomposes it otherwise."""
     return (
         isinstance(func, torch._ops.OpOverload)
         and func.namespace == "aten"
-        # some are TorchScript's only
+        # some exist only for TorchScript
         and torch._C._dispatch_has_kernel(func.name())
         and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
     )

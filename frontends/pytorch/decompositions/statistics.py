@@ -21,7 +21,7 @@ Tensor: TypeAlias = torch.Tensor
 
 @composite(aten.cov.default)
 def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """How the rows vary together; what is wrong with the values of weights is found when the graph runs."""
+    """The covariance of the rows; invalid values of weights are found when the graph runs."""
     torch._check(self.dim() <= 2, lambda: f"cov(): expected at most 2 axes, not {self.dim()}")
     torch._check(self.dtype is not torch.bool, lambda: "cov(): bool is not supported")
     rows = self if self.dim() == 2 else self.reshape(1, -1)
@@ -54,7 +54,7 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
 
 @composite(aten.corrcoef.default)
 def corrcoef(self: Tensor) -> Tensor:
-    """The covariance in units of the deviations."""
+    """The covariance divided by the standard deviations."""
     torch._check(self.dim() <= 2, lambda: f"corrcoef(): expected at most 2 axes, not {self.dim()}")
     found = torch.cov(self)
     if found.dim() == 0:

@@ -25,8 +25,8 @@ Tensor: TypeAlias = torch.Tensor
 
 
 def resized(self: Tensor, sizes: Sequence[int | torch.SymInt], dims: Sequence[int]) -> Tensor:
-    """A tensor cut off or filled with zeros along some axes: one of both changes nothing, and no size decides which.
-    Of a tensor that is not packed a copy that is filled lies otherwise than what is cut off: there sizes decide."""
+    """A tensor truncated or zero-padded along some axes. Both are applied, and one has no effect, so no size is
+    branched on. A non-contiguous tensor has another layout after padding than after truncation: there sizes decide."""
     if not is_packed(metadata_of(current_trace(), self)):
         return self
     pads: list[int | torch.SymInt] = [0] * (2 * self.dim())
@@ -40,9 +40,9 @@ def resized(self: Tensor, sizes: Sequence[int | torch.SymInt], dims: Sequence[in
 
 
 def transform(operator: torch._ops.OpOverload, *, of_many: bool, halved: bool) -> None:
-    """A transform whose argument is resized first, if it is; what torch's does is the rest.
+    """A transform that resizes its argument first; the rest is torch's.
 
-    `halved`: the size that is stated is that of the outcome, and the last axis of the argument is half as long.
+    `halved`: the given size is the result's, and the argument's last axis is half as long.
     """
     (default,) = [argument.default_value for argument in operator._schema.arguments if argument.name == "dim"]
 

@@ -32,8 +32,8 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
-    """A pool over two axes, of which one is 1 long; where no gradient is asked for, eager torch has a packed one of
-    its own."""
+    """2-D pooling with an axis of extent 1; without gradients eager torch has a separate kernel with a contiguous
+    result."""
     two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
     pooled = aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
     is_followed = torch.is_grad_enabled() and self.requires_grad
@@ -41,12 +41,13 @@ def max_pool1d(
 
 
 def is_contiguous(tensor: Tensor) -> bool:
-    """Whether a tensor of the trace is known to be."""
+    """Whether a traced tensor is known to be contiguous."""
     return type(tensor) is Traced and is_packed(tensor.metadata)
 
 
 def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:
-    """A pool of which torch's is a mean where there is one window; of what is packed, no size says how it lies."""
+    """Adaptive pooling, which torch computes as a mean if there is one window; a contiguous input's layout depends on
+    no size."""
 
     def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
         if any(type(size) is not int for size in output_size):

@@ -1,4 +1,4 @@
-"""Gradient formulas that hold for all sizes, where torch's in C++ want plain numbers or differ by size.
+"""Gradient formulas for symbolic sizes, where torch's C++ formulas need concrete sizes or branch on them.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -10,8 +10,8 @@
     >>> variant.graph(torch.tensor([2.0, 0.0, 3.0]))[0].tolist()
     [1.0, 8.0, 0.0]
 
-The operator itself is recorded as it is; `gradient` gives it a formula. Some of C++'s formulas are operators, for which
-`instead` gives another. Both stand in for torch's while a trace runs (`installed`). One family a file.
+The operator itself is recorded unchanged; `gradient` registers its formula. Some of torch's formulas are operators,
+which `override_gradient` replaces. Both apply while a trace runs (`installed`). One family in each file.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Tensor: TypeAlias = torch.Tensor
 def deviation_gradient(
     grad: Tensor, self: Tensor, dim: Sequence[int] | None, correction: float, keepdim: bool
 ) -> Tensor:
-    """The gradient of a variance. Of too few elements it is what dividing by nothing gives, or less."""
+    """The gradient of a variance. With too few elements it divides by zero or a negative number, as in torch."""
     along = list(range(self.dim())) if not dim else sorted([axis % self.dim() for axis in dim] if self.dim() else [])
     mean = self.mean(along, keepdim=True) if along else self
     if not keepdim:
@@ -39,7 +39,7 @@ def deviation_gradient(
 
 
 def _count(self: Tensor, axes: Sequence[int]) -> int:
-    """How many elements are taken together."""
+    """The number of reduced elements."""
     count = 1
     for axis in axes:
         count = count * self.shape[axis]

@@ -7,8 +7,8 @@
     >>> trace(gradient, (torch.ones(3, requires_grad=True),)).graph(torch.tensor([1.0, 3.0, 2.0]))[0].tolist()
     [0.0, inf, 0.0]
 
-Torch has one formula for its own tensors, and another for tensors of a trace: a product with zeros, which are no zeros
-where the gradient is infinite, laid out as the input is.
+Torch has one formula for plain tensors and another for tensor subclasses: that is a product with a mask, which is nan
+where the gradient is infinite, in the input's layout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Tensor: TypeAlias = torch.Tensor
 
 
 def shared_evenly(grads: Gradients, args: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[Tensor | None]:
-    """The gradient in a packed tensor of zeros."""
+    """The gradient in a contiguous tensor of zeros."""
     (grad,), (input, *_), (value,) = grads, args, outputs
     if grad is None:
         return (None,)

@@ -28,8 +28,8 @@ def lu_gradient(
 ) -> Tensor | None:
     """The gradient of a matrix, from those of its factors.
 
-    A matrix of n rows has columns beside the square that is factored, or rows below it, or neither: both are taken to
-    be there, and may be empty.
+    A matrix has columns to the right of the square that is factored, or rows below it, or neither: the formula has both
+        blocks, which may be empty.
     """
     rows, square, columns = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     wide, tall = not same(columns, square), not same(rows, square)
@@ -63,7 +63,7 @@ def lu_gradient(
 
 
 def _cut(tensor: Tensor, axis: int, size: int, more: bool) -> tuple[Tensor, Tensor | None]:
-    """The first places of an axis, and the rest if there may be one."""
+    """The first elements of an axis, and the rest if it may be nonempty."""
     return (aten.slice(tensor, axis, 0, size), aten.slice(tensor, axis, size)) if more else (tensor, None)
 
 

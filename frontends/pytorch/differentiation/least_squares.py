@@ -23,7 +23,7 @@ Tensor: TypeAlias = torch.Tensor
 
 
 def of_inverse(grad: Tensor, inverse: Tensor, matrix: Tensor) -> Tensor:
-    """The gradient of a matrix from that of its pseudo-inverse, for any rank that stays the same."""
+    """The gradient of a matrix from that of its pseudo-inverse, for locally constant rank."""
     product = grad.mH @ inverse
     turned = product @ inverse.mH
     within = turned - (inverse @ product).mH - (matrix @ inverse) @ turned
@@ -34,7 +34,7 @@ def of_inverse(grad: Tensor, inverse: Tensor, matrix: Tensor) -> Tensor:
 def least_squares(
     grads: Gradients, args: Sequence[Any], outputs: Sequence[Tensor], **options: object
 ) -> tuple[Tensor | None, Tensor | None]:
-    """By the pseudo-inverse; the residuals are least, so that they vary with the arguments alone."""
+    """By the pseudo-inverse; at the minimum the residuals' derivative with respect to the solution is zero."""
     on_solution, on_residuals, *_ = grads
     matrix, right, solution = args[0], args[1], outputs[0]
     are_vectors = matrix.dim() == right.dim() + 1

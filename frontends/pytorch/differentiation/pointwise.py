@@ -1,4 +1,4 @@
-"""Gradients of element-wise operators for which C++ allocates zeros of plain sizes.
+"""Gradients of elementwise operators for which C++ allocates zeros of concrete sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -26,6 +26,6 @@ def is_real(tensor: torch.Tensor) -> bool:
 
 @gradient(aten.sgn.default, when=is_real)
 def sign(grads: Gradients, args: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor | None]:
-    """The sign of a real number does not vary."""
+    """The derivative of a real number's sign is zero."""
     (grad,) = grads
     return (None if grad is None else torch.zeros_like(grad),)

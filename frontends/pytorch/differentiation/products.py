@@ -24,7 +24,7 @@ Tensor: TypeAlias = torch.Tensor
 
 @override_gradient(aten.cumprod_backward.default)
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-    """Before the first zero a sum divided by the element; at it the products without it; behind it nothing."""
+    """Before the first zero a sum divided by the element; at it the products without it; after it zero."""
     if not input.dim():
         return grad
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (grad, input, output)):
@@ -41,7 +41,7 @@ def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> T
 
 
 def _with_one_left_out(grad: Tensor, input: Tensor, dim: int) -> Tensor:
-    """For each element, all products with a 1 in its place: as many times the elements, but it has a gradient."""
+    """For each element, all products with it replaced by 1: quadratic work, but differentiable."""
     input, grad = input.movedim(dim, -1), grad.movedim(dim, -1)
     size = input.shape[-1]
     places = torch.arange(size, device=input.device)

@@ -1,4 +1,4 @@
-"""Gradients of products of Householder reflections, however many there are."""
+"""Gradients of products of any number of Householder reflections."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Tensor: TypeAlias = torch.Tensor
 def reflections_gradient(
     reflectors: Tensor, scales: Tensor, times: Callable[[Tensor], Tensor], adjoint_times: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the columns that define reflections, and of their scales, from that of the product of all.
+    """The gradients of the reflectors and of their scales, from that of their product.
 
     The product is Q = 1 - V T V^H, with V unit lower triangular, S what is above the diagonal of V^H V, D the scales,
-    and T = M^-1 D with M = 1 + D S. `times` multiplies the gradient of Q with a matrix, `adjoint_times` its adjoint.
+    and T = M^-1 D with M = 1 + D S (the compact WY form). `times` multiplies the gradient of Q with a matrix,
+    `adjoint_times` its adjoint.
     """
     if any(type(size) is int and size == 0 for size in (*reflectors.shape, *scales.shape)):
         return None, None

@@ -21,18 +21,18 @@ from frontends.pytorch.symbolic.tensor import current_trace
 Tensor: TypeAlias = torch.Tensor
 Gradients: TypeAlias = Sequence[Tensor | None]
 Formula: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
-"""From the gradients of the outputs, the arguments, the outputs and the options to the gradients of the arguments."""
+"""Maps the outputs' gradients, the arguments, the outputs and the options to the arguments' gradients."""
 
 GRADIENTS: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
 
 
 def installed() -> AbstractContextManager[None]:
-    """The gradients given here, while this lasts."""
+    """Install the formulas for the duration of the block."""
     return standing_in(GRADIENTS)
 
 
 def override_gradient(operator: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Register a function to run in the place of an operator."""
+    """Register a function that replaces an operator."""
 
     def register(function: Callable[..., object]) -> Callable[..., object]:
         GRADIENTS[operator] = function
@@ -42,7 +42,7 @@ def override_gradient(operator: torch._ops.OpOverload) -> Callable[[Callable[...
 
 
 class Applied(torch.autograd.Function):
-    """An operator with a formula of ours behind it."""
+    """An operator with our gradient formula, as an autograd function."""
 
     @staticmethod
     def forward(
@@ -73,9 +73,9 @@ class Applied(torch.autograd.Function):
 def gradient(
     operator: torch._ops.OpOverload, *, fixed: Sequence[int] = (), when: Callable[..., bool] | None = None
 ) -> Callable[[Formula], Formula]:
-    """Register the formula of an operator; the outputs at the places `fixed` have no gradient.
+    """Register the formula of an operator; the outputs with indices `fixed` have no gradient.
 
-    Torch's formula stays for arguments of which `when` is false, and within its own transforms of functions.
+    Torch's formula is kept if `when` is false for the arguments, and within `torch.func` transforms.
     """
 
     def register(formula: Formula) -> Formula:
@@ -95,5 +95,5 @@ def gradient(
 
 
 def added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    """The sum of two gradients of which each may be missing."""
+    """The sum of two gradients, each possibly None."""
     return other if one is None else one if other is None else one + other

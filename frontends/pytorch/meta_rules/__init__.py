@@ -1,9 +1,8 @@
 """Meta rules for ATen operators: tensor metadata in, tensor metadata out. One family a file.
 
-A rule takes the recorder and the operator's own arguments, tensors of the trace among them, and returns what comes
-out: a `Metadata`, the place of an argument that is given back, a list or tuple of these, or `NotImplemented` where
-torch's own meta function shall answer. Sizes come from `shapes.rules`, by `ruled`; what is added here is what a graph
-needs beyond sizes: strides, dtype and device.
+A rule takes the recorder and the operator's arguments, with traced tensors among them. It returns a `Metadata`, the
+index of an argument that is returned, a list or tuple of these, or `NotImplemented` to defer to torch's meta function.
+Sizes come from `shapes.rules`, by `ruled`; the rules here add strides, dtype and device.
 """
 
 from __future__ import annotations

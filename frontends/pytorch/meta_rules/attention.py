@@ -1,7 +1,6 @@
-"""Attention: the mask is broadcast over batches and heads, so that nobody asks whether there is only one.
+"""Attention: the mask is expanded over batches and heads before dispatch.
 
-Torch chooses a kernel by comparing the mask's sizes with those of the query, as branches; of a mask with all axes
-nothing is left to ask.
+Torch chooses a kernel by branches that compare the mask's sizes with the query's; an expanded mask decides them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ PLACE_OF_MASK: Final = 3
 
 @handles(torch.nn.functional.scaled_dot_product_attention)
 def attention(mode: object, func: Function, args: Arguments, kwargs: dict[str, object]) -> object:
-    """The same call with a mask of all batches and heads."""
+    """The same call with an expanded mask."""
     named = "attn_mask" in kwargs
     mask = kwargs["attn_mask"] if named else args[PLACE_OF_MASK] if len(args) > PLACE_OF_MASK else None
     if not isinstance(mask, torch.Tensor) or len(args) < 2:

@@ -1,6 +1,6 @@
-"""Convolution, pooling and resampling, with their gradients: of packed tensors they give packed ones.
+"""Convolution, pooling and resampling, with their gradients: contiguous inputs have contiguous results.
 
-Where the channels are innermost, the kernels choose a layout of their own, and torch's meta functions answer.
+For channels-last inputs the kernels choose a layout of their own, and torch's meta functions answer.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ aten: Final = torch.ops.aten
 
 
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
-    """Whether the kernels give packed results for these."""
+    """Whether the kernels return contiguous results for these."""
     return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
 
 
 def is_by_row(kind: Metadata) -> bool:
-    """Whether an image lies with its rows innermost, and nothing else can be said of it."""
+    """Whether an image is contiguous and not ambiguously channels-last as well."""
     return is_packed(kind) and not is_by_channel(kind)
 
 
 def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
-    """Whether these tell how the CPU's kernels lay out what they make of them: images by channel if one of them is."""
+    """Whether the operands determine the layout of the CPU kernels' result: channels-last if one of them is."""
     if on_cpu_and_packed(*kinds):
         return True
     known = [suggests_channels_last(recorder.env, kind) is not None for kind in kinds if len(kind.sizes) == 4]
@@ -51,7 +51,7 @@ def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
 
 
 def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
-    """An image of these sizes that is made of images, or of numbers for windows of them."""
+    """The metadata of an image of these sizes computed from images, or from values for their windows."""
     by_channel = any(suggests_channels_last(recorder.env, kind) for kind in kinds)
     strides = channels_last_strides(sizes) if by_channel else None
     return recorder.kinds.laid(sizes, strides, 0, kinds[0].dtype, kinds[0].device)
@@ -61,7 +61,7 @@ def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
 def convolution(
     recorder: Trace, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *numbers: object
 ) -> object:
-    """Convolution, or its transpose, over as many axes as the weight has beside its channels."""
+    """Convolution, or its transpose, over the weight's spatial axes."""
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes):
         return NotImplemented
@@ -73,8 +73,8 @@ def convolution(
 
 
 def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
-    """What comes of a convolution over one axis, which is one of images of a single row: the weight alone says how it
-    is laid out."""
+    """The result of a 1-D convolution, which torch runs as a 2-D one with a single row: the weight alone determines the
+    layout."""
     strides = weight.shape.strides
     assert strides is not None
     outputs, channels, length = weight.shape
@@ -94,7 +94,7 @@ def convolution_backward(
     bias_sizes: Sequence[int] | None, stride: object, padding: object, dilation: object, transposed: bool,
     output_padding: object, groups: int, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Gradients like the input and the weight, and one number for each channel that came out."""
+    """Gradients like the input and the weight, and one number for each output channel."""
     x, w, grad = given(recorder, input, weight, grad_output)
     if not one_dtype(x, w, grad):
         return NotImplemented
@@ -110,11 +110,11 @@ def convolution_backward(
     return (*found, bias)
 
 
-# ---------------------------------------------------------------------- pixels elsewhere
+# ---------------------------------------------------------------------- permuted pixels
 
 
 def moved(func: torch._ops.OpOverload) -> KindRule:
-    """The rule of an operator that gives the same pixels elsewhere, some of them more than once."""
+    """The rule of an operator that moves pixels, and may repeat some."""
 
     def rule(recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
         x = metadata_of(recorder, self)
@@ -134,7 +134,7 @@ for _func in (
 
 @kind_rule(aten.roll.default)
 def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
-    """Two pieces put together the other way round; packed where it is done as if there were one axis."""
+    """Two pieces in swapped order; contiguous if the tensor is rolled as a flat one."""
     x = metadata_of(recorder, self)
     sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
     if not dims or len(x.sizes) < 4:
@@ -147,7 +147,7 @@ def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int
 
 @kind_rule(aten.max_pool2d_with_indices.default)
 def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
-    """The largest number of each window, and where it was."""
+    """The maximum of each window, and its index."""
     x = metadata_of(recorder, self)
     if not on_cpu_and_packed(x):
         return NotImplemented
@@ -158,7 +158,7 @@ def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
 
 @kind_rule(aten.adaptive_max_pool2d.default)
 def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The largest number of as many windows as wanted, and where it was."""
+    """The maximum of each of `output_size` windows, and its index."""
     x = metadata_of(recorder, self)
     if not on_cpu_and_packed(x):
         return NotImplemented
@@ -168,7 +168,7 @@ def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence
 
 @kind_rule(aten._adaptive_avg_pool2d.default)
 def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The mean of as many windows as wanted."""
+    """The mean of each of `output_size` windows."""
     x = metadata_of(recorder, self)
     if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
         return NotImplemented
@@ -184,7 +184,7 @@ def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[obj
     aten.adaptive_max_pool2d_backward.default,
 )
 def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
-    """A gradient that lies as the input does."""
+    """A gradient with the input's layout."""
     x, grad = given(recorder, self, grad_output)
     if not one_dtype(x, grad) or not on_cpu_and_packed(x):
         return NotImplemented
@@ -195,10 +195,10 @@ def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor
 
 
 def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[Int]) -> None:
-    """That there are points in an image, batches aside, and in what it becomes.
+    """Require that an image and its result are not empty, batches aside.
 
     Raises:
-        RuntimeError: there are none, as the kernels say; torch's meta functions do not.
+        RuntimeError: one is empty, as in the kernels; torch's meta functions accept it.
     """
     try:
         positive(env, (*sizes[1:], *output_size), "an image without points is resized, or to none")
@@ -214,7 +214,7 @@ def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[In
     aten._upsample_bicubic2d_aa.default,
 )
 def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
-    """The channels in another size; all devices lay them out alike."""
+    """The image resampled; the layout is the same on all devices."""
     x = metadata_of(recorder, self)
     if len(x.sizes) != 4:
         return NotImplemented
@@ -233,7 +233,7 @@ def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]
 def resampled_backward(
     recorder: Trace, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
 ) -> object:
-    """A gradient of the size before; all devices lay it out alike."""
+    """A gradient of the original size; the layout is the same on all devices."""
     grad = metadata_of(recorder, grad_output)
     sizes = sizes_of(input_size)
     if is_by_row(grad) or is_repeated(grad):

@@ -1,4 +1,4 @@
-"""Corrections of torch's meta functions, where they predict another layout than the CPU's kernels give.
+"""Corrections of torch's meta functions where the CPU kernels' result has another layout.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -9,8 +9,8 @@
     >>> rows(torch.ones(2, 3, device="meta")).stride()
     (3, 1)
 
-Sizes and dtypes are those of the meta functions; a row of `LAID` says how each result lies. Which kernel runs, and so
-how a result lies, may be another one on accelerators, for which the meta functions answer.
+Sizes and dtypes are those of the meta functions; a row of `LAID` has the layout of each result. Accelerators have other
+kernels with other layouts; for them the meta functions answer.
 """
 
 from __future__ import annotations
@@ -34,22 +34,23 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 Strides = Callable[["Trace", Shape, Sequence[object]], "Sequence[Int] | None"]
-"""The strides of a result of these sizes, of an operator with these arguments; None where meta has them right."""
+"""Computes the strides of a result from its sizes and the operator's arguments; None where the meta function is
+right."""
 
 
 def packed(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int]:
-    """Without gaps, the last axis innermost."""
+    """Contiguous strides."""
     return contiguous_strides(sizes)
 
 
 def by_columns(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int]:
-    """Matrices as LAPACK writes them: without gaps, the rows innermost."""
+    """Column-major matrices, as LAPACK writes them."""
     turned = contiguous_strides([*sizes[:-2], sizes[-1], sizes[-2]])
     return [*turned[:-2], turned[-1], turned[-2]]
 
 
 def as_image(place: int = 0) -> Strides:
-    """By channel where the argument at a place is, else packed."""
+    """Channels-last if the argument at this index is, else contiguous."""
 
     def strides(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
         by_channel = suggests_channels_last(recorder.env, metadata_of(recorder, args[place]))
@@ -61,12 +62,12 @@ def as_image(place: int = 0) -> Strides:
 
 
 def as_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
-    """As batch normalization lays out the first argument."""
+    """The layout that batch normalization gives to the first argument."""
     return normalized_strides(recorder, metadata_of(recorder, args[0]))
 
 
 def as_gradient_of_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
-    """As it lays out the second one, of a gradient."""
+    """The layout that it gives to the second argument, for a gradient."""
     return normalized_strides(recorder, metadata_of(recorder, args[1]))
 
 
@@ -97,11 +98,11 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
 MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {
     aten.native_dropout_backward.default: lambda grad_output, mask, scale: grad_output * mask * scale,
 }
-"""Operators that do what others do, whose meta functions have it right."""
+"""Operators equivalent to others whose meta functions are right."""
 
 
 def corrected(recorder: Trace, func: object, args: Sequence[object], found: Template) -> Template:
-    """What an operator gives, as the kernels lay it out."""
+    """Correct the predicted results of an operator to the kernels' layouts."""
     rows = LAID.get(func)
     if rows is None:
         return found

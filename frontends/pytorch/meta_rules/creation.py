@@ -1,4 +1,4 @@
-"""Fresh tensors: of sizes that are given, like another tensor, and copies."""
+"""Factories: tensors of given sizes, tensors like another one, and copies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def copied(
     device: torch.device | None = None,
     memory_format: torch.memory_format | None = None,
 ) -> Metadata | object:
-    """A fresh tensor of these sizes that lies as the other one does, without its gaps and repeated axes."""
+    """A new tensor of these sizes in the other one's dimension order, without its gaps and expanded axes."""
     dtype = base.dtype if dtype is None else dtype
     device = base.device if device is None else torch.device(device)
     if device.type != "cpu" and device.index is None:
@@ -57,7 +57,7 @@ def to_copy(
     device: torch.device | None = None, pin_memory: bool | None = None, non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> object:  # fmt: skip
-    """A copy of another dtype, or elsewhere."""
+    """A copy with another dtype or device."""
     if layout not in (None, torch.strided) or pin_memory:
         return NotImplemented
     return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
@@ -70,7 +70,7 @@ def _register_like(operator: object, arguments: int) -> None:
         layout: object = None, device: torch.device | None = None, pin_memory: bool | None = None,
         memory_format: torch.memory_format | None = None,
     ) -> object:  # fmt: skip
-        """A fresh tensor like another one."""
+        """A new tensor like another one."""
         if layout not in (None, torch.strided) or pin_memory or len(values) != arguments:
             return NotImplemented
         return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
@@ -90,7 +90,7 @@ def _register_new(operator: object) -> None:
         dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None,
         pin_memory: bool | None = None,
     ) -> object:  # fmt: skip
-        """A fresh tensor of the dtype of another one."""
+        """A new tensor with the dtype of another one."""
         if layout not in (None, torch.strided) or pin_memory or torch.device(device or "cpu").type != "cpu":
             return NotImplemented
         base = metadata_of(recorder, self)
@@ -105,7 +105,7 @@ for _operator in (aten.new_zeros.default, aten.new_ones.default, aten.new_empty.
 def _register_fresh(operator: object) -> None:
     @kind_rule(operator)
     def fresh(recorder: Trace, size: Sequence[object], *values: object, **options: object) -> object:
-        """A fresh tensor of sizes that are given."""
+        """A new tensor of given sizes."""
         device = torch.device(options.get("device") or "cpu")
         if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
             return NotImplemented
@@ -126,7 +126,7 @@ for _operator in (
 def _register_integers(operator: object) -> None:
     @kind_rule(operator)
     def integers(recorder: Trace, *bounds_and_size: object, **options: object) -> object:
-        """Random integers, of sizes that are given."""
+        """Random integers of given sizes."""
         device = torch.device(options.get("device") or "cpu")
         if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
             return NotImplemented
@@ -135,7 +135,7 @@ def _register_integers(operator: object) -> None:
 
 @kind_rule(aten.randperm.default, aten.randperm.generator)
 def permutation(recorder: Trace, n: object, **options: object) -> object:
-    """The numbers below n in any order."""
+    """A random permutation of the numbers below n."""
     device = torch.device(options.get("device") or "cpu")
     if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
         return NotImplemented
@@ -150,7 +150,7 @@ for _operator in (aten.randint.default, aten.randint.low, aten.randint.generator
 def _register_range(operator: object) -> None:
     @kind_rule(operator)
     def counted(recorder: Trace, *numbers: object, **options: object) -> object:
-        """Numbers at even distances."""
+        """Evenly spaced numbers."""
         device = torch.device(options.get("device") or "cpu")
         if device.type != "cpu" or options.get("pin_memory") or any(isinstance(one, float) for one in numbers):
             return NotImplemented
@@ -180,7 +180,7 @@ def filled(recorder: Trace, self: torch.Tensor, value: object = 0) -> object:
 
 @kind_rule(aten.native_dropout.default)
 def dropout(recorder: Trace, input: torch.Tensor, p: float, train: bool | None) -> object:
-    """The input, and which of it was kept."""
+    """The input with elements dropped, and the mask of those that are kept."""
     x = metadata_of(recorder, input)
     order = order_of(recorder.env, x)
     if order is None or not order.dense or not x.dtype.is_floating_point:

@@ -1,4 +1,4 @@
-"""Operators whose sizes depend on data: the sizes are unbacked symbols, with the facts that hold of them."""
+"""Operators with data-dependent output sizes: unbacked symbols with their bounds."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ aten: Final = torch.ops.aten
 
 @kind_rule(aten.nonzero.default, once=True)
 def nonzero(recorder: Trace, self: torch.Tensor) -> object:
-    """A row of coordinates for each element that is not 0, written one axis after the other."""
+    """A row of coordinates for each element that is not 0, stored column by column."""
     shape = ruled(recorder, aten.nonzero.default, self)
     made = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
     if self.dim() > 1:
-        # of one row, or of none, any order is right
+        # with one row or none, every order is correct
         made.order = Order((0, 1), dense=True)
     return made
 
 
 @kind_rule(aten.index.Tensor, once=True)
 def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
-    """What indices pick, of which a mask picks as many as it has true elements; torch's own answer where all indices
-    are packed numbers, as it does not look at their strides."""
+    """Advanced indexing; a mask selects as many elements as are true. Torch's meta function answers if all indices are
+    contiguous integers, since it ignores their strides."""
     kinds = [None if each is None else metadata_of(recorder, each) for each in indices]
     given = [kind for kind in kinds if kind is not None]
     has_mask = any(is_mask(kind) for kind in given)
@@ -57,10 +57,10 @@ def is_mask(kind: Metadata) -> bool:
 def picked_strides(
     recorder: Trace, source: Metadata, indices: Sequence[Metadata | None], sizes: Shape
 ) -> Sequence[Int] | None:
-    """The strides of what indices pick; None if unclear.
+    """The strides of an indexing result; None if unclear.
 
-    ATen has an element-wise kernel for it. Its first operand is the tensor, repeated along the axes of the indices,
-    and the indices are the others, each repeated along the axes that are kept.
+    ATen uses an elementwise kernel. Its first operand is the tensor, expanded along the axes of the indices; the others
+    are the indices, expanded along the axes that are kept.
     """
     picked: list[int] = []
     axis = 0
@@ -77,7 +77,7 @@ def picked_strides(
     for kind in indices:
         if kind is None:
             continue
-        # the places of a mask's elements are a list for each of its axes
+        # a mask is replaced by one list of indices for each of its axes
         lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind))
         left = before + count - len(lengths)
         lengths, steps = (*[1] * left, *lengths, *[1] * behind), (*[0] * left, *steps, *[0] * behind)
@@ -112,7 +112,7 @@ def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None =
 
 @kind_rule(aten.repeat_interleave.Tensor, once=True)
 def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
-    """Each place as often as it is to be repeated."""
+    """Each index repeated as often as `repeats` says."""
     shape = ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size)
     return packed(recorder, shape, repeats.dtype, repeats.device)
 
@@ -128,14 +128,14 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Metadata, ...]:
-    """The distinct elements; where each is found and how often, or empty tensors where that is not asked for."""
+    """The distinct elements, the inverse indices and the counts; what is not requested is an empty tensor."""
     found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
     return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
 
 
 @kind_rule(aten._unique.default, once=True)
 def unique_inverse(recorder: Trace, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
-    """The distinct elements and, if asked for, where each is found."""
+    """The distinct elements and, if requested, the inverse indices."""
     return unique(recorder, self, sorted, return_inverse)[:2]
 
 
@@ -163,7 +163,7 @@ def unique_slices(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> object:
-    """The distinct slices; the rest is computed whether it is asked for or not."""
+    """The distinct slices; inverse indices and counts are computed in any case."""
     return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
 
 
@@ -178,7 +178,7 @@ def unique_slices_consecutive(
 def distinct(
     recorder: Trace, self: torch.Tensor, found: Ruled, *, inverse: bool = True, counts: bool = True
 ) -> tuple[Metadata, ...]:
-    """Kinds of values, inverse and counts."""
+    """The metadata of values, inverse indices and counts."""
     values, places, numbers = found
     none = Shape((0,))
     return (

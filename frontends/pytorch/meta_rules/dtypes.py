@@ -1,4 +1,4 @@
-"""Result dtypes, asked of the operator itself: once for each combination of dtypes and numbers.
+"""Result dtypes: the operator itself runs on tiny tensors, once for each combination of dtypes and scalars.
 
     >>> import torch
     >>> x, n = torch.ones(2, 3, dtype=torch.float16), torch.arange(4)
@@ -6,10 +6,10 @@
     (torch.float16,)
     >>> dtypes_of(torch.ops.aten.max.dim, (x, 1), {})
     (torch.float16, torch.int64)
-    >>> dtypes_of(torch.ops.aten.mean.default, (n,), {}) is None           # it is an error, for torch to tell
+    >>> dtypes_of(torch.ops.aten.mean.default, (n,), {}) is None # it is an error, which torch reports
     True
 
-The operator runs on tensors of the meta device that have one element and as many axes, which promotes alike.
+The tensors are on the meta device, with one element and the same rank, so type promotion is the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _found: Final[dict[tuple[object, ...], Dtypes | None]] = {}
 
 
 def dtypes_of(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
-    """The dtypes of the results; None where tensors of one element do not tell."""
+    """The dtypes of the results; None if one-element tensors cannot determine them."""
     key: list[object] = [func, torch.get_default_dtype()]
     _describe(key, args)
     for name, value in kwargs.items():

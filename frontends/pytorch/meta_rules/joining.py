@@ -20,7 +20,7 @@ aten: Final = torch.ops.aten
 
 
 def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
-    """Whether the strides could be taken for those of a tensor whose channels are innermost."""
+    """Whether the strides may be ambiguous with channels-last ones."""
     if len(kind.sizes) not in (4, 5):
         return False
     order = order_of(recorder.env, kind)
@@ -29,18 +29,18 @@ def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
 
 @kind_rule(aten.cat.default)
 def cat(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
-    """One after the other along an axis that is there."""
+    """Concatenation along an existing axis."""
     return joined(recorder, aten.cat.default, tensors, dim)
 
 
 @kind_rule(aten.stack.default)
 def stack(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
-    """One after the other along a new axis."""
+    """Concatenation along a new axis."""
     return joined(recorder, aten.stack.default, tensors, dim)
 
 
 def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: int) -> object:
-    """The kind of tensors put together."""
+    """The metadata of a concatenation."""
     kinds = [metadata_of(recorder, tensor) for tensor in tensors]
     if not kinds or any(may_be_channels_last(recorder, kind) for kind in kinds):
         return NotImplemented
@@ -55,14 +55,14 @@ def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: 
 
 @kind_rule(aten.repeat.default)
 def repeat(recorder: Trace, self: torch.Tensor, repeats: Sequence[object]) -> object:
-    """Copies beside each other."""
+    """Copies along each axis."""
     x = metadata_of(recorder, self)
     return packed(recorder, ruled(recorder, aten.repeat.default, x, repeats), x.dtype, x.device)
 
 
 @kind_rule(aten.constant_pad_nd.default)
 def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
-    """With a border of one number."""
+    """Constant padding."""
     x = metadata_of(recorder, self)
     if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):
         return NotImplemented

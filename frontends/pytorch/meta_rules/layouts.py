@@ -12,12 +12,12 @@
     >>> order_of(env, heads)
     Order(axes=(3, 1, 2, 0), dense=True)
     >>> row = kinds.laid((s, 1), None, 0, torch.float32, cpu)
-    >>> elementwise_strides(env, [row, heads], (b, h, s, 64))      # as the second lies, which has all axes
+    >>> elementwise_strides(env, [row, heads], (b, h, s, 64))      # the layout of the second, which has all axes
     (64*h*s, 64, 64*h, 1)
 
-A kernel goes through the axes by their strides, those of the first operand that tells two of them apart, and its result
-is packed in that order. An axis of one element may lie anywhere, so that an order that holds for longer axes is
-right for all: strides of ours are torch's wherever an axis has two elements or more.
+TensorIterator sorts axes by the strides of the first operand that distinguishes them, and its result is dense in that
+order. The stride of an axis of extent 1 is irrelevant, so an order that is valid for longer axes is valid for all: our
+strides equal torch's on every axis of two or more elements.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The axes of more than one element that are not repeated, from the innermost outwards.
+    """The axes of more than one element that are not expanded, innermost first.
 
-    `dense` says that they are packed without gaps, and that no axis is repeated.
+    `dense`: they have no gaps, and no axis is expanded.
     """
 
     axes: tuple[int, ...]
@@ -51,7 +51,7 @@ UNKNOWN: Final = Order((), dense=False)
 
 
 def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
-    """How a tensor lies; None where its strides do not tell."""
+    """The dimension order of a tensor; None if its strides do not determine it."""
     found = metadata.order
     if not isinstance(found, Order):
         found = metadata.order = _order_of(env, metadata.shape) or UNKNOWN
@@ -65,7 +65,7 @@ def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
     axes = [axis for axis in counted if not is_number(strides[axis], 0)]
     hints = [strides[axis] if isinstance(strides[axis], int) else env.hint(strides[axis]) for axis in axes]
     if None not in hints:
-        # of axes with one stride, one has a single element this time: the last one in the first place
+        # of axes with equal strides, one has extent 1 this time: start with the last one
         axes = [axis for _, _, axis in sorted(zip(hints, range(len(axes)), axes))]
     dense = len(axes) == len(counted)
     wanted: Int = 1
@@ -80,7 +80,7 @@ def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
 
 
 def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | None:
-    """The order of axes of which some have one element this time, so that their strides are misleading."""
+    """The order of axes where some have extent 1 this time, so that their strides are misleading."""
     strides = shape.strides
     assert strides is not None
     left, ordered = list(axes), []
@@ -98,12 +98,12 @@ def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | N
 
 
 def is_number(value: Int, number: int) -> bool:
-    """Whether a size is this very number, whatever the others."""
+    """Whether a size is proven to be this number."""
     return type(value) is int and value == number
 
 
 def common_sizes(env: ShapeEnv, operands: Sequence[Metadata]) -> Sequence[Int]:
-    """The sizes that operands broadcast to. Two sizes that are the same this time are taken to be so always."""
+    """The sizes that operands broadcast to. Two sizes with equal hints become equal by a guard."""
     first = operands[0].shape
     if all(operand is operands[0] for operand in operands):
         return first
@@ -121,7 +121,7 @@ def common_sizes(env: ShapeEnv, operands: Sequence[Metadata]) -> Sequence[Int]:
 
 
 def meet(env: ShapeEnv, one: Int, other: Int) -> None:
-    """Settle how two sizes meet that may be equal or 1, as they are this time."""
+    """Decide by their hints how two sizes broadcast: equal, or one of them 1."""
     values = [size if isinstance(size, int) else env.hint(size) for size in (one, other)]
     if None in values:
         return
@@ -134,7 +134,7 @@ def meet(env: ShapeEnv, one: Int, other: Int) -> None:
 
 
 def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequence[Int]) -> Sequence[Int] | None:
-    """The strides of what an element-wise kernel makes of operands with axes; None where they do not tell."""
+    """The strides of an elementwise kernel's result; None if the operands do not determine them."""
     orders: list[Order] = []
     for operand in operands:
         order = order_of(env, operand)
@@ -155,17 +155,17 @@ def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequ
                 continue
             if known(env, size == 1) is not True:
                 return None
-            # repeated: that tells nothing of the order
+            # expanded: it has no preferred order
             ranks[-1].pop(axis, None)
     axes = _sorted_axes(sizes, ranks)
     return None if axes is None else packed_by(sizes, axes)
 
 
 def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[int] | None:
-    """ATen's insertion sort of the axes: the first operand that has both of two axes compares them.
+    """ATen's insertion sort of the axes: two axes are compared by the first operand with a stride for both.
 
-    None where operands contradict each other and the first one does not settle it: then an axis of one element, which
-    tells nothing, may change the order of the others, unless all sizes are numbers.
+    None where operands disagree and the first one is ambiguous: then an axis of extent 1, whose stride is ignored, may
+    change the order of the others, unless all sizes are constants.
     """
     axes = [axis for axis in range(len(sizes) - 1, -1, -1) if not is_number(sizes[axis], 1)]
     first = ranks[0]
@@ -197,7 +197,7 @@ def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[
 
 
 def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
-    """Strides without gaps, the axes given from the innermost outwards; those left out have one element."""
+    """Dense strides for axes given innermost first; those left out have extent 1."""
     strides: list[Int] = [1] * len(sizes)
     stride: Int = 1
     places = set(axes)
@@ -207,13 +207,13 @@ def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
         stride = stride * (size if is_positive(size) else sym_max(size, 1))
     for axis in range(len(sizes) - 1, -1, -1):
         if axis not in places:
-            # as that of a packed tensor would be
+            # as in a contiguous tensor
             strides[axis] = strides[axis + 1] * sizes[axis + 1] if axis + 1 < len(sizes) else 1
     return tuple(strides)
 
 
 def is_packed(metadata: Metadata) -> bool:
-    """Whether a tensor lies as a fresh one, whatever the sizes."""
+    """Whether a tensor is contiguous for all sizes."""
     if metadata.packed:
         return True
     shape = metadata.shape
@@ -231,8 +231,8 @@ def is_packed(metadata: Metadata) -> bool:
 
 
 def is_by_channel(metadata: Metadata) -> bool:
-    """Whether ATen takes an image for one with the channels innermost though it is packed as well: so lie those of one
-    channel or of one point, by the strides of axes of one element."""
+    """Whether ATen takes a contiguous image for a channels-last one: images of one channel or one pixel are both, and
+    the strides of axes of extent 1 decide."""
     shape = metadata.shape
     strides = shape.strides
     if len(shape) != 4 or strides is None or not (is_number(shape[1], 1) or is_number(shape[3], 1)):
@@ -258,9 +258,10 @@ def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -
 
 
 def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
-    """Whether kernels take the channels of a tensor to be innermost: each step is as far as all of the axis further in.
+    """Whether ATen suggests the channels-last memory format: every stride is at least the extent of the next inner
+    axis.
 
-    Where only the sizes of this call tell, there is a guard; None if they do not tell either.
+    Where only the hints decide, there is a guard; None if they do not either.
     """
     shape = metadata.shape
     strides = shape.strides
@@ -275,7 +276,7 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
             return True
         if order.axes[0] == len(shape) - 1:
             return False
-    # torch looks at the strides of axes of one element as well
+    # torch considers the strides of axes of extent 1 as well
     inside, *outside = CHANNELS_LAST[len(shape)]
     for axis in outside:
         size = shape[inside]

@@ -29,7 +29,7 @@ REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 def kinds(
     recorder: Trace, found: Sequence[Sequence[Int]], dtypes: Sequence[torch.dtype], device: torch.device
 ) -> object:
-    """Fresh tensors of these sizes."""
+    """New tensors of these sizes."""
     return tuple([packed(recorder, shape, dtype, device) for shape, dtype in zip(found, dtypes)])
 
 
@@ -66,7 +66,7 @@ def histogram_between(recorder: Trace, self: torch.Tensor, bins: Sequence[torch.
 
 
 def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
-    """A stack of matrices that lie column after column, each column so long."""
+    """A batch of column-major matrices."""
     steps: list[Int] = [1, rows]
     step: Int = rows * shape[-1]
     for size in reversed(shape[:-2]):
@@ -107,14 +107,14 @@ def least_squares(
 
 @kind_rule(aten.linalg_solve_triangular.default)
 def solve_triangular(recorder: Trace, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
-    """As the right side."""
+    """The metadata of the right-hand side."""
     shape: Ruled = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
     return by_columns(recorder, shape, self.dtype, self.device, shape[-2])
 
 
 @kind_rule(aten.linalg_pinv.atol_rtol_tensor)
 def pseudo_inverse(recorder: Trace, self: torch.Tensor, **options: object) -> object:
-    """Rows become columns; a product, so that it is packed."""
+    """The transposed sizes; computed by a product, so the result is contiguous."""
     found: Ruled = vocabulary["linalg.pinv"](recorder.env, sizes_of(self))
     return packed(recorder, found, self.dtype, self.device)
 
@@ -132,7 +132,7 @@ def ctc_loss(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> object:
-    """A loss for each of the batch, and the likelihoods that its gradient needs."""
+    """A loss for each sequence, and the likelihoods that its gradient needs."""
     env = recorder.env
     steps, batch, _ = sizes_of(log_probs)
     for lengths in (input_lengths, target_lengths):
@@ -153,7 +153,7 @@ def ctc_loss_by_tensors(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> object:
-    """The same; how long the longest target is, only the run tells."""
+    """The same; the longest target's length is data-dependent."""
     steps, batch, _ = sizes_of(log_probs)
     longest = recorder.env.unbacked(lo=1)
     return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
@@ -164,7 +164,7 @@ def ctc_loss_by_tensors(
 
 @kind_rule(aten.cudnn_grid_sampler.default)
 def cudnn_grid_sampler(recorder: Trace, self: torch.Tensor, grid: torch.Tensor) -> object:
-    """An image at the places of a grid, packed."""
+    """An image sampled at the points of a grid, contiguous."""
     images, places = sizes_of(self), sizes_of(grid)
     return packed(recorder, (*images[:2], *places[1:3]), self.dtype, self.device)
 
@@ -173,7 +173,7 @@ def cudnn_grid_sampler(recorder: Trace, self: torch.Tensor, grid: torch.Tensor) 
 def cudnn_grid_sampler_backward(
     recorder: Trace, self: torch.Tensor, grid: torch.Tensor, grad_output: torch.Tensor
 ) -> object:
-    """The gradients of both, packed."""
+    """The gradients of both, contiguous."""
     found = (sizes_of(self), sizes_of(grid))
     return kinds(recorder, found, (self.dtype, grid.dtype), self.device)
 
@@ -183,7 +183,7 @@ def cudnn_grid_sampler_backward(
 
 @kind_rule(aten.adaptive_max_pool3d.default)
 def adaptive_max_pool3d(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int]) -> object:
-    """The largest of each window, and where it is."""
+    """The maximum of each window, and its index."""
     return pooled(recorder, self, output_size, 3)
 
 
@@ -195,7 +195,7 @@ def fractional_max_pool(
     output_size: Sequence[int],
     random_samples: torch.Tensor,
 ) -> object:
-    """The same, with windows at random places."""
+    """The same with windows at random positions."""
     env, rank = recorder.env, len(output_size)
     sizes = sizes_of(self)
     for size, kernel, wanted in zip(sizes[-rank:], kernel_size, output_size):
@@ -204,7 +204,7 @@ def fractional_max_pool(
 
 
 def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
-    """Values and places, packed."""
+    """Values and indices, contiguous."""
     sizes = (*sizes_of(self)[:-rank], *[sizes_of(size) for size in output_size])
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
 
@@ -260,7 +260,7 @@ def trilinear(
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
 def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: object) -> object:
-    """The sizes of the input; nothing is saved. The kernel does not look how many channels the rest has."""
+    """The sizes of the input; nothing is saved. The kernel does not check the channels of the other arguments."""
     if type(input) is not Traced:
         return NotImplemented
     for each in rest:
@@ -273,7 +273,7 @@ def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: obj
 
 @kind_rule(aten.linalg_eig.default)
 def eigen(recorder: Trace, self: torch.Tensor) -> object:
-    """Values, and vectors as columns, one after the other in memory."""
+    """Eigenvalues, and a column-major matrix of eigenvectors."""
     found: Ruled = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
     values, vectors = found
     dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
@@ -283,7 +283,7 @@ def eigen(recorder: Trace, self: torch.Tensor) -> object:
 
 @kind_rule(aten.glu.default)
 def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
-    """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
+    """One axis halved; contiguous for a contiguous tensor of any sizes."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
     return packed(recorder, ruled(recorder, aten.glu.default, self, dim), self.dtype, self.device)
@@ -291,13 +291,13 @@ def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
 
 @kind_rule(aten.glu_backward.default)
 def gated_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
-    """A fresh tensor of the sizes before."""
+    """A new tensor of the input's sizes."""
     return packed(recorder, sizes_of(self), self.dtype, self.device)
 
 
 @kind_rule(aten.flip.default)
 def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
-    """The same sizes; of a packed tensor it is packed, whatever they are."""
+    """The same sizes; contiguous for a contiguous tensor of any sizes."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
     ruled(recorder, aten.flip.default, self, dims)
@@ -308,6 +308,6 @@ def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
 def hashed(
     recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
 ) -> object:
-    """A number for all elements along some axes."""
+    """One hash for all elements along some axes."""
     found: Ruled = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
     return packed(recorder, found, torch.uint64, self.device)

@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization with the statistics that their gradients take, and softmax."""
+"""Layer, group and batch normalization with the statistics saved for their gradients, and softmax."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def given(recorder: Trace, *tensors: Optional) -> list[Any]:
 
 
 def one_dtype(*kinds: Metadata | None) -> bool:
-    """Whether all of them are of one dtype, and on one device."""
+    """Whether all have the same dtype and device."""
     present = [kind for kind in kinds if kind is not None]
     return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
 
 
 def statistics_dtype(x: Metadata) -> torch.dtype:
-    """The dtype of the means and deviations of rows or channels: accelerators do not round those of halves."""
+    """The dtype of means and deviations: accelerators keep those of float16 and bfloat16 in float32."""
     is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
     return x.dtype if is_rounded else torch.float32
 
@@ -45,7 +45,7 @@ def layer_norm(
     recorder: Trace, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
     eps: float,
 ) -> object:  # fmt: skip
-    """The sizes of the input, packed; mean and deviation of each row."""
+    """The sizes of the input, contiguous; mean and deviation of each row."""
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b):
         return NotImplemented
@@ -59,7 +59,7 @@ def layer_norm_backward(
     recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
     mean: torch.Tensor, rstd: torch.Tensor, weight: Optional, bias: Optional, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Gradients like the input and the weights, packed, of those that are wanted."""
+    """The wanted gradients of the input and the weights, contiguous."""
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b, metadata_of(recorder, grad_out)):
         return NotImplemented
@@ -67,7 +67,7 @@ def layer_norm_backward(
 
 
 def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
-    """Packed tensors like these where they are wanted."""
+    """Contiguous tensors like these where they are wanted."""
     return tuple([
         packed(recorder, kind.shape, kind.dtype, kind.device) if want and kind is not None else None
         for want, kind in zip(wanted, kinds)
@@ -93,7 +93,7 @@ def group_norm(
 def packed_gradients(
     recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, wanted: Sequence[bool]
 ) -> object:
-    """Gradients of a packed input, of its weight and of as many biases."""
+    """Gradients of a contiguous input, of its weight and of its bias."""
     x, w, grad = given(recorder, input, weight, grad_out)
     if w is None or not one_dtype(x, w, grad) or not is_packed(x):
         return NotImplemented
@@ -105,7 +105,7 @@ def group_norm_backward(
     recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
     weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Gradients like the input and the weight, of those that are wanted."""
+    """The wanted gradients of the input and the weight."""
     return packed_gradients(recorder, grad_out, input, weight, output_mask)
 
 
@@ -117,7 +117,7 @@ def batch_norm(
     recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
     running_var: Optional, training: bool, momentum: float, eps: float,
 ) -> object:  # fmt: skip
-    """The sizes of the input, packed or with the channels innermost; mean and deviation of each channel in training."""
+    """The sizes of the input, contiguous or channels-last; mean and deviation of each channel in training."""
     x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
     if not one_dtype(x, w, b, mean, variance):
         return NotImplemented
@@ -134,13 +134,13 @@ def batch_norm_of_before(
     recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
     running_var: torch.Tensor, momentum: float, eps: float,
 ) -> object:  # fmt: skip
-    """By the statistics that are there."""
+    """Normalization by given statistics."""
     return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
 def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
-    """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
-    torch's meta function says so."""
+    """The strides of the CPU kernel's result: contiguous, or channels-last if the input is. None where torch's meta
+    function answers."""
     if is_packed(x):
         return contiguous_strides(x.shape)
     if x.device.type != "cpu":
@@ -154,7 +154,7 @@ def batch_norm_backward(
     running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
     output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Gradients like the input, as the kernel lays out what it normalizes, and like the weight; of those wanted."""
+    """The wanted gradients: the input's in the layout of the kernel's result, and the weight's."""
     x, w, grad = given(recorder, input, weight, grad_out)
     strides = normalized_strides(recorder, x)
     if not one_dtype(x, w, grad) or strides is None or (w is None and any(output_mask[1:])):
@@ -169,7 +169,7 @@ def batch_norm_backward(
 
 @kind_rule(aten._softmax.default, aten._log_softmax.default)
 def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
-    """The sizes of the input, packed."""
+    """The sizes of the input, contiguous."""
     x = metadata_of(recorder, self)
     if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
         return NotImplemented
@@ -180,7 +180,7 @@ def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) 
 def softmax_backward(
     recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
 ) -> object:
-    """The sizes of the gradient, packed."""
+    """The sizes of the gradient, contiguous."""
     grad, out = given(recorder, grad_output, output)
     if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
         return NotImplemented

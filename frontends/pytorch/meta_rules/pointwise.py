@@ -1,7 +1,7 @@
-"""Element-wise operators: broadcasting and type promotion.
+"""Elementwise operators: broadcasting and type promotion.
 
-The dtype of the result is asked of the operator itself, once for each combination of dtypes and numbers, on tensors of
-one element; its sizes and strides follow from the operands (`layouts`).
+The operator itself determines the result's dtype, once for each combination of dtypes and scalars, on tensors of one
+element (`dtypes`); its sizes and strides follow from the operands (`layouts`).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ NAMES: Final = """
 NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scalar_Tensor", "bitwise_xor.Scalar_Tensor"}
 
 REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
-"""Operators whose kernels take their operands in another order, so that the last one's strides come first."""
+"""Operators whose kernels take their operands in another order: the last one's strides have priority."""
 
 PACKED: Final = (aten.pow.Scalar, aten.mse_loss_backward.default, aten.smooth_l1_loss_backward.default)
-"""Operators that set the shape of their result without asking how the operands lie."""
+"""Operators that allocate a contiguous result whatever the operands' layouts."""
 
 CHOOSING: Final = (aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf)
 """Operators whose first operand is a condition, which is never converted."""
@@ -55,11 +55,11 @@ SUBTRACTING: Final = tuple(
         if overload in packet.overloads()
     ]
 )
-"""Operators whose kernels refuse booleans, where torch's meta functions take a bool scalar for a number."""
+"""Operators whose kernels reject booleans, where torch's meta functions accept a bool scalar."""
 
 
 def overloads() -> Sequence[object]:
-    """The operators of this family that give one new tensor."""
+    """The functional operators of this family with one result."""
     found = []
     for name in NAMES.split():
         packet = getattr(aten, name)
@@ -86,7 +86,7 @@ def in_place_overloads() -> Sequence[object]:
 
 
 def out_overloads() -> Sequence[object]:
-    """The operators of this family that write to a tensor given for the result."""
+    """The operators of this family with an `out` argument."""
     found = []
     for name in NAMES.split():
         packet = getattr(aten, name)
@@ -101,7 +101,7 @@ def out_overloads() -> Sequence[object]:
 def result_of(
     recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> object:
-    """The kind of tensor that an element-wise operator gives."""
+    """The metadata of an elementwise operator's result."""
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     if func in SUBTRACTING and any(is_boolean(value) for value in args[:2]):
         # raises torch's own error
@@ -117,7 +117,7 @@ def result_of(
         sizes = common_sizes(recorder.env, [operand for operand in operands if operand.sizes] or operands)
         return packed(recorder, sizes, dtypes[0], operands[0].device)
     if len(operands) == len(args) and all(is_by_channel(operand) and operand is operands[0] for operand in operands):
-        # with nothing to broadcast, kernels look first whether all is packed
+        # without broadcasting, kernels first check whether all operands are contiguous
         return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)
     return combined(recorder, operands, dtypes[0])
 
@@ -127,7 +127,7 @@ def is_boolean(value: object) -> bool:
 
 
 def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
-    """Whether a kernel first makes copies of another dtype, which lie in another way than the operands."""
+    """Whether a kernel first converts operands to another dtype, and the copies have other strides."""
     ranked = [operand for operand in operands if operand.sizes]
     if all(operand.dtype is ranked[0].dtype for operand in ranked):
         return False
@@ -136,7 +136,7 @@ def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
 
 
 def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
-    """The kind of what an element-wise kernel makes of these."""
+    """The metadata of an elementwise kernel's result."""
     ranked = [operand for operand in operands if operand.sizes]
     if not ranked:
         return recorder.kinds.laid((), (), 0, dtype, operands[0].device)
@@ -158,7 +158,7 @@ def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) 
 
 @kind_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
 def masked_fill(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
-    """What tensor and mask broadcast to, packed."""
+    """The sizes to which tensor and mask broadcast, contiguous."""
     kinds = [metadata_of(recorder, self), metadata_of(recorder, mask)]
     ranked = [kind for kind in kinds if kind.sizes]
     if mask.dtype is not torch.bool:
@@ -206,7 +206,7 @@ def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mappi
     if fits and all(same(a, b) for a, b in zip(sizes, target.shape)):
         return 0 if isinstance(made, Metadata) and made.dtype is target.dtype else NotImplemented
     if not fits or not all(a is b or recorder.env.guard_or_true(a == b) for a, b in zip(sizes, target.shape)):
-        # torch's meta functions in Python do not look
+        # torch's meta functions in Python do not check
         raise RuntimeError(f"{func}: what is broadcast to {tuple(sizes)} does not fit {tuple(target.shape)}")
     return NotImplemented
 

@@ -1,4 +1,4 @@
-"""Recurrent layers over a whole sequence, whose length no rule asks for; and the gradient of one layer.
+"""Recurrent layers over sequences of any length, and the gradient of one layer.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -50,7 +50,7 @@ def layer_backward(
     hx: Sequence[Tensor], params: Sequence[Tensor], output: Tensor, kept: Sequence[Tensor], mode: str,
     bidirectional: bool, wanted: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Like the input, the states and the parameters, packed, of those that are wanted."""
+    """The wanted gradients of the input, the states and the parameters, contiguous."""
     kinds = [metadata_of(recorder, tensor) for tensor in (input, *hx, *params)]
     return [
         packed(recorder, kind.shape, kind.dtype, kind.device)
@@ -63,7 +63,7 @@ def layer_backward(
 def lstm_with_workspaces(
     recorder: Trace, input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
 ) -> object:
-    """As many steps as the input has; how large workspaces are is oneDNN's to say, the same for the same sizes."""
+    """As many steps as the input has; oneDNN determines the size of its workspace, a function of the sizes."""
     x, states = metadata_of(recorder, input), _states(recorder, hx)
     steps, batch, _ = x.shape
     width = states[0].shape[2] * (1 + bidirectional)
@@ -86,7 +86,7 @@ def _register(mode: str) -> None:
         recorder: Trace, input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool,
         num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
     ) -> object:  # fmt: skip
-        """As many steps as the input has, which lie in the order of time."""
+        """As many steps as the input has, time-major in memory."""
         x, states = metadata_of(recorder, input), _states(recorder, hx)
         if len(x.sizes) != 3 or not one_dtype(x, *states):
             return NotImplemented
@@ -117,7 +117,7 @@ def _states(recorder: Trace, hx: Sequence[Tensor] | Tensor) -> list[Metadata]:
 
 
 def _last(recorder: Trace, states: Sequence[Metadata]) -> list[Metadata]:
-    """The last states: of the sizes of the first."""
+    """The last states, with the sizes of the first."""
     return [packed(recorder, state.shape, state.dtype, state.device) for state in states]
 
 

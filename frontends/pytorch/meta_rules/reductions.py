@@ -32,7 +32,7 @@ PLACES: Final = (aten.argmax.default, aten.argmin.default)
 def reduced(
     recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Metadata | tuple[Metadata, ...] | object:
-    """Packed results of the sizes of the rule."""
+    """Contiguous results with the sizes of the shape rule."""
     dtypes = dtypes_of(func, args, kwargs)
     if dtypes is None:
         return NotImplemented
@@ -68,6 +68,6 @@ for _operator in ALONG_AXES:
 def isin(
     recorder: Trace, elements: torch.Tensor, tests: object, *, assume_unique: bool = False, invert: bool = False
 ) -> object:
-    """Whether each element is among others: packed, however the elements lie."""
+    """Membership of each element: contiguous whatever the input's layout."""
     base = metadata_of(recorder, elements)
     return packed(recorder, base.shape, torch.bool, base.device)

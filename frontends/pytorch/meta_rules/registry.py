@@ -1,4 +1,4 @@
-"""Registry of meta rules, and their use of the shape rules of `shapes.rules`."""
+"""Registry of meta rules, and how they apply the shape rules of `shapes.rules`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ruled: TypeAlias = Any
 
 RULES: Final[dict[object, KindRule]] = {}
 ONCE: Final[set[object]] = set()
-"""Operators whose outcome is another for each call, as it depends on data."""
+"""Operators with data-dependent results, which are different for each call and not cached."""
 
 
 def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
@@ -40,20 +40,20 @@ def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
 
 
 def word_of(func: torch._ops.OpOverload) -> str:
-    """An operator's name in our vocabulary."""
+    """An operator's name in our tables."""
     name = func._schema.name.partition("::")[2]
     return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
 
 
 def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> Ruled:
-    """The sizes that come out by the rule for sizes: a `Shape`, or a tuple of them."""
+    """The result sizes of the shape rule: a `Shape`, or a tuple of them."""
     given = [sizes_of(arg) for arg in args]
     named = {name: sizes_of(value) for name, value in kwargs.items()}
     return vocabulary[word_of(func)](recorder.env, *given, **named)
 
 
 def sizes_of(value: object) -> Ruled:
-    """An argument as a rule for sizes takes it."""
+    """An argument converted for a shape rule."""
     if type(value) is Metadata:
         return value.shape
     if isinstance(value, Traced):
@@ -68,19 +68,19 @@ def sizes_of(value: object) -> Ruled:
 
 
 def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
-    """The kind of an argument: a tensor of the trace, or one that the program brought along."""
+    """The metadata of an argument: a traced tensor, or a constant of the program."""
     if isinstance(tensor, int | float | complex):
-        # C++ has a tensor, and hands over the number in it
+        # C++ wraps a number in a tensor, and passes the number
         return recorder.kinds.of((), (), 0, dtype_of([tensor]), torch.device("cpu"))
     return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
 
 
 def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
-    """The kind of a fresh tensor of these sizes."""
+    """The metadata of a new contiguous tensor."""
     return recorder.kinds.laid(shape, None, 0, dtype, device)
 
 
 def viewed(recorder: Trace, shape: object, base: Metadata) -> Metadata:
-    """The kind of a tensor on the elements of another one."""
+    """The metadata of a view of another tensor."""
     assert isinstance(shape, Shape) and shape.strides is not None
     return recorder.kinds.laid(shape, shape.strides, shape.storage_offset, base.dtype, base.device)

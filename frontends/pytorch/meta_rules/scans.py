@@ -1,4 +1,4 @@
-"""Scans, and operators that pick along an axis: contiguous results."""
+"""Scans, and gathers along an axis: contiguous results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ aten: Final = torch.ops.aten
 def _register(operator: object) -> None:
     @kind_rule(operator)
     def scanned(recorder: Trace, self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> object:
-        """The sizes of the input, packed."""
+        """The sizes of the input, contiguous."""
         x = metadata_of(recorder, self)
         dtypes = dtypes_of(operator, (self, dim), {"dtype": dtype})
         return NotImplemented if dtypes is None else packed(recorder, x.shape, dtypes[0], x.device)
@@ -30,7 +30,7 @@ for _operator in (aten.cumsum.default, aten.cumprod.default):
 
 @kind_rule(aten.gather.default)
 def gather(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> object:
-    """The sizes of the index, packed."""
+    """The sizes of the index, contiguous."""
     x, places = metadata_of(recorder, self), metadata_of(recorder, index)
     if sparse_grad or places.dtype is not torch.int64:
         return NotImplemented
@@ -39,6 +39,6 @@ def gather(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor, *
 
 @kind_rule(aten.index_select.default)
 def index_select(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor) -> object:
-    """As many places of the axis as there are indices, packed."""
+    """The axis has one element for each index; contiguous."""
     x, places = metadata_of(recorder, self), metadata_of(recorder, index)
     return packed(recorder, ruled(recorder, aten.index_select.default, x, dim, places), x.dtype, x.device)

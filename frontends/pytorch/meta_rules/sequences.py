@@ -1,4 +1,4 @@
-"""Operators that make a tensor from a number of steps, classes or rows, which schemas want as plain ints."""
+"""Factories whose number of steps, classes or rows is a plain int in the schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def registered(
     dtype: torch.dtype | None,
     counts: int | None = None,
 ) -> None:
-    """The rule of a factory: sizes from the numbers it gets, or from the first of them."""
+    """The rule of a factory: the sizes are its numbers, or the first of them."""
 
     @kind_rule(*operators)
     def factory(recorder: Trace, *numbers: object, **options: object) -> object:
@@ -51,7 +51,7 @@ for window in WINDOWS:
 
 @kind_rule(aten.one_hot.default, once=True)
 def one_hot(recorder: Trace, self: torch.Tensor, num_classes: int = -1) -> object:
-    """A place for each class; the run tells how many there are where the program does not."""
+    """One element for each class; the number of classes is data-dependent if it is not given."""
     shape = ruled(recorder, aten.one_hot.default, self, num_classes)
     assert isinstance(shape, Shape)
     return packed(recorder, shape, torch.int64, self.device)

@@ -28,7 +28,7 @@ aten: Final = torch.ops.aten
 def resize(
     recorder: Trace, self: Traced, size: Sequence[TorchValue], *, memory_format: torch.memory_format | None = None
 ) -> object:
-    """A packed tensor of these sizes; one that has them already is left alone, whatever its strides."""
+    """A contiguous tensor of these sizes; one that has them already is unchanged, whatever its strides."""
     if memory_format not in (None, torch.contiguous_format):
         return NotImplemented
     before, kinds = self.metadata, recorder.kinds
@@ -48,5 +48,5 @@ def resize(
 def resize_as(
     recorder: Trace, self: Traced, other: torch.Tensor, *, memory_format: torch.memory_format | None = None
 ) -> object:
-    """As `resize_` with the sizes of the other."""
+    """`resize_` to the sizes of the other."""
     return resize(recorder, self, other.shape, memory_format=memory_format)

@@ -1,4 +1,4 @@
-"""Backpropagation through time: the gradients of one recurrent layer, whatever the number of its steps.
+"""Backpropagation through time: the gradients of one recurrent layer for any number of steps.
 
     >>> import torch
     >>> from frontends.pytorch.meta_rules.through_time import layer_gradients
@@ -12,11 +12,11 @@
     >>> torch.allclose(found, x.grad, atol=1e-6)
     True
 
-Of the forward no more is kept than what it gives. All states but the first are rows of its output, so what the gates
-were is one product of matrices over all steps; only what passes from a step to the one before it is a loop. A padded
-batch is a packed one whose steps are equally many rows.
+The backward needs only the forward's outputs. All states but the first are rows of the output, so one matrix product
+over all steps recomputes the gates; only the propagation from a step to the one before it is a loop. A padded batch is
+a packed one whose steps have equally many rows.
 
-An LSTM in float32 is oneDNN's in eager torch, so it is oneDNN's here, which keeps a workspace for its gradient.
+Eager torch runs a float32 LSTM by oneDNN, and so do we; oneDNN keeps a workspace for the gradient.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ import torch
 
 Tensor: TypeAlias = torch.Tensor
 Span = tuple[int, int]
-"""Where the rows of a step begin, and how many they are."""
+"""The first row of a step, and its number of rows."""
 
 aten: Final = torch.ops.aten
 ONEDNN_LSTM: Final = 2
-"""oneDNN's number for this kind of layer."""
+"""oneDNN's code for this kind of layer."""
 
 
 def layer_gradients(
@@ -47,17 +47,17 @@ def layer_gradients(
     bidirectional: bool,
     wanted: Sequence[bool],
 ) -> list[Tensor]:
-    """The gradients of the input, the first states and the parameters of a layer, of those that are wanted, in order.
+    """The wanted gradients of a layer's input, first states and parameters, in order.
 
     Args:
-        grads: those of the output and of the last states, None where there is none.
-        input: by time, batch and feature; rows of features where `batch_sizes` says how many each step has.
-        output: what the forward gave.
-        kept: of an LSTM the last states, and what oneDNN keeps for each direction (`lstm_layer`).
+        grads: the gradients of the output and of the last states, or None.
+        input: (time, batch, feature); rows of features if `batch_sizes` has each step's number of rows.
+        output: the forward's output.
+        kept: for an LSTM the last states, and oneDNN's workspace for each direction (`lstm_layer`).
         mode: "lstm", "gru", "rnn_tanh" or "rnn_relu".
     """
     if input.dtype in (torch.float16, torch.bfloat16):
-        # sums over all steps would lose what a step adds
+        # sums over all steps would lose precision
         wide = layer_gradients(
             _wide(grads), input.float(), batch_sizes, _wide(hx), _wide(params), output.float(), [], mode,
             bidirectional, wanted,
@@ -96,7 +96,7 @@ def _wide(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
 
 
 def is_onednns(input: Tensor, hx: Sequence[Tensor]) -> bool:
-    """Whether eager torch hands an LSTM over padded batches to oneDNN."""
+    """Whether eager torch runs an LSTM over padded batches by oneDNN."""
     return (
         input.dtype is torch.float32
         and input.device.type == "cpu"
@@ -109,8 +109,8 @@ def is_onednns(input: Tensor, hx: Sequence[Tensor]) -> bool:
 def lstm_layer(
     input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
 ) -> list[Tensor]:
-    """One layer of an LSTM as eager torch runs it for a gradient: output and last states, and behind them oneDNN's
-    workspaces, which are empty where the sizes or the settings of this call leave oneDNN out."""
+    """One layer of an LSTM as eager torch runs it in training: output, last states, and oneDNN's workspaces, which are
+    empty if the sizes or settings of this call exclude oneDNN."""
     count = 1 + bidirectional
     each = len(params) // count
     if not is_onednns(input, hx):
@@ -121,7 +121,7 @@ def lstm_layer(
         first, cell = [state[place].contiguous() for state in hx]
         weights, numbers = _of_onednn(params[place * each : (place + 1) * each], first)
         with torch.enable_grad():
-            # without gradients it would leave out the workspace
+            # without gradients there would be no workspace
             made.append(
                 aten.mkldnn_rnn_layer(x, *weights, first, cell, place == 1, [], *numbers, False, False, train)
             )
@@ -131,7 +131,7 @@ def lstm_layer(
 
 
 def _of_onednn(params: Sequence[Tensor], state: Tensor) -> tuple[list[Tensor], tuple[object, ...]]:
-    """Weights and biases of one direction, and the numbers that oneDNN takes behind the states."""
+    """Weights and biases of one direction, and oneDNN's arguments after the states."""
     has_biases = len(params) == 4
     weights = list(params) if has_biases else [*params, *[weight.new_zeros(weight.shape) for weight in params]]
     return weights, (ONEDNN_LSTM, state.shape[-1], 1, has_biases)
@@ -163,7 +163,7 @@ def _by_onednn(
 
 
 def _spans(input: Tensor, batch_sizes: Tensor | None) -> list[Span]:
-    """The steps, in the order of time."""
+    """The steps in order of time."""
     counts = [input.shape[1]] * input.shape[0] if batch_sizes is None else batch_sizes.tolist()
     starts = [0]
     for count in counts:
@@ -180,7 +180,7 @@ def _by_steps(
     mode: str,
     spans: Sequence[Span],
 ) -> list[Tensor]:
-    """One direction, its steps in the order in which they were taken."""
+    """One direction, its steps in forward order."""
     x, y = input.reshape(-1, input.shape[-1]), output.reshape(-1, output.shape[-1])
     along, *last = grads
     along = torch.zeros_like(y) if along is None else along.reshape(y.shape)
@@ -202,7 +202,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Sequence[Tensor]) -> Tensor:
 
 
 def _before(first: Tensor, states: Tensor, spans: Iterable[Span]) -> Tensor:
-    """For each row the state before it: that of the same sequence one step earlier, or the first one."""
+    """The previous state of each row: that of the same sequence one step earlier, or the first one."""
     found = torch.empty_like(states)
     earlier, there = 0, 0
     for start, count in spans:
@@ -217,7 +217,7 @@ def _pull_lstm(
     gates: Sequence[Tensor], before: Tensor, states: Tensor, along: Tensor, last: Sequence[Tensor],
     hx: Sequence[Tensor], outer: Tensor, projection: Tensor | None, spans: Sequence[Span],
 ) -> tuple[Tensor, Tensor, list[Tensor]]:  # fmt: skip
-    """The gradients of the gates; those of the first states take the place of those of the last."""
+    """The gradients of the gates; those of the last states are overwritten by those of the first."""
     of_state, of_cell = last
     i, f, g, o = (gates[0] + gates[1]).chunk(4, 1)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
@@ -248,7 +248,7 @@ def _pull_gru(
     gates: Sequence[Tensor], before: Tensor, states: Tensor, along: Tensor, last: Sequence[Tensor],
     hx: Sequence[Tensor], outer: Tensor, projection: Tensor | None, spans: Sequence[Span],
 ) -> tuple[Tensor, Tensor, list[Tensor]]:  # fmt: skip
-    """The gradients of the gates, which the reset gate lies between, so that those of input and state differ."""
+    """The gradients of the gates; because of the reset gate, those for the input and the state differ."""
     (of_state,) = last
     (r_in, z_in, n_in), (r_h, z_h, n_h) = [each.chunk(3, 1) for each in gates]
     r, z = (r_in + r_h).sigmoid(), (z_in + z_h).sigmoid()
@@ -267,7 +267,7 @@ def _pull_gru(
 
 
 def _pull_plain(slope: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor, list[Tensor]]]:
-    """A layer without gates, by the slope of its nonlinearity where it gave this."""
+    """A layer without gates, by the derivative of its nonlinearity in terms of its output."""
 
     def pull(
         gates: Sequence[Tensor], before: Tensor, states: Tensor, along: Tensor, last: Sequence[Tensor],

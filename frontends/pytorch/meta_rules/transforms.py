@@ -1,4 +1,4 @@
-"""Fourier transforms: how the results of MKL's lie in memory, which torch's meta functions take for those of CUDA.
+"""Fourier transforms: the layout of MKL's results, where torch's meta functions predict cuFFT's.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -6,8 +6,8 @@
     >>> variant.outputs[0].metadata.strides == torch.fft.hfftn(torch.randn(4, 6, 5), dim=(0, 2)).stride()
     True
 
-As in `_exec_fft` of ATen's `mkl/SpectralOps.cpp`: the axes that are not transformed come first, by their strides in the
-argument, and those that are behind them. Without MKL, results are packed.
+As in `_exec_fft` of ATen's `mkl/SpectralOps.cpp`: axes that are not transformed come first, sorted by their strides in
+the argument, then the transformed ones. Without MKL, results are contiguous.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMPLEX: Final = {real: complex_ for complex_, real in REAL.items()}
 
 @kind_rule(aten._fft_r2c.default)
 def from_real(recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> object:
-    """Real to complex, along the last axis half of it and one more."""
+    """Real to complex: the last axis has n // 2 + 1 elements."""
     given = metadata_of(recorder, self)
     if not _is_known(given, dim) or given.dtype not in COMPLEX:
         return NotImplemented
@@ -47,7 +47,7 @@ def from_real(recorder: Trace, self: torch.Tensor, dim: Sequence[int], normaliza
 def between_complex(
     recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, forward: bool
 ) -> object:
-    """Complex to complex: the axes as they lie."""
+    """Complex to complex: the layout is kept."""
     given = metadata_of(recorder, self)
     if not _is_known(given, dim) or given.dtype not in REAL:
         return NotImplemented
@@ -58,7 +58,7 @@ def between_complex(
 def to_real(
     recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, last_dim_size: int | torch.SymInt
 ) -> object:
-    """Complex to real: along the last axis alone, behind a transform along the others."""
+    """Complex to real: along the last axis, after a complex transform along the others."""
     given = metadata_of(recorder, self)
     if not _is_known(given, dim) or given.dtype not in REAL:
         return NotImplemented
@@ -79,7 +79,7 @@ def _axes(given: Metadata, dim: Sequence[int]) -> list[int]:
 
 
 def _by_stride(given: Metadata, axes: Sequence[int]) -> list[int]:
-    """The axes from the outermost inwards, those of one stride in their order; where sizes decide, guarded."""
+    """The axes, outermost first, by a stable sort; a guard where hints decide."""
     strides = given.shape.strides
     assert strides is not None
     placed: list[int] = []
@@ -92,7 +92,7 @@ def _by_stride(given: Metadata, axes: Sequence[int]) -> list[int]:
 def _made(
     recorder: Trace, given: Metadata, along: Sequence[int], sizes: Sequence[Int], dtype: torch.dtype
 ) -> Metadata:
-    """What a transform along these axes, the last one innermost, makes of an argument."""
+    """The metadata of a transform's result along these axes, the last one innermost."""
     if not torch.backends.mkl.is_available():
         return recorder.kinds.laid(sizes, None, 0, dtype, given.device)
     rank = len(sizes)
@@ -106,8 +106,8 @@ def _made(
 
 
 def _partitioned(rank: int, along: Sequence[int]) -> list[int]:
-    """The axes that are not transformed, in the order in which `std::partition` leaves them: it is not stable, which
-    shows where they have one stride."""
+    """The axes that are not transformed, in the order of `std::partition`: it is not stable, which matters for equal
+    strides."""
     axes = list(range(rank))
     first, last = 0, rank
     while True:

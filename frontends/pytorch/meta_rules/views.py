@@ -1,7 +1,7 @@
-"""Operators that read the elements of a tensor in another shape or order: no element moves, the strides say how.
+"""Views: other sizes and strides over the same elements.
 
-Whether a view is possible follows from the strides, exactly as torch has it and with no case of its own for an axis of
-one element: sizes and strides are those of `shapes.rules`.
+The strides determine whether a view is possible, as in torch but without a special case for axes of extent 1; sizes and
+strides come from `shapes.rules`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ aten: Final = torch.ops.aten
 
 @kind_rule(aten.view.default, aten._unsafe_view.default)
 def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
-    """The sizes asked for; of a tensor without gaps every one is possible, of others if their strides allow it."""
+    """The requested sizes; a contiguous tensor allows all of them, others if their strides do."""
     base = metadata_of(recorder, self)
     target = sizes_of(size)
     if len(target) == len(base.shape) and all(same(one, other) for one, other in zip(base.shape, target)):
@@ -40,14 +40,14 @@ def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
 
 @kind_rule(aten._reshape_alias.default)
 def reshape_alias(recorder: Trace, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
-    """Sizes and strides as they are given."""
+    """The given sizes and strides."""
     base = metadata_of(recorder, self)
     return recorder.kinds.laid(sizes_of(size), sizes_of(stride), base.shape.storage_offset, base.dtype, base.device)
 
 
 @kind_rule(aten.expand.default)
 def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
-    """Axes of size 1 repeated, by a stride of 0. An axis as long as the one wanted this time is taken to be so."""
+    """Expand axes of size 1 by a stride of 0. An axis whose hint equals the requested size is guarded to be equal."""
     base = metadata_of(recorder, self)
     target = sizes_of(size)
     env = recorder.env
@@ -72,7 +72,7 @@ def permute(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
 
 @kind_rule(aten.transpose.int)
 def transpose(recorder: Trace, self: torch.Tensor, dim0: int, dim1: int) -> object:
-    """Two axes change places."""
+    """Swap two axes."""
     base = metadata_of(recorder, self)
     rank = len(base.sizes)
     order = list(range(rank))
@@ -116,7 +116,7 @@ def unsqueeze(recorder: Trace, self: torch.Tensor, dim: int) -> object:
 
 @kind_rule(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default)
 def squeeze(recorder: Trace, self: torch.Tensor, dim: int | Sequence[int] | None = None) -> object:
-    """Without the axes of size 1, or those of them that are named; a size that may be 1 is a branch."""
+    """Without the axes of size 1, or the named ones among them; a size that may be 1 is a branch."""
     base = metadata_of(recorder, self)
     named = () if dim is None else (dim,)
     return viewed(recorder, ruled(recorder, aten.squeeze.dims, base, *named), base)
@@ -153,14 +153,14 @@ def slice_tensor(
 
 @kind_rule(aten.select.int)
 def select(recorder: Trace, self: torch.Tensor, dim: int, index: object) -> object:
-    """Without one axis, of which one place is left."""
+    """One index of an axis, without the axis."""
     base = metadata_of(recorder, self)
     return viewed(recorder, ruled(recorder, aten.select.int, base, dim, index), base)
 
 
 @kind_rule(aten.split.Tensor)
 def split(recorder: Trace, self: torch.Tensor, split_size: object, dim: int = 0) -> object:
-    """Pieces of one length along an axis, the last one with the rest."""
+    """Pieces of equal length along an axis; the last one may be shorter."""
     base = metadata_of(recorder, self)
     return [viewed(recorder, one, base) for one in ruled(recorder, aten.split.Tensor, base, split_size, dim)]
 
@@ -175,7 +175,7 @@ def split_with_sizes(recorder: Trace, self: torch.Tensor, split_sizes: Sequence[
 
 @kind_rule(aten.unbind.int)
 def unbind(recorder: Trace, self: torch.Tensor, dim: int = 0) -> object:
-    """Each place of an axis, without the axis."""
+    """Each index of an axis, without the axis."""
     base = metadata_of(recorder, self)
     return [viewed(recorder, one, base) for one in ruled(recorder, aten.unbind.int, base, dim)]
 
@@ -197,7 +197,7 @@ def _register_scatter(operator: torch._ops.OpOverload) -> None:
 
 
 def overlaps(recorder: Trace, base: Metadata) -> bool:
-    """Whether an axis is repeated: strides and gaps of such a tensor are not kept where a part of it is replaced."""
+    """Whether an axis is expanded: replacing a part of such a tensor does not keep its strides and gaps."""
     shape, env = base.shape, recorder.env
     assert shape.strides is not None
     for size, stride in zip(shape, shape.strides):
@@ -219,7 +219,7 @@ for _operator in (
     _register_scatter(_operator)
 
 
-# ---------------------------------------------------------------------- what gradients of views are
+# ---------------------------------------------------------------------- gradients of views
 
 
 @kind_rule(
@@ -229,6 +229,6 @@ for _operator in (
     aten.unfold_backward.default,
 )
 def whole(recorder: Trace, grad_output: torch.Tensor, input_sizes: Sequence[object], *_: object) -> object:
-    """A tensor of the sizes that the view was taken of."""
+    """A tensor of the sizes of the view's base."""
     base = metadata_of(recorder, grad_output)
     return packed(recorder, sizes_of(input_sizes), base.dtype, base.device)
