@@ -14,8 +14,7 @@ import onnx
 import onnxruntime
 
 from frontends.onnx import OnnxModel
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 from solver.terms.expr import Atom
 
 Feeds = Mapping[str, np.ndarray]

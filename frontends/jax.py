@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shapes.accepted import shown
 from shapes.errors import NotExpressible, ParseError, ShapeError
 from shapes.symbolic.choices import Int, Truth, sym_max, sym_min
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.decide.verdict import Always
 from solver.syntax.printer import written_out
 from solver.terms.expr import Atom

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
         sym_sqrt,
         sym_sum,
     )
-    from shapes.symbolic.symbool import SymBool
-    from shapes.symbolic.symfloat import SymFloat
-    from shapes.symbolic.symint import SymInt
+    from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
     from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 
 __version__ = "0.1.0"
@@ -77,9 +75,7 @@ __all__ = [
 _HOMES: Final = {
     "shapes.env": ("ShapeEnv",),
     "solver.decide.verdict": ("Always", "Never", "Depends", "GaveUp", "Verdict"),
-    "shapes.symbolic.symint": ("SymInt",),
-    "shapes.symbolic.symbool": ("SymBool",),
-    "shapes.symbolic.symfloat": ("SymFloat",),
+    "shapes.symbolic.numbers": ("SymInt", "SymBool", "SymFloat"),
     "shapes.guards.dispatch": ("Dispatch",),
 }
 """Where names live that are neither errors nor functions over sizes."""

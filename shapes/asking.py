@@ -31,7 +31,7 @@ from shapes.environment.undecided import valueless
 from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
-from shapes.symbolic.symint import SymBool, SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 from solver.decide.verdict import Always, Verdict
 from solver.knowledge.facts import Conflict, Facts
 from solver.syntax.tokens import Decimals

@@ -17,7 +17,7 @@ from benchmarks.operators.record import Outcome, first_line
 from benchmarks.operators.resizing import Sizes, axes_of, proposed, scaled
 from frontends.pytorch import trace
 from frontends.pytorch.symbolic.tensor import Result
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Atom
 
 RELATIVE: Final = {torch.float16: 4e-3, torch.bfloat16: 3e-2}

@@ -19,7 +19,7 @@ from shapes.origin import Origin
 from shapes.rules import Shape
 from shapes.rules.broadcasting import same
 from shapes.symbolic.choices import Int, sym_ite, sym_not
-from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.numbers import SymBool
 
 if TYPE_CHECKING:
     from shapes.environment.reader import Question

@@ -17,7 +17,7 @@ from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.sessions.recording import open_regular
 from shapes.symbolic.choices import Int
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.guards.codegen import Check

@@ -21,7 +21,7 @@ from shapes.rules import Shape, rules
 from shapes.rules.broadcasting import known
 from shapes.rules.registry import Output
 from shapes.symbolic.choices import Int
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from shapes.rules import Shape
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 
 if TYPE_CHECKING:
     Elements = np.ndarray

@@ -76,7 +76,7 @@ from frontends.pytorch.variant import Variant
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
 

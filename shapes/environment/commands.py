@@ -27,7 +27,7 @@ from shapes.environment.undecided import undecided, valueless
 from shapes.errors import Contradiction, FalseAtHint, Undefined
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Policy, Refuse, TakeHint
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Conflict
 from solver.proofs.fact import Fact, Kind

@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 from shapes.environment.layout import Layout, simple
 from shapes.symbolic.choices import Int, Truth
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 Axes: TypeAlias = tuple[tuple[Int, Int], ...]
 """Sizes and strides."""

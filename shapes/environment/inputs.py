@@ -28,7 +28,7 @@ from shapes.environment.ledger import Checkpoint
 from shapes.errors import ShapeError
 from shapes.origin import Origin, OriginProvider
 from shapes.symbolic.choices import Int, Truth
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Expr
 
 ORDERS: Final = 24

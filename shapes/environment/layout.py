@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_or, sym_sum
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 
 CHANNELS_LAST: Final = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 """By rank, the axes from the innermost outwards: channels, then space backwards, then the batch."""

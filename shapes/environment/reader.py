@@ -19,8 +19,7 @@ from shapes.environment.access import Access, synchronized
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.trail import Trail
 from shapes.errors import ShapeError
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 from solver.syntax.parser import parse, parse_expr
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from shapes.accepted import shown
 from shapes.environment.reader import Question, Reader, Size
 from shapes.errors import ForeignSymbol, ShapeError
-from shapes.symbolic.symint import SymBool
+from shapes.symbolic.numbers import SymBool
 from solver.syntax.parser import parse
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner

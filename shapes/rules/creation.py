@@ -27,7 +27,7 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, Real, sym_and, sym_int, sym_max, sym_or
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

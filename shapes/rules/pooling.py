@@ -26,7 +26,7 @@ from shapes.rules.registry import Output, rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, per_axis, positive, reaches, require_at_least, split, window_reach
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_int, sym_max, sym_min, sym_or
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

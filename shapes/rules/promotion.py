@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from shapes.rules.shape import Shape
-from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.numbers import SymFloat
 
 Operand = object
 """A shape, a number, or None where an argument was left out."""

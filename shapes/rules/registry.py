@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.shape import Shape, as_shape
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

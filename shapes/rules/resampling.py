@@ -25,7 +25,7 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import positive
 from shapes.symbolic.choices import Int, sym_int, sym_or
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -33,7 +33,7 @@ from shapes.rules.storage import strided
 from shapes.rules.structure import at_least
 from shapes.rules.viewing import viewed, with_axis
 from shapes.symbolic.choices import Int, sym_ite, sym_or
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

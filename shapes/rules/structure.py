@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shapes.symbolic.choices import Int, Truth
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -25,7 +25,7 @@ from shapes.rules.broadcasting import same
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least, is_positive
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_not, sym_or
-from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.numbers import SymBool
 
 Strides = tuple[Int, ...]
 

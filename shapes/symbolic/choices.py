@@ -22,10 +22,8 @@ from operator import index
 from typing import SupportsIndex, TypeVar, cast, overload
 
 from shapes.accepted import is_truth
-from shapes.symbolic.operations import Operations, refuse
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt, Tables
+from shapes.symbolic.operations import refuse
 from solver.floats import values as floats
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
@@ -231,14 +229,14 @@ def _plain(value: Real | Truth) -> Real:
     return value
 
 
-def as_integer(operations: Operations, value: object) -> SymInt:
+def as_integer(operations: Tables, value: object) -> SymInt:
     if isinstance(value, SymInt):
         return value
     assert isinstance(value, int)
     return operations.whole(value)
 
 
-def as_float(operations: Operations, value: Real) -> SymFloat:
+def as_float(operations: Tables, value: Real) -> SymFloat:
     if isinstance(value, SymFloat):
         return value
     return value.as_float if isinstance(value, SymInt) else operations.double(float(value))

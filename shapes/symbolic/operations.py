@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
-from weakref import WeakValueDictionary
+from typing import Final, Generic, Protocol, TypeVar
 
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import here
@@ -29,12 +28,6 @@ from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
-if TYPE_CHECKING:
-    from shapes.symbolic.symbool import SymBool
-    from shapes.symbolic.symfloat import SymFloat
-    from shapes.symbolic.symint import SymInt
-    from solver.knowledge.facts import Facts
-
 ENTRIES_KEPT: Final = 1 << 15
 
 Key = tuple[int, int, int]
@@ -42,41 +35,23 @@ Key = tuple[int, int, int]
 
 next_key: Final = count().__next__
 next_operation: Final = count().__next__
-_tables: Final[WeakValueDictionary[int, Operations]] = WeakValueDictionary()
 
 
-class Environment(Protocol):
-    """What symbolic numbers need of an environment."""
+class Interning(Protocol):
+    """What the tables need of an environment."""
 
     @property
     def interner(self) -> Interner: ...
 
-    def guard(self, question: SymBool, /) -> bool:
-        """The truth of a proposition that the program branches on."""
-        ...
 
-    @property
-    def facts(self) -> Facts: ...
-
-    def hint(self, size: Expr, /) -> int | None:
-        """The value this time, if it is known."""
-        ...
-
-    def specialize(self, size: SymInt, /, why: str) -> int:
-        """The value of a size where Python needs one."""
-        ...
+Env = TypeVar("Env", bound=Interning, covariant=True)
+Int = TypeVar("Int", covariant=True)
+Bool = TypeVar("Bool", covariant=True)
+Real = TypeVar("Real", covariant=True)
 
 
-class Constructors(NamedTuple):
-    """What makes symbolic numbers."""
-
-    integer: type[SymInt]
-    boolean: type[SymBool]
-    real: type[SymFloat]
-
-
-class Operations:
-    """The numbers of one environment and what has been computed from them."""
+class Operations(Generic[Env, Int, Bool, Real]):
+    """The integers, booleans and floats of one environment, and what has been computed from them."""
 
     __slots__ = (
         "__weakref__",
@@ -92,21 +67,24 @@ class Operations:
         "true",
     )
 
-    constructors: ClassVar[Constructors]
-    """Handed in by the package, which knows all three."""
-
-    def __init__(self, env: Environment) -> None:
+    def __init__(
+        self,
+        env: Env,
+        integer: Callable[[Env, Expr, Prop, Operations[Env, Int, Bool, Real]], Int],
+        boolean: Callable[[Env, Prop, Prop, Operations[Env, Int, Bool, Real]], Bool],
+        real: Callable[[Env, Float, Prop, Operations[Env, Int, Bool, Real]], Real],
+    ) -> None:
         self.env = env
         self.interner = env.interner
         self.true = self.interner.true
-        self.make_integer, self.make_boolean, self.make_float = self.constructors
-        self.integers: dict[Expr | tuple[Expr, Prop], SymInt] = {}
-        self.booleans: dict[Prop | tuple[Prop, Prop], SymBool] = {}
-        self.converted: dict[int, SymFloat] = {}
-        self.memo: dict[Key, SymInt | SymBool] = {}
+        self.make_integer, self.make_boolean, self.make_float = integer, boolean, real
+        self.integers: dict[Expr | tuple[Expr, Prop], Int] = {}
+        self.booleans: dict[Prop | tuple[Prop, Prop], Bool] = {}
+        self.converted: dict[int, Real] = {}
+        self.memo: dict[Key, object] = {}
         """What was computed, for `shapes.symbolic.operators`, which empties it at `ENTRIES_KEPT`."""
 
-    def integer(self, expr: Expr, domain: Prop) -> SymInt:
+    def integer(self, expr: Expr, domain: Prop) -> Int:
         """The number with this expression, the same object while it is remembered."""
         key = expr if domain is self.true else (expr, domain)
         found = self.integers.get(key)
@@ -116,7 +94,7 @@ class Operations:
             found = self.integers[key] = self.make_integer(self.env, expr, domain, self)
         return found
 
-    def boolean(self, prop: Prop, domain: Prop) -> SymBool:
+    def boolean(self, prop: Prop, domain: Prop) -> Bool:
         key = prop if domain is self.true else (prop, domain)
         found = self.booleans.get(key)
         if found is None:
@@ -125,17 +103,35 @@ class Operations:
             found = self.booleans[key] = self.make_boolean(self.env, prop, domain, self)
         return found
 
-    def real(self, value: Float, domain: Prop) -> SymFloat:
+    def real(self, value: Float, domain: Prop) -> Real:
         """The float with this value; `domain` is that of the operands."""
         return self.make_float(self.env, value, self.both(domain, value.domain), self)
 
-    def double(self, value: float) -> SymFloat:
+    def double(self, value: float) -> Real:
         """A float of Python's own."""
         return self.make_float(self.env, floats.constant(self.interner, value), self.true, self)
 
-    def whole(self, value: int) -> SymInt:
+    def whole(self, value: int) -> Int:
         """An integer of Python's own."""
         return self.integer(self.interner.constant(value), self.true)
+
+    def indicator(self, prop: Prop, domain: Prop) -> Int:
+        """1 where the proposition holds, 0 where it does not."""
+        return self.integer(self.interner.ite(prop, self.interner.one, self.interner.zero), domain)
+
+    def convert(self, key: int, size: Expr, domain: Prop) -> Real:
+        """`float(size)` as a double that stays symbolic, remembered by the key of the integer.
+
+        Raises:
+            OverflowError: the size is a constant too large for a double.
+        """
+        found = self.converted.get(key)
+        if found is None:
+            found = self.real(floats.convert(size), domain)
+            if len(self.converted) >= ENTRIES_KEPT:
+                self.converted.clear()
+            self.converted[key] = found
+        return found
 
     def both(self, first: Prop, second: Prop, *others: Prop) -> Prop:
         """The domain of an operation whose operands have these."""
@@ -144,20 +140,12 @@ class Operations:
             return true
         return self.interner.conjunction((first, second, *others))
 
-    def same(self, other: Operations, operation: str) -> None:
+    def same(self, other: Interning, operation: str) -> None:
         """Numbers of two environments do not mix, unless one is a fork of the other."""
         if other.interner is not self.interner:
             raise ForeignSymbol(
                 f"`{operation}` of sizes of two environments; `translate` takes a proposition across{line()}"
             )
-
-
-def operations_of(env: Environment) -> Operations:
-    """The tables of an environment; they live as long as any number made by them."""
-    found = _tables.get(id(env))
-    if found is None or found.env is not env:
-        found = _tables[id(env)] = Operations(env)
-    return found
 
 
 def line() -> str:

@@ -30,7 +30,7 @@ from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.registry import Output, Rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from shapes.testing.calls import Call, Input
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom

@@ -14,7 +14,7 @@ from frontends.jax import from_jax, read_constraint, to_jax  # noqa: E402
 from shapes import Always, Never, ShapeEnv, sym_max, sym_min  # noqa: E402
 from shapes.errors import Contradiction, NotExpressible, ParseError  # noqa: E402
 from shapes.symbolic.choices import Int  # noqa: E402
-from shapes.symbolic.symint import SymInt  # noqa: E402
+from shapes.symbolic.numbers import SymInt  # noqa: E402
 
 NAMES = ("b", "s", "t")
 GRID = [dict(zip(NAMES, (b, s, t))) for b in (1, 2, 5) for s in (1, 3, 4, 17) for t in (1, 2, 8)]

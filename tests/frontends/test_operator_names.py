@@ -13,7 +13,7 @@ import pytest
 from frontends.operator_names import OperatorNames, aten, lax, numpy
 from shapes import ShapeEnv
 from shapes.rules import Refused, Shape, rules
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 ROOT = Path(__file__).parent.parent.parent
 

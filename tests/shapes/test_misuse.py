@@ -12,7 +12,7 @@ from shapes import Always, ShapeEnv, ShapeError, sym_and, sym_ite, sym_max, sym_
 from shapes.environment.layout import contiguous, contiguous_strides, numel, storage_size
 from shapes.errors import Contradiction
 from shapes.rules import rules
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 Misuse = Callable[[ShapeEnv, SymInt], object]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapes import ShapeEnv, ShapeError
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.errors import LONGEST_LINE, ParseError
 from solver.syntax.parser import parse, parse_expr
 from solver.syntax.printer import FEW, SHORT, text_of, text_of_both, text_with_names, written_out, written_with

@@ -14,8 +14,7 @@ from shapes.rules import Shape
 from shapes.rules.broadcasting import agree, broadcast
 from shapes.rules.structure import at_least
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_or
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 
 SAME: Final = (
     "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Celu", "Cos", "Cosh", "CumSum", "Elu", "Erf",

@@ -11,7 +11,7 @@ from shapes.rules import Shape
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.slices import sliced
 from shapes.symbolic.choices import Int
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 
 @operator("Concat")

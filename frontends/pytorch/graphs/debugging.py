@@ -29,9 +29,7 @@ from frontends.pytorch.graphs.graph import GraphBuilder, is_symbol
 from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.node import Node, value_of
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.captured import Captured

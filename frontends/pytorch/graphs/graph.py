@@ -23,9 +23,7 @@ from frontends.pytorch.recording.operations import Branch, Operation, Result, ha
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.guards.lowering import Lowering, Operations
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function as registered_function
 from solver.terms.prop import Prop

@@ -36,7 +36,7 @@ from frontends.pytorch.recording.operations import Operation, Result, has_effect
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.env import ShapeEnv
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:

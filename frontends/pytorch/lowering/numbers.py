@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from backends.loops.program import Call, Check, Program
 from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

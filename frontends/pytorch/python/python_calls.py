@@ -32,8 +32,7 @@ from frontends.pytorch.python.ran import asked
 from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.symbolic import choices
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats import values as floats
 from solver.terms.functions import Interval, known_functions, register
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
     from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.env import ShapeEnv
-    from shapes.symbolic.symbool import SymBool
+    from shapes.symbolic.numbers import SymBool
 
 aten: Final = torch.ops.aten
 

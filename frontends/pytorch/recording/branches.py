@@ -35,8 +35,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.events import Forced, Guarded
 from shapes.guards.guards import within
 from shapes.symbolic.choices import sym_not
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymInt
 from solver.decide.verdict import Always
 from solver.terms.expr import Atom
 

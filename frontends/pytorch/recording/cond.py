@@ -38,7 +38,7 @@ from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import current_trace
-from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
 Function = Callable[..., object]

@@ -19,7 +19,7 @@ from torch.backends import opt_einsum
 from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
 from frontends.pytorch.symbolic.node import value_of
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 TYPICAL = 8
 """What a size that only the run tells is taken for."""

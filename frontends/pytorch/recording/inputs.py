@@ -35,13 +35,13 @@ from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
 from shapes.environment.symbols import RESERVED
-from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.numbers import SymFloat
 from solver.floats.values import from_pattern
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.guards.arguments import Path
-    from shapes.symbolic.symint import SymInt
+    from shapes.symbolic.numbers import SymInt
 
 LARGEST: Final = 2**63 - 1
 

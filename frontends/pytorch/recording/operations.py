@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.guards.guards import RuntimeAssert
     from shapes.origin import Origin
-    from shapes.symbolic.symbool import SymBool
-    from shapes.symbolic.symint import SymInt
+    from shapes.symbolic.numbers import SymBool, SymInt
     from solver.terms.expr import Atom
 
 STATISTICS: Final = {

@@ -19,7 +19,7 @@ import torch
 
 from frontends.pytorch.symbolic.values import Value
 from shapes.env import ShapeEnv
-from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
 COMPARISONS: Final = "c10/core/SymInt.h"

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from frontends.pytorch.symbolic.values import AnyValue, Value, largest, rounded
 from shapes.symbolic import choices
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 
 Node: TypeAlias = Any
 """The class of nodes, which inherits these methods."""

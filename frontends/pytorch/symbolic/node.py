@@ -33,9 +33,7 @@ from frontends.pytorch.symbolic.values import AnyValue, Value, channels_last_str
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always, Never
 
 if TYPE_CHECKING:

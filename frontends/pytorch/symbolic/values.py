@@ -16,9 +16,7 @@ from typing import Any, TypeAlias
 
 from shapes.environment import layout
 from shapes.symbolic import choices
-from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.terms.expr import Atom
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool

@@ -15,7 +15,7 @@ from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.errors import ShapeError
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from tests.frontends.pytorch import calls_of_operators as calls
 from tests.frontends.pytorch.calls_of_operators import FLOATS, INTS, NAMES, Calls, Maker, aten
 

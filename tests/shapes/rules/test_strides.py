@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from shapes import ShapeEnv
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules import rules
-from shapes.symbolic.symint import SymInt
+from shapes.symbolic.numbers import SymInt
 from shapes.testing.agreement import flattened, recorded_facts
 from shapes.testing.arguments import arguments_for
 from shapes.testing.calls import Input
