@@ -12,12 +12,12 @@
     made0 = aten.mm.default(float32[x_size0, x_size1], float32[weight_size0, weight_size1])
     made1[i0] = float32[x_size0]
 
-Each operator has a function that says what it computes, in a table by operator (`registry.py`). One without a
-function, or whose function declines, is called as it is: what loops do not improve, elements that they do not hold, and
-what is an error for some elements (an integer divided by zero).
+A table maps operators to lowering functions (`registry.py`). An operator without one, or whose function declines, is
+called: where loops gain nothing, where they lack the dtype, and where some elements are errors (an integer divided by
+zero).
 
-Values of float16 and bfloat16 are float32 within a kernel: what eager rounds after each operator is rounded where it is
-stored. What a program casts to a half is rounded.
+float16 and bfloat16 values are float32 within a kernel: they are rounded when they are stored, not after each operator
+as in eager. Explicit casts to a half are rounded.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def lower(
     inner: Collection[Result] = (),
     laid: Laid | None = None,
 ) -> Program:
-    """A program without changes in place as steps for backends.
+    """Lower a functionalized program to steps for backends.
 
     Args:
-        inner: outputs that only another program here looks at: they may lie in any way.
-        laid: the strides of such tensors, where they are inputs.
+        inner: outputs that only another compiled program reads: they may have any layout.
+        laid: the strides of such tensors when they are inputs.
 
     Raises:
-        Unsupported: it is on several devices, or changes an argument of a dtype that loops do not hold.
+        Unsupported: it is on several devices, or mutates an argument of a dtype that loops do not support.
     """
     program = Program(Decisions(env) if decisions is None else decisions)
     Writer(program, form, inner, laid).run()

@@ -1,4 +1,4 @@
-"""Activation functions and what autograd makes of them."""
+"""Activation functions and their derivatives."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def mish_backward(at: Site, grad: Value, x: Value) -> Value:
 
 @lowering(aten.log_sigmoid_forward.default)
 def log_sigmoid_forward(at: Site, x: Value) -> Lowered:
-    """The second result is what the backward of eager reads; it is empty on some devices."""
+    """The second result is saved for eager's backward; it is empty on some devices."""
     kind = at.kinds[1]
     if kind is None or len(at.sizes_of(kind)) != x.rank:
         raise Declined

@@ -1,7 +1,7 @@
 """Group normalization of channels-last images.
 
-Lanes run along all channels there, not only along those of a group. So what is summed is summed for each channel first,
-and what all channels of a group have in common is put into memory for each of them.
+Vector lanes hold all channels, not only those of one group. So each channel is summed first, and the statistics of a
+group are stored for each of its channels.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Gradients: TypeAlias = tuple[Value, Value, Value]
 
 
 def is_by_channel(*images: Value) -> bool:
-    """Whether all of these lie in such a way, or are made element by element of what does."""
+    """Whether all of these are channels-last, or elementwise functions of such tensors."""
     return all(image.is_float and is_channels_last(image.tensor) for image in images)
 
 
 class Groups:
-    """The channels of an image, so many groups of so many.
+    """The channels of an image, in groups.
 
     Attributes:
-        count: how many elements a group of one image has.
+        count: the number of elements in a group of one image.
     """
 
     def __init__(self, at: Site, x: Value, groups: Expr, each: Expr) -> None:
@@ -42,7 +42,7 @@ class Groups:
         return Value(build, build.split(x.tensor, ((0,), (1, 2)), self._sizes), self._sizes).sum((2,))
 
     def shown(self, x: Value) -> Value:
-        """What is of a group, in memory for each of its channels."""
+        """A value for each group, materialized for each of its channels."""
         build = x.build
         wide = x.unsqueezed((2,)).expanded(self._sizes)
         memory = self.at.program.stored(wide.tensor, packed(self._sizes))
@@ -52,7 +52,7 @@ class Groups:
 
 
 def group_norm(at: Site, x: Value, groups: Groups, eps: float) -> tuple[Value, Value, Value]:
-    """What is normalized, and mean and one over the deviation of each group."""
+    """The normalized values, and the mean and reciprocal deviation of each group."""
     x = x.computed()
     mean = groups.of(x.sum(groups.space)) / groups.count
     away = x - groups.shown(mean)

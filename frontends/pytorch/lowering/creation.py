@@ -26,7 +26,7 @@ def ones(at: Site, *given: object, **options: object) -> Value:
 
 @lowering(aten.full.default, aten.full_like.default, aten.new_full.default)
 def full(at: Site, given: object, *rest: object, **options: object) -> Value:
-    """The number comes last."""
+    """The fill value is the last argument."""
     return at.operand(rest[-1])
 
 
@@ -51,7 +51,7 @@ def arange_step(at: Site, start: Argument, end: Argument, step: Argument = 1, **
 
 
 def _from(at: Site, start: Argument, step: Argument) -> Value:
-    """Integers are exact; floats are computed as eager does it: the start and so many steps, in double."""
+    """Integers are exact; floats are start + i * step in double, as in eager."""
     if isinstance(start, Value) or isinstance(step, Value) or at.dtype == "bool":
         raise Declined
     place = at.iota(0)
@@ -83,7 +83,7 @@ def triu(at: Site, x: Value, diagonal: Number = 0) -> Value:
 
 
 def _below(at: Site, x: Value, diagonal: Number) -> Value:
-    """Whether a place is on a diagonal or below it."""
+    """Whether an index pair is on a diagonal or below it."""
     if x.rank < 2 or isinstance(diagonal, Value):
         raise Declined
     return at.iota(x.rank - 1) <= at.iota(x.rank - 2) + diagonal
@@ -91,7 +91,7 @@ def _below(at: Site, x: Value, diagonal: Number) -> Value:
 
 @lowering(aten.linspace.default)
 def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options: object) -> Value:
-    """From both ends towards the middle."""
+    """Computed from both ends towards the middle."""
     if (
         type(start) not in (int, float)
         or type(end) not in (int, float)
@@ -108,5 +108,5 @@ def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options:
     )
     left = at.full(float(start), number) + step * place.cast(number)
     right = at.full(float(end), number) - step * (at.full(count - 1, "int64") - place).cast(number)
-    # of one element, it is the start
+    # one element is the start
     return (place < at.build.interner.maximum(count // 2, 1)).select(left, right)

@@ -6,8 +6,8 @@
     >>> place_of(functional(trace(torch.relu, (torch.randn(3),)))).device
     device(type='cpu')
 
-Kernels run on one device. As operators do, a program on an accelerator takes single numbers from tensors of the CPU
-where nobody else sees what becomes of them.
+Kernels run on one device. Like operators, a program on an accelerator accepts CPU scalars (tensors with one element) if
+they are not aliased by its results.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 WRITTEN: Final = (aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default)
-"""What makes tensors of numbers that are written down in a program."""
+"""Operators that make tensors of a program's literals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a program is.
+    """A program's device.
 
     Attributes:
-        device: of all that it computes; None where there is no tensor.
-        brought: single numbers in tensors of the CPU, which it takes from there.
+        device: where everything is computed; None if there is no tensor.
+        brought: CPU scalars that are copied to it.
     """
 
     device: torch.device | None
@@ -45,7 +45,7 @@ class Places:
 
 
 def place_of(form: Functional) -> Places:
-    """Where a program is.
+    """Find a program's device.
 
     Raises:
         Unsupported: on several devices.
@@ -69,14 +69,14 @@ def place_of(form: Functional) -> Places:
 
 
 def is_number(result: Result) -> bool:
-    """Whether it is one number in a tensor of the CPU."""
+    """Whether it is a CPU scalar."""
     kind = result.metadata
     return kind is not None and kind.device.type == "cpu" and not kind.sizes and name_of(kind.dtype) in DTYPES
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A number in a tensor of the CPU, on a device; nothing waits for it."""
+    """Copy a CPU scalar to a device, without synchronization."""
 
     device: torch.device
 

@@ -18,7 +18,7 @@ aten: Final = torch.ops.aten
 
 @lowering(aten.gather.default)
 def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = False) -> Value:
-    """Along the other axes, each element is looked for in its own place."""
+    """Along the other axes, each element keeps its index."""
     if not x.rank or index.dtype != "int64" or x.dtype not in DTYPES:
         raise Declined
     axis %= x.rank
@@ -32,9 +32,9 @@ def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = F
 
 @lowering(aten._unsafe_index.Tensor)
 def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
-    """The axes with an index become, at their place, the axes of the indices together.
+    """The indexed axes are replaced by the broadcast axes of the indices.
 
-    Who uses the operator knows that all is inside; nothing outside is read in any case.
+    The operator's caller guarantees that indices are in bounds; nothing outside is read in any case.
     """
     given = [axis for axis, index in enumerate(indices) if index is not None]
     if not given or given != list(range(given[0], given[-1] + 1)):

@@ -1,10 +1,9 @@
-"""Layout propagation around convolutions: which of them take and give channels-last images.
+"""Layout propagation around convolutions: which of them use channels-last images.
 
-Where the last axis of an image lies innermost, as it does unless a program says otherwise, oneDNN copies what a
-convolution is given into blocks of channels, rounded up to whole blocks, and what it gives out of them. Where channels
-lie innermost it copies nothing, and kernels write an image either way. So a convolution takes such an image where
-windows overlap and another convolution follows, and what is made of its result lies so as well, as far as it is made
-element by element or window by window.
+For a contiguous image, oneDNN reorders a convolution's input into blocks of channels, padded to whole blocks, and its
+output back. A channels-last image needs no reordering, and our kernels write either layout. So a convolution uses
+channels-last if its windows overlap and another convolution follows, and the layout propagates through elementwise and
+pooling operators.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from frontends.pytorch.recording.operations import Operation, Result
 aten: Final = torch.ops.aten
 
 MOST_WEIGHTS: Final = 1 << 17
-"""More of them are copied for longer than the image is, where its channels lie innermost."""
+"""Reordering more weights than this for channels-last takes longer than reordering the image."""
 FEW: Final = 32
-"""A convolution with fewer products for each element of its image is no reason to copy that."""
+"""A convolution with fewer products for each element does not justify a copy of its image."""
 CONVOLUTIONS: Final = {
     aten.convolution.default: (0,),
     aten.convolution_backward.default: (1, 0),
 }
-"""The arguments that are images of a convolution, its input first; the weights are behind them."""
+"""The arguments of a convolution that are images, its input first; the weights follow them."""
 FOLLOWING: Final = {
     aten.max_pool2d_with_indices.default: (0,),
     aten.max_pool2d_with_indices_backward.default: (0, 1, 7),
@@ -38,12 +37,12 @@ FOLLOWING: Final = {
     aten.upsample_bilinear2d.default: (0,),
     aten.upsample_bilinear2d_backward.default: (0,),
 }
-"""The arguments that are images of operators which give images that lie as the first does."""
+"""The image arguments of operators whose results have the first one's layout."""
 
 
 def images_of(operation: Operation, results: Results, *, begins: bool) -> Sequence[int]:
-    """The arguments whose channels are to lie innermost, if any; the images that come out lie so as well. A
-    convolution `begins` with a copy of what does not lie so, where that pays."""
+    """The arguments that should be channels-last, if any; then so are the results. A convolution `begins` with a copy
+    of another layout if that is profitable."""
     target = operation.target
     if target in CONVOLUTIONS:
         places = CONVOLUTIONS[target]
@@ -53,7 +52,7 @@ def images_of(operation: Operation, results: Results, *, begins: bool) -> Sequen
 
 
 def begins(operations: Sequence[Operation]) -> bool:
-    """Whether there is more than one convolution, so that what one gives another may take as it is."""
+    """Whether there is more than one convolution, so that one can pass its layout to another."""
     return sum(operation.target in CONVOLUTIONS for operation in operations) > 1
 
 

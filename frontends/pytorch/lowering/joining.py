@@ -19,7 +19,7 @@ aten: Final = torch.ops.aten
 
 @lowering(aten.cat.default)
 def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
-    """Tensors of rank 1 without elements may be among others, and count as nothing."""
+    """Empty tensors of rank 1 are ignored, as in torch."""
     rank = len(at.sizes)
     axis %= rank
     pieces = [x for x in tensors if x.rank == rank]
@@ -39,7 +39,7 @@ def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
 
 
 def _joined(at: Site, pieces: list[Value], axis: int, bounds: list[Expr]) -> Value:
-    """Pieces one behind the other; those that are numbers are as long as the bounds leave them."""
+    """Concatenated pieces; the bounds determine the length of constants."""
     tensors = [piece.cast(at.dtype).tensor for piece in pieces]
     if len(tensors) == 1:
         return Value(at.build, tensors[0], at.sizes)
@@ -65,7 +65,7 @@ def stack(at: Site, tensors: list[Value], axis: int = 0) -> Value:
 
 @lowering(aten.constant_pad_nd.default)
 def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) -> Value:
-    """What is negative takes elements away, as in the gradient of padding."""
+    """Negative padding removes elements, as in the gradient of padding."""
     if any(isinstance(each, Value) for each in pad):
         raise Declined
     around, made = at.operand(value), x.cast(at.dtype)
@@ -82,7 +82,7 @@ def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) ->
 
 
 def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Expr) -> Value:
-    """A longer axis: something else before the start and behind the end."""
+    """A longer axis: x between two parts of another tensor."""
     end = start + x.sizes[axis]
     tensors, bounds = [around.tensor, x.tensor, around.tensor], (start, end)
     first, last = is_zero(start), end is size
@@ -95,7 +95,7 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
 
 @lowering(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
 def replication_pad(at: Site, x: Value, pad: list[Number]) -> Value:
-    """The first and the last element, as often as is asked for."""
+    """Repeat the first and the last element."""
     if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
         raise Declined
     made = x
@@ -184,7 +184,7 @@ def diagonal_backward(at: Site, grad: Value, sizes: object, offset: int, first: 
 
 @lowering(aten.roll.default)
 def roll(at: Site, x: Value, shifts: list[Number], axes: list[int] | None = None) -> Value:
-    """What leaves at the end of an axis comes in at its front: two slices along each."""
+    """Concatenate two slices along each axis."""
     if not axes or any(isinstance(shift, Value) for shift in shifts):
         raise Declined
     terms = at.build.interner

@@ -1,4 +1,4 @@
-"""Output layouts of operator calls: which operators surely give the predicted strides, or fresh memory."""
+"""Output layouts of operator calls: which operators are known to return the predicted strides, or fresh memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SURE: Final = frozenset(
         aten.gather.default,
     ]
 )
-"""Operators whose results are packed whatever they are given."""
+"""Operators whose results are always contiguous."""
 FRESH: Final = frozenset(
     [
         aten.convolution.default,
@@ -46,19 +46,18 @@ FRESH: Final = frozenset(
         aten.topk.default,
     ]
 )
-"""Operators whose results share no memory with what they are given, nor with each other; how they are laid out is up
-to the arguments."""
+"""Operators whose results alias neither their arguments nor each other; the arguments determine the layout."""
 INTO: Final[dict[object, Callable[..., torch.Tensor]]] = {
     aten.mm.default: torch.mm,
     aten.bmm.default: torch.bmm,
     aten.addmm.default: torch.addmm,
     aten.baddbmm.default: torch.baddbmm,
 }
-"""Operators among them that are as fast where they are given the memory of their result."""
+"""Those of them whose `out` variants are as fast."""
 
 
 def laid_out(rank: int) -> Callable[..., torch.Tensor]:
-    """A copy with the sizes and strides that follow the tensor."""
+    """A copy with the sizes and strides that follow the tensor among the arguments."""
 
     def copied(x: torch.Tensor, *layout: int) -> torch.Tensor:
         return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)

@@ -21,7 +21,7 @@ def _reduced(loss: Value, reduction: int) -> Value:
 
 
 def _both(x: Value, y: Value) -> tuple[Value, Value]:
-    """Operands of one size: losses broadcast before."""
+    """Operands of equal sizes: losses have broadcast them."""
     if x.rank != y.rank or not all(map(x.build.decisions.equal, x.sizes, y.sizes)) or x.dtype != y.dtype:
         raise Declined
     return x, y.expanded(x.sizes)
@@ -114,7 +114,7 @@ def binary_cross_entropy_with_logits(
 def nll_loss_forward(
     at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
 ) -> Lowered:
-    """The element of each target; none is outside of the classes."""
+    """The element of each target; all targets are in bounds."""
     if x.rank < 2 or type(ignored) is not int or x.dtype not in ("float32", "float64"):
         raise Declined
     counts = target.differs(ignored)
@@ -151,7 +151,7 @@ def nll_loss_backward(
     ignored: int,
     total: Value,
 ) -> Value:
-    """Only the element of the target has a gradient. The forward has seen that all targets are inside."""
+    """Only the target's element has a gradient. The forward has checked that targets are in bounds."""
     if x.rank < 2 or type(ignored) is not int:
         raise Declined
     if reduction == 0:

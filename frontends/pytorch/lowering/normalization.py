@@ -1,4 +1,4 @@
-"""Normalization over layers, groups and batches, and the gradients."""
+"""Layer, group and batch normalization, and their gradients."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 LONG: Final = 8192
-"""From so many elements on the mean is corrected. Below, the sum is as close as eager's, and a pass that sums more
-would take a tenth longer in cache."""
+"""Rows of at least this length use the corrected two-pass algorithm. For shorter ones a plain sum is as accurate as
+eager's, and correction would take a tenth longer in cache."""
 
 
 def _spread(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
@@ -32,7 +32,7 @@ def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
 
 
 def _gradient(grad: Value, normalized: Value, deviation: Value, axes: tuple[int, ...]) -> Value:
-    """What comes through the normalization to its input."""
+    """The gradient of the normalization's input."""
     average = grad.mean(axes, keepdim=True)
     along = (grad * normalized).mean(axes, keepdim=True)
     return (grad - average - normalized * along) * deviation
@@ -109,7 +109,7 @@ def rms_norm_backward(
 
 
 def _grouped(x: Value, groups: int) -> Value:
-    """The channels, axis 1, as groups of channels."""
+    """Split the channels, axis 1, into groups."""
     channels = x.sizes[1]
     each = channels // groups
     if not x.build.decisions.equal(each * groups, channels):
@@ -127,7 +127,7 @@ def _ungrouped(x: Value, sizes: tuple[Expr, ...]) -> Value:
 
 
 def _by_group(vector: Value | None, like: Value) -> Value | None:
-    """One number for each channel, along the groups and the channels inside them."""
+    """A vector over channels, reshaped to (groups, channels of a group)."""
     if vector is None:
         return None
     sizes = like.sizes[1:3]
@@ -186,7 +186,7 @@ def native_group_norm_backward(
     inside = range(2, parts.rank)
     mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
     normalized = (parts - mean) * deviation
-    # sums of each channel first: all that is wanted is made of them, so what is large is read for one sum alone
+    # per-channel sums first: everything else follows from them, so the large tensors are read once
     space_axes = tuple(range(3, parts.rank))
     total = grads.sum(space_axes, keepdim=True)
     along = (grads * normalized).sum(space_axes, keepdim=True)

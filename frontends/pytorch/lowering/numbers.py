@@ -1,6 +1,6 @@
-"""Numbers of a program as its steps take them: sizes as they are, floats and truths of sizes computed by a call.
+"""Scalars of a program's steps: sizes directly, floats and truth values of sizes by a call.
 
-A float that the run gives is the integer of its 64 bits, as it is to the engine, until a call computes with it.
+A float of the run is the integer of its 64 bits, as in the engine, until a call computes with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from solver.terms.prop import Prop
 
 
 class Numbers:
-    """What stands for each number; those that are no size get a symbol of their own, given by a call."""
+    """The expression for each scalar; one that is no size has a symbol of its own, computed by a call."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -25,7 +25,7 @@ class Numbers:
         self._checked: set[Prop] = set()
 
     def of(self, node: Node) -> Expr | int | float | bool:
-        """A number as an argument."""
+        """A scalar as an argument."""
         value = node.value
         if isinstance(value, SymInt):
             self._check(value, "cannot convert float to integer", OverflowError)
@@ -40,7 +40,7 @@ class Numbers:
         return found
 
     def _check(self, value: SymInt | SymFloat, message: str, error: type[Exception]) -> None:
-        """A number where there is none is 0 to the engine, and an error to Python."""
+        """An undefined value is 0 to the engine, and an error to Python."""
         domain = value.domain
         if domain is value.operations.true or domain in self._checked:
             return
@@ -62,13 +62,13 @@ class Numbers:
         return symbol
 
     def given(self, atom: Atom) -> Atom:
-        """The symbol of a float that the program is given, whose bits are this one."""
+        """The symbol of a float argument with these bits."""
         (number,) = self.program.build.interner.symbol(f"{atom.name}_float").symbols
         self.program.steps.append(Call(pattern_of, (number.expr,), {}, (atom,)))
         return number
 
     def bind(self, node: Node) -> tuple[Atom, Callable[[object], object]]:
-        """The symbol of a number that an operator gives, and how the number becomes it."""
+        """The symbol of an operator's scalar result, and the conversion to it."""
         value = node.value
         if isinstance(value, SymFloat):
             (pattern,) = value.value.arguments
@@ -80,5 +80,5 @@ class Numbers:
 
 
 def holds_floats(expr: Expr) -> bool:
-    """Whether floats are rounded in an expression to integers."""
+    """Whether an expression converts floats to integers."""
     return any(atom.kind == "function" for atom in expr.atoms)

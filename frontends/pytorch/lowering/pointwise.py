@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, logic, rounding and functions of one element."""
+"""Elementwise operators: arithmetic, comparisons, logic, rounding and functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLOAT_FUNCTIONS: Final = (
     *("sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "erf", "erfc"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "lgamma", "reciprocal"),
 )
-"""Functions of floats, for which integers become floats; torch's names are ours."""
+"""Float functions, which convert integers to floats; the loops' operations have torch's names."""
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
 COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -139,7 +139,7 @@ def fmod(at: Site, x: Argument, y: Argument) -> Value:
 
 
 def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
-    """An operation that is an error for integers where the divisor is zero, or overflows where it is -1."""
+    """An integer operation that is an error if the divisor is zero, and overflows if it is -1."""
     is_safe = isinstance(y, Expr) and at.is_nonnegative(y - 1) or type(y) is int and y not in (0, -1)
     if at.dtype == "bool" or not (is_float(at.dtype) or is_safe):
         raise Declined
@@ -188,7 +188,7 @@ POWERS: Final = {
     -1: lambda x: x.apply("reciprocal"),
     -2: lambda x: (x * x).apply("reciprocal"),
 }
-"""The powers that are something simpler, in eager as well."""
+"""Powers that have simpler forms, in eager as well."""
 
 
 @lowering(aten.pow.Tensor_Tensor, aten.pow.Scalar)
@@ -263,7 +263,7 @@ def addcdiv(at: Site, x: Value, first: Value, second: Value, *, value: Argument 
 
 @lowering(aten.lerp.Scalar, aten.lerp.Tensor)
 def lerp(at: Site, x: Value, end: Value, weight: Argument) -> Value:
-    """From the nearer end, so that both ends are met."""
+    """Computed from the nearer end, so that both ends are exact."""
     x, end, weight = at.operand(x), at.operand(end), at.operand(weight)
     step = end - x
     return (weight.apply("abs") < 0.5).select(x + weight * step, end - step * (1 - weight))

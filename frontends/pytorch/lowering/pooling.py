@@ -16,7 +16,7 @@ from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 LARGEST_WINDOW: Final = 9
-"""Windows of more elements are not gone through one by one in the text of a kernel."""
+"""Larger windows are not unrolled in a kernel."""
 
 
 @lowering(aten.max_pool2d_with_indices.default)
@@ -29,7 +29,7 @@ def max_pool(
     dilation: list[Number] | int = 1,
     ceil_mode: bool = False,
 ) -> list[Value | None]:
-    """Where all windows are inside; of numbers that are the same the first counts, and nan most."""
+    """Where all windows are in bounds; the first of equal elements wins, and nan over all."""
     high, wide = _two(kernel)
     down, right = _two(stride) if stride else (high, wide)
     if ceil_mode or _two(padding) != (0, 0) or _two(dilation) != (1, 1) or high * wide > LARGEST_WINDOW:
@@ -37,7 +37,7 @@ def max_pool(
     if not x.is_float:
         raise Declined
     if down < high or right < wide:
-        # windows share elements, which are not to be computed again for each
+        # overlapping windows would recompute their elements
         memory = at.memory(at.operation.args[0])
         x = Value(at.build, memory, memory.sizes)
     rows, columns = len(at.sizes) - 2, len(at.sizes) - 1
@@ -60,7 +60,7 @@ def max_pool(
 
 
 def _two(numbers: list[Number] | int) -> tuple[int, int]:
-    """Along rows and columns: one number is for both."""
+    """Values for rows and columns: one number is for both."""
     given = list(numbers) if isinstance(numbers, list | tuple) else [numbers]
     if len(given) not in (1, 2) or any(type(each) is not int for each in given):
         raise Declined
@@ -69,7 +69,7 @@ def _two(numbers: list[Number] | int) -> tuple[int, int]:
 
 @lowering(aten.upsample_nearest2d.default)
 def nearest(at: Site, x: Value, size: object, by_rows: Number | None = None, by_columns: Number | None = None) -> Value:
-    """Each element is the one that lies nearest, rounded down; places are computed in float32."""
+    """Nearest-neighbor resampling: indices are computed in float32 and rounded down."""
     if by_rows is not None or by_columns is not None:
         raise Declined
     rows, columns = [_nearest(at, axis, x.sizes[axis]) for axis in (2, 3)]
@@ -90,7 +90,7 @@ def bilinear(
     by_rows: Number | None = None,
     by_columns: Number | None = None,
 ) -> Value:
-    """Between the four elements around it."""
+    """Bilinear interpolation of the four neighbors."""
     if by_rows is not None or by_columns is not None or not x.is_float:
         raise Declined
     (above, below, down), (left, right, along) = [
@@ -104,7 +104,7 @@ def bilinear(
 
 
 def _between(at: Site, axis: int, given: Expr, dtype: str, align_corners: bool) -> tuple[Value, Value, Value]:
-    """The place before and the place behind along an axis, and how near the latter is."""
+    """The lower and upper neighbor along an axis, and the weight of the upper one."""
     wanted = at.sizes[axis]
     place = at.iota(axis).cast(dtype)
     if align_corners:
@@ -118,7 +118,7 @@ def _between(at: Site, axis: int, given: Expr, dtype: str, align_corners: bool) 
 
 
 def _taken(at: Site, x: Value, rows: Value, columns: Value) -> Value:
-    """The elements of each image at these places, which are inside."""
+    """Gather elements of each image at indices that are in bounds."""
     source = at.memory(at.operation.args[0])
     places = (*at.build.axes(2), rows.tensor, columns.tensor)
     return Value(at.build, Gather(at.sizes, x.dtype, source, places), at.sizes)

@@ -21,7 +21,7 @@ Operand = tuple[str, int] | float | bool
 
 
 def dtype_of(*operands: object) -> str:
-    """The dtype in which values and numbers meet."""
+    """The dtype to which values and numbers are promoted."""
     return common_dtype([_described(each) for each in operands])
 
 
@@ -41,7 +41,7 @@ def _described(operand: object) -> Operand:
 
 
 def common_dtype(operands: Sequence[Operand]) -> str:
-    """The dtype in which tensors, of a dtype and rank, and numbers meet."""
+    """The dtype to which tensors, given as (dtype, rank), and numbers are promoted."""
     return _common(tuple([(type(each), each) for each in operands]), torch.get_default_dtype())
 
 

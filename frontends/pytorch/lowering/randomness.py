@@ -1,4 +1,4 @@
-"""Random numbers are drawn by torch, in the order of the program; what is computed from them is computed by loops."""
+"""Random numbers: torch draws them, in program order; computations with them are lowered to loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ aten: Final = torch.ops.aten
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Draws which elements are kept; the sizes and strides are given."""
+    """Draw a dropout mask with given sizes and strides."""
 
     share: float
     rank: int
@@ -29,7 +29,7 @@ class Kept:
 
 @lowering(aten.native_dropout.default)
 def native_dropout(at: Site, x: Value, share: float, training: bool | None) -> Lowered:
-    """On an accelerator the operator draws in another way than `bernoulli_`."""
+    """On accelerators the operator uses another generator sequence than `bernoulli_`."""
     kind = at.kinds[1]
     if kind is None or kind.device.type != "cpu" or training is False or not isinstance(share, float):
         raise Declined

@@ -53,7 +53,7 @@ def min_(at: Site, x: Value) -> Value:
 
 
 def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) -> Value:
-    """There is none of no elements: eager raises."""
+    """An empty reduction has no extreme: eager raises."""
     axes = axes_of(axes, x.rank)
     if not all(_is_positive(at, x.sizes[axis]) for axis in axes):
         raise Declined
@@ -92,7 +92,7 @@ def min_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
 
 
 def _extreme_and_place(at: Site, x: Value, operation: str, axis: int | None, keepdim: bool) -> tuple[Value, Value]:
-    """The first place where the extreme is, or a nan."""
+    """The index of the first extreme element, or of the first nan."""
     if axis is None or not x.rank or x.dtype == "bool" or not _is_positive(at, x.sizes[axis % x.rank]):
         raise Declined
     axes = (axis % x.rank,)
@@ -127,7 +127,7 @@ def count_nonzero(at: Site, x: Value, axes: object = None) -> Value:
     return x.cast("bool").cast("int64").sum(axes_of(axes, x.rank))
 
 
-# ---------------------------------------------------------------------- spread
+# ---------------------------------------------------------------------- variance
 
 
 @lowering(aten.var.correction)
@@ -158,11 +158,11 @@ def std_mean(at: Site, x: Value, axes: object = None, *, correction: object = No
 def moments(
     x: Value, axes: tuple[int, ...], correction: object = 0, keepdim: bool = False
 ) -> tuple[Value, Value]:
-    """Variance and mean, in the dtype that x is computed in.
+    """Variance and mean, in the dtype that x is computed in: the corrected two-pass algorithm (Chan, Golub, LeVeque
+    1983).
 
-    The mean as a number of that dtype is off by some d, and the squares of what is left of x have d * d too much each,
-    where eager sums doubles or goes element by element (Welford). So what is left is summed as well, which is d times
-    their number: the corrected two-pass algorithm (Chan, Golub, LeVeque 1983).
+    The mean is rounded by some d, so each squared deviation is too large by d * d; eager sums doubles or uses Welford's
+    algorithm. The deviations are summed as well, which gives d times their number, and the squares are corrected by it.
     """
     correction = 1 if correction is None else correction
     if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not axes:
@@ -175,7 +175,7 @@ def moments(
     off = away.sum(axes, keepdim=True)
     rest = off / whole
     much = off * rest
-    # where the mean is infinite, nothing finite is left of x: squares and mean stay what they are
+    # if the mean is infinite, no deviation is finite: no correction
     finite = (much - much).equals(0)
     squares = ((away * away).sum(axes, keepdim=True) - finite.select(much, 0)).apply("maximum", 0)
     variance = squares / (count if correction <= 0 else x.build.interner.maximum(count, 0))
@@ -184,8 +184,8 @@ def moments(
 
 
 def plain_moments(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value]:
-    """The same without the correction, with the axes kept: where rows are too short for their mean to be far off, as
-    the mean is taken off each element anyway."""
+    """The same without the correction, with the axes kept: for rows so short that the rounding of their mean is
+    harmless."""
     x = x.computed()
     average = x.mean(axes, keepdim=True)
     away = x - average
@@ -240,7 +240,7 @@ def logsumexp(at: Site, x: Value, axes: object, keepdim: bool = False) -> Value:
 
 @lowering(aten._softmax.default, aten._safe_softmax.default)
 def softmax(at: Site, x: Value, axis: int, other: object = False, *, dtype: object = None) -> Value:
-    """`_safe_softmax` gives zeros for a row of nothing but -inf."""
+    """`_safe_softmax` returns zeros for a row whose elements are all -inf."""
     if not x.rank or not is_float(at.dtype):
         raise Declined
     axes = (axis % x.rank,)

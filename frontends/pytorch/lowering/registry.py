@@ -24,16 +24,16 @@ Lowering = Callable[..., Lowered]
 
 LOWERINGS: Final[dict[object, Lowering]] = {}
 VIEWS: Final[set[Lowering]] = set()
-"""Those that look at memory whatever its elements are."""
+"""Lowerings of views, which are independent of the dtype."""
 
 
 class Declined(Exception):
-    """Loops are not for this call of an operator: it is called as it is."""
+    """A lowering declines this call: the operator is called."""
 
 
 def lowering(*operators: object, views: bool = False) -> Callable[[Lowering], Lowering]:
-    """Register a function as the lowering of these operators. It is given the site and the arguments, tensors as
-    values and numbers as numbers or sizes, and may raise `Declined`."""
+    """Register a function as the lowering of these operators. It receives the site and the arguments, tensors as values
+    and numbers as numbers or sizes, and may raise `Declined`."""
 
     def register(function: Lowering) -> Lowering:
         for operator in operators:
@@ -47,7 +47,7 @@ def lowering(*operators: object, views: bool = False) -> Callable[[Lowering], Lo
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """Raises an error where a truth is false; on an accelerator nothing waits for it."""
+    """Raise an error if an element is false; asynchronously on an accelerator."""
 
     error: type[Exception]
     message: str
@@ -60,11 +60,11 @@ class Required:
 
 
 class Site:
-    """Where an operator stands: what it gives, as foreseen.
+    """The context of one operator's lowering: its predicted results.
 
     Attributes:
-        kinds: of each result; None for one that is no tensor.
-        memory: puts an argument in memory, with whatever strides.
+        kinds: the metadata of each result; None for one that is no tensor.
+        memory: materializes an argument with any strides.
     """
 
     def __init__(
@@ -99,37 +99,37 @@ class Site:
         return sizes_of(kind.sizes, self.build)
 
     def new(self) -> Value:
-        """Memory for the result, whose elements are to be assigned."""
+        """Allocate memory for the result, to be assigned."""
         strides = sizes_of(self.kind.strides, self.build)
         memory = self.build.memory(self.program.buffer(self.dtype, self.sizes, strides))
         return Value(self.build, memory, self.sizes)
 
     def assign(self, target: Value, value: Value) -> None:
-        """The elements of memory become these."""
+        """Store elements to memory."""
         assert target.memory is not None
         self.program.assign(target.memory, value.cast(target.dtype).expanded(target.sizes).tensor)
 
     def called(self, target: Callable[..., object], kind: Metadata) -> Value:
-        """A tensor that is made by a call, given its sizes and strides."""
+        """A tensor computed by a call that receives its sizes and strides."""
         sizes, strides = self.sizes_of(kind), sizes_of(kind.strides, self.build)
         buffer = self.program.buffer(name_of(kind.dtype), sizes, strides)
         self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), sizes)
 
     def require(self, holds: Value, error: type[Exception], message: str) -> None:
-        """The run stops where an element of this is false."""
+        """Stop the run if an element of this is false."""
         found = holds.reduce("all", range(holds.rank))
         stored = self.program.stored(found.tensor, ())
         self.program.steps.append(Call(Required(error, message), (stored,), {}, ()))
 
     def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
-        """One number everywhere."""
+        """A constant tensor."""
         sizes = self.sizes if sizes is None else sizes
         empty = Value(self.build, self.build.number(0, "int64"), sizes)
         return empty.number(value, self.dtype if dtype is None else dtype)
 
     def iota(self, axis: int, sizes: Sizes | None = None) -> Value:
-        """The place along an axis."""
+        """The index along an axis."""
         sizes = self.sizes if sizes is None else sizes
         return Value(self.build, self.build.iota(sizes, axis % len(sizes)), sizes)
 
@@ -142,7 +142,7 @@ class Site:
     def is_nonnegative(
         self, size: Expr, yes: str = "a kernel", otherwise: str = "the operator of torch"
     ) -> bool | None:
-        """Whether a size is known to be at least 0, or known not to be; with what is made of it."""
+        """Decide whether a size is at least 0, and return the respective value."""
         if size.is_constant:
             return size.constant >= 0
         return self.build.decisions.holds("sign", self.build.interner.ge(size, 0), yes, otherwise)
@@ -154,12 +154,12 @@ def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
 
 
 def symbolic_sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
-    """The same with symbols left where a number is known: what a tensor is read for that gives them."""
+    """The same without replacing symbols by known constants, for reading symbols off a tensor."""
     return tuple([build.interner.constant(size) if type(size) is int else size.node.value.expr for size in numbers])
 
 
 def axes_of(axes: object, rank: int) -> tuple[int, ...]:
-    """Axes of an argument, each counted from the front; none given are all."""
+    """Normalize axes to nonnegative ones; none mean all."""
     if axes is None or (isinstance(axes, list) and not axes):
         return tuple(range(rank))
     listed = axes if isinstance(axes, list) else [axes]

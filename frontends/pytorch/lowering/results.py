@@ -1,7 +1,7 @@
-"""What each result of a recording is while a program is written: an expression, or memory.
+"""The value of each result while a program is lowered: an expression, or memory.
 
-What is needed in memory is stored with the strides that eager gives it. A view of what is in memory is memory; what is
-needed of a view of an expression is the expression in memory.
+A materialized result has eager's strides. A view of memory is memory; materializing a view of an expression
+materializes the expression.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Results:
     """The values of a program's results.
 
     Attributes:
-        views: what a result is a view of.
-        owners: whose memory a buffer is.
-        unset: makes the memory of a result whose elements are not set.
-        places: where they are.
+        views: the base of each result that is a view.
+        owners: the result that owns a buffer.
+        unset: allocates a result with uninitialized elements.
+        places: the program's device.
     """
 
     def __init__(self, program: Program, places: Places) -> None:
@@ -46,17 +46,17 @@ class Results:
         """Results with other strides than eager's, where calls take them so."""
 
     def leave_unset(self, result: Result, made: Callable[[], None]) -> None:
-        """A result whose elements are any; `made` writes the call that gives it, should its memory be needed."""
+        """A result with uninitialized elements; `made` emits the call that allocates it, if its memory is needed."""
         kind = self.kind(result)
         self.unset[result] = made
         self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
 
     def is_there(self, result: Result) -> bool:
-        """Whether it has a value by now."""
+        """Whether it has a value already."""
         return result in self._values or result.constant is not None
 
     def set(self, result: Result, value: Value) -> None:
-        """From here on a result is this."""
+        """Set a result's value."""
         self._values[result] = value
         if value.memory is not None:
             self.owners.setdefault(value.memory.buffer, result)
@@ -76,7 +76,7 @@ class Results:
         return self.given(result, memory)
 
     def given(self, result: Result, memory: Memory) -> Value:
-        """What the program is given for a result, brought to where it runs."""
+        """An input of the program, copied to its device."""
         if result in self.places.brought:
             assert self.places.device is not None
             buffer = self.program.buffer(memory.dtype, (), ())
@@ -97,8 +97,8 @@ class Results:
     # ------------------------------------------------------------------ memory
 
     def apart(self, outputs: Iterable[object]) -> dict[int, int]:
-        """Of outputs in memory, by their places, those that are views of all of an argument, a constant or an output
-        before: tensors of their own, and the place where the same one came first."""
+        """Outputs, by index, that view all of an argument, a constant or an earlier output: as separate tensors, with
+        the index of their first occurrence."""
         found: dict[int, int] = {}
         first: dict[Result, int] = {}
         there: set[Buffer] = set()
@@ -114,7 +114,7 @@ class Results:
         return found
 
     def memory(self, result: Result) -> Memory:
-        """A result in memory, with the strides that eager gives it."""
+        """Materialize a result with eager's strides."""
         made = self.unset.pop(result, None)
         if made is not None:
             del self._values[result]
@@ -132,7 +132,7 @@ class Results:
         return self.store(result)
 
     def store(self, result: Result) -> Memory:
-        """A result in memory of its own."""
+        """Store a result to new memory."""
         value, kind = self.value(result), self.kind(result)
         buffer = self.buffer(kind)
         memory = self.build.memory(buffer)
@@ -147,7 +147,7 @@ class Results:
         return memory
 
     def channels_last_strides(self, image: Result) -> Memory:
-        """An image in memory whose channels lie innermost, whatever eager gives it."""
+        """Materialize an image as channels-last, whatever eager's layout is."""
         if image in self.unset:
             self.memory(image)
         found = self._otherwise.get(image)
@@ -166,7 +166,7 @@ class Results:
         return found
 
     def anyhow(self, result: Result) -> Memory:
-        """A result in memory, with whatever strides: as it is there, else as what it is made of."""
+        """Materialize a result with any strides: its existing memory, else the layout of its operands."""
         if result not in self.unset:
             memory = self._otherwise.get(result) or self.value(result).memory
             if memory is not None:
@@ -176,11 +176,11 @@ class Results:
         return self.memory(result)
 
     def buffer(self, kind: Metadata) -> Buffer:
-        """New memory, as eager lays it out."""
+        """New memory with eager's layout."""
         return self.program.buffer(name_of(kind.dtype), self.sizes(kind), self.strides(kind))
 
     def viewed(self, source: Result, result: Result) -> Value:
-        """A view of what lies in memory as eager has it: its metadata say where."""
+        """A view of memory with eager's layout: its metadata have strides and offset."""
         base, kind, under = self.value(source).memory, self.kind(result), self.kind(source)
         assert base is not None
         start = base.offset.constant + self.offset(kind) - self.offset(under)
@@ -190,7 +190,7 @@ class Results:
         return Value(self.build, memory, sizes)
 
     def has_layout(self, value: Value, kind: Metadata) -> bool:
-        """Whether a value is in memory, with the strides of its kind."""
+        """Whether a value is materialized with its metadata's strides."""
         return value.memory is not None and self._lies(value.memory, self.strides(kind))
 
     def _lies(self, memory: Memory, strides: tuple[Expr, ...]) -> bool:
@@ -202,7 +202,7 @@ class Results:
         return True
 
     def read_by(self, tensor: Tensor) -> set[Result | None]:
-        """Whose memory an expression reads."""
+        """The owners of the memory that an expression reads."""
         return {self.owners.get(each.buffer) for each in descend([tensor]) if isinstance(each, Memory)}
 
     # ------------------------------------------------------------------ metadata

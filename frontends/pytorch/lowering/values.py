@@ -1,4 +1,4 @@
-"""Values of a program that is lowered: tensor expressions with the arithmetic of formulas.
+"""Values in lowerings: tensor expressions with arithmetic operators.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -29,7 +29,7 @@ from solver.terms.expr import Expr
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Value:
-    """A tensor of these sizes. An expression that is a number is that number everywhere."""
+    """A tensor expression with sizes. A constant expression is a constant tensor."""
 
     build: Expressions
     tensor: Tensor
@@ -55,7 +55,7 @@ class Value:
         return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
 
     def of(self, tensor: Tensor, sizes: Sizes | None = None) -> Value:
-        """Another expression, of the same sizes if none are given."""
+        """Another expression with the given sizes, or with this one's."""
         sizes = self.sizes if sizes is None else sizes
         if not isinstance(tensor, Number):
             if tensor.rank != len(sizes):
@@ -65,7 +65,7 @@ class Value:
         return Value(self.build, tensor, sizes)
 
     def number(self, value: int | float | bool | Expr, dtype: str | None = None) -> Value:
-        """One number with the sizes of this one, and its dtype if no other is given."""
+        """A constant with the sizes of this one, and its dtype unless another is given."""
         dtype = self.dtype if dtype is None else dtype
         known = value if isinstance(value, Expr) else _converted(value, dtype)
         return Value(self.build, self.build.number(known, dtype), self.sizes)
@@ -73,7 +73,7 @@ class Value:
     # ------------------------------------------------------------------ dtypes
 
     def cast(self, dtype: str) -> Value:
-        """The same numbers in another dtype; a truth is what is not zero."""
+        """Convert to another dtype; nonzero becomes true."""
         if dtype == self.dtype:
             return self
         if dtype == "bool" and not _is_literal(self.tensor):
@@ -81,13 +81,13 @@ class Value:
         return self.of(self.build.cast(self.tensor, dtype))
 
     def rounded(self, dtype: str) -> Value:
-        """The numbers that another dtype holds, halves too, which are computed with as float32."""
+        """Round to another dtype's values; halves are computed with as float32."""
         made = self.cast(dtype)
         is_exact = dtype not in HALVES or self.dtype in (dtype, "bool", "uint8", "int8")
         return made if is_exact else made.apply(f"round_{dtype}")
 
     def computed(self) -> Value:
-        """In the dtype in which it is computed with."""
+        """Convert to the dtype of computation."""
         return self.cast(computed_as(self.dtype))
 
     # ------------------------------------------------------------------ elementwise
@@ -98,7 +98,7 @@ class Value:
         return self.of(self.build.apply(operation, *[each.tensor for each in operands]))
 
     def lifted(self, other: Operand) -> Value:
-        """Something as an operand beside this one."""
+        """Convert an operand to a value."""
         return other.expanded(self.sizes) if isinstance(other, Value) else self.number(other)
 
     def expanded(self, sizes: Sizes) -> Value:
@@ -162,7 +162,7 @@ class Value:
         return self.apply("ne", other)
 
     def select(self, yes: Value | float, no: Value | float) -> Value:
-        """One or the other, where this is true or false; at least one is a value."""
+        """Select elementwise; at least one operand is a value."""
         dtype = yes.dtype if isinstance(yes, Value) else no.dtype if isinstance(no, Value) else "float32"
         sides = [
             each.expanded(self.sizes) if isinstance(each, Value) else self.number(each, dtype) for each in (yes, no)
@@ -172,7 +172,7 @@ class Value:
     # ------------------------------------------------------------------ reductions
 
     def reduce(self, operation: str, axes: Sequence[int], *, keepdim: bool = False) -> Value:
-        """These axes as one value."""
+        """Reduce these axes."""
         kept = tuple([size for axis, size in enumerate(self.sizes) if axis not in axes])
         left = tuple([self.build.one if axis in axes else size for axis, size in enumerate(self.sizes)])
         sizes = left if keepdim else kept
@@ -190,7 +190,7 @@ class Value:
         return self.sum(axes, keepdim=keepdim) / self.count(axes)
 
     def count(self, axes: Sequence[int]) -> Expr:
-        """How many elements are in these axes."""
+        """The number of elements in these axes."""
         product = self.build.one
         for axis in axes:
             product = product * self.sizes[axis]
@@ -199,7 +199,7 @@ class Value:
     # ------------------------------------------------------------------ views
 
     def unsqueezed(self, axes: Sequence[int]) -> Value:
-        """With axes of one element, at these places of the result."""
+        """Insert axes of extent 1 at these positions of the result."""
         value = self
         for axis in sorted(axes):
             sizes = (*value.sizes[:axis], self.build.one, *value.sizes[axis:])
@@ -210,17 +210,17 @@ class Value:
         return value
 
     def squeezed(self, axes: Sequence[int]) -> Value:
-        """Without these axes, which have one element."""
+        """Remove these axes of extent 1."""
         sizes = tuple([size for axis, size in enumerate(self.sizes) if axis not in axes])
         return Value(self.build, self.build.squeeze(self.tensor, axes), sizes)
 
     def gather(self, places: GatherIndices, sizes: Sizes, inside: Value | None = None) -> Value:
-        """The elements at these places, for each axis of this one: where they are `inside`, if any may not be."""
+        """Gather at indices, one for each axis; 0 where `inside` is false."""
         where = None if inside is None else inside.tensor
         return Value(self.build, self.build.gather(self.tensor, sizes, places, where), sizes)
 
     def along(self, axis: int, rank: int) -> Value:
-        """A vector that lies along one axis of a tensor of this rank."""
+        """Reshape a vector to one axis of a tensor of this rank."""
         return self.unsqueezed([place for place in range(rank) if place != axis])
 
 

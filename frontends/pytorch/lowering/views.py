@@ -19,7 +19,7 @@ aten: Final = torch.ops.aten
 
 
 def viewed(x: Value, sizes: Sizes, places: Sequence[Affine]) -> Value:
-    """A view with these sizes; `places` say where to look, for each axis of x."""
+    """A view with these sizes; `places` are the indices for each axis of x."""
     return Value(x.build, x.build.view(x.tensor, sizes, places), sizes)
 
 
@@ -104,7 +104,7 @@ def sliced(at: Site, x: Value, axis: int, start: Expr, step: int, sizes: Sizes) 
 
 
 def first_of(at: Site, size: Expr, start: Scalar | None) -> Expr:
-    """Where a slice begins that is not empty; counted from the end if it is negative, and at least 0."""
+    """The start of a nonempty slice: negative ones count from the end, clamped to 0."""
     terms = at.build.interner
     if start is None:
         return at.build.zero
@@ -167,7 +167,7 @@ def diagonal(at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 
 
 
 def along_diagonal(x: Value, sizes: Sizes, offset: int, first: int, second: int) -> Value:
-    """A view whose last axis walks along two axes at once."""
+    """A view whose last axis is the diagonal of two axes."""
     first, second = first % x.rank, second % x.rank
     if type(offset) is not int:
         raise Declined
@@ -180,7 +180,7 @@ def along_diagonal(x: Value, sizes: Sizes, offset: int, first: int, second: int)
 
 @lowering(aten.unfold.default, views=True)
 def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
-    """Windows along an axis; the place inside the window is the last axis."""
+    """Windows along an axis; the last axis is the index in the window."""
     if not x.rank or type(step) is not int:
         raise Declined
     axis %= x.rank
@@ -189,12 +189,12 @@ def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
     return viewed(x, at.sizes, places)
 
 
-# ---------------------------------------------------------------------- copies that are views of the elements
+# ---------------------------------------------------------------------- copies that are views of expressions
 
 
 @lowering(aten.repeat.default)
 def repeat(at: Site, x: Value, times: list[Scalar]) -> Value:
-    """Each axis as often as it is said: a new axis before it, and both as one."""
+    """Repeat each axis: insert a new axis before it, and merge both."""
     first = len(times) - x.rank
     sizes: list[Expr] = []
     places: list[Affine] = []
@@ -210,7 +210,7 @@ def repeat(at: Site, x: Value, times: list[Scalar]) -> Value:
 
 @lowering(aten.pixel_shuffle.default)
 def pixel_shuffle(at: Site, x: Value, factor: int) -> Value:
-    """Channels become rows and columns between the others."""
+    """Interleave channels as rows and columns."""
     *outer, channels, rows, columns = x.sizes
     step, each = x.build.lift(factor), channels // factor**2
     if not x.build.decisions.equal(each * factor**2, channels):
@@ -222,7 +222,7 @@ def pixel_shuffle(at: Site, x: Value, factor: int) -> Value:
 
 @lowering(aten.pixel_unshuffle.default)
 def pixel_unshuffle(at: Site, x: Value, factor: int) -> Value:
-    """The places of a square become channels."""
+    """Move the pixels of each square to channels."""
     *outer, channels, rows, columns = x.sizes
     step, (down, right) = x.build.lift(factor), at.sizes[-2:]
     if not (x.build.decisions.equal(down * step, rows) and x.build.decisions.equal(right * step, columns)):

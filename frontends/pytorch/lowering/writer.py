@@ -1,7 +1,6 @@
-"""Writing a program for backends: operators become expressions, or calls that take what is in memory.
+"""Lower a graph to a program for backends: operators become expressions, or calls with materialized arguments.
 
-The value of each result (`results.py`) is an expression until something needs it in memory: a call, an output, a change
-of an argument.
+A result (`results.py`) stays an expression until something needs its memory: a call, an output, a mutated argument.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from solver.terms.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
 Laid: TypeAlias = Mapping[Result, tuple[Expr, ...]]
-"""How results lie: their strides."""
+"""The strides of results."""
 
 UNSET: Final = frozenset(
     [
@@ -49,17 +48,17 @@ UNSET: Final = frozenset(
         aten.new_empty_strided.default,
     ]
 )
-"""Operators that give memory without saying what is in it."""
+"""Operators that allocate uninitialized memory."""
 
 
 class Writer:
-    """Goes through the operators of a program and writes its steps."""
+    """Visits the operators of a program and emits its steps."""
 
     def __init__(
         self, program: Program, form: Functional, inner: Collection[Result] = (), laid: Laid | None = None
     ) -> None:
-        """`inner` are outputs that no program looks at, which may lie in any way; `laid` says how inputs lie that do
-        not as eager has them."""
+        """`inner` are outputs that only compiled programs read, in any layout; `laid` has the strides of inputs with
+        other layouts than eager's."""
         self.program = program
         self._inner = inner
         self._laid = laid or {}
@@ -76,7 +75,7 @@ class Writer:
         self._waiting = list(form.checks)
 
     def run(self) -> None:
-        """Write the whole program."""
+        """Lower the whole program."""
         for name, result in self.form.inputs:
             self._input(name, result)
         for atom in self.form.numbers:
@@ -103,7 +102,7 @@ class Writer:
         seen = [None if output in self._inner else output for output in self.form.outputs]
         self.program.apart.update(self.results.apart(seen))
 
-    # ------------------------------------------------------------------ what is given
+    # ------------------------------------------------------------------ inputs
 
     def _input(self, name: str, result: Result) -> None:
         kind = self.results.kind(result)
@@ -120,14 +119,14 @@ class Writer:
             self._bound.update(size.symbols)
 
     def _look_ahead(self, operation: Operation) -> None:
-        """Note what is a view of what."""
+        """Record which results are views."""
         if is_viewing(operation):
             self.results.views |= dict.fromkeys(listed(operation.output), operation.args[0])
 
     # ------------------------------------------------------------------ values
 
     def operation(self, operation: Operation) -> None:
-        """One operator: an expression for each result, or a call."""
+        """Lower one operator: an expression for each result, or a call."""
         if operation.target in UNSET:
             self.results.leave_unset(operation.output, lambda: self._call(operation))
             return
@@ -141,11 +140,11 @@ class Writer:
                 converted = value.cast(name_of(kind.dtype))
                 self.results.set(result, converted.of(converted.tensor, self.results.sizes(kind)))
                 if result in self._returned:
-                    # at once, so that what it is made from need not be there for longer
+                    # at once, which shortens the live ranges of its operands
                     (self._inside if result in self._inner else self._hold)(result)
 
     def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
-        """The values that an operator gives, or None if it is to be called."""
+        """The values of an operator's results, or None if it must be called."""
         if not is_viewing(operation) or not self._same_dtype(operation):
             return self._expressions(operation)
         source = operation.args[0]
@@ -175,7 +174,7 @@ class Writer:
         return made if isinstance(made, list) else [made]
 
     def _is_loopable(self, kind: Metadata, function: object) -> bool:
-        """Whether loops hold such elements, and its sizes are known."""
+        """Whether loops support the dtype, and the sizes are known."""
         if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
             return False
         symbols = frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
@@ -204,7 +203,7 @@ class Writer:
         return value
 
     def _scalar(self, number: Expr) -> Value:
-        """A float or truth of the run as a tensor."""
+        """A runtime float or truth value as a tensor."""
         buffer = self.program.buffer("float64", (), ())
         where = {"device": self.results.places.device}
         self.program.steps.append(Call(_double, (number,), where, (buffer,), has_layout=True))
@@ -242,7 +241,7 @@ class Writer:
             else:
                 made.append(None)
         is_list = isinstance(operation.output, list)
-        # what is written in place is foreseen to lie as it does
+        # the layout of a tensor that is written in place is predicted exactly
         is_packed = all(each.strides == packed(each.sizes) for each in made if isinstance(each, Buffer))
         laid, fresh = operation.target in SURE and is_packed, operation.target in FRESH
         into = INTO.get(operation.target)
@@ -252,7 +251,7 @@ class Writer:
         self._bind([each for each in made if isinstance(each, Buffer)])
 
     def _bind(self, buffers: Iterable[Buffer]) -> None:
-        """The symbols that are sizes of these tensors for the first time."""
+        """Bind the symbols that first occur as sizes of these tensors."""
         for buffer in buffers:
             for axis, size in enumerate(buffer.sizes):
                 if is_symbol(size):
@@ -274,7 +273,7 @@ class Writer:
         return value
 
     def _checks(self) -> None:
-        """The checks whose symbols are all known by now."""
+        """Emit the checks whose symbols are all bound."""
         left = []
         for check in self._waiting:
             if all(self._is_bound(atom) for atom in check.prop.symbols):
@@ -283,10 +282,10 @@ class Writer:
                 left.append(check)
         self._waiting = left
 
-    # ------------------------------------------------------------------ what comes out
+    # ------------------------------------------------------------------ outputs
 
     def _keep(self, changes: Sequence[Operation]) -> None:
-        """What is read after an argument has changed, and is of before."""
+        """Materialize values from before a mutation that are read after it."""
         self._outputs()
         changed: set[Result] = set()
         for operation in changes:
@@ -296,7 +295,7 @@ class Writer:
             changed.add(first)
 
     def _change(self, operation: Operation) -> None:
-        """An argument has another value at the end."""
+        """Write an argument's final value."""
         first, second = operation.args
         memory = self.results.memory(first)
         value = self.results.value(second).cast(memory.dtype)
@@ -307,7 +306,7 @@ class Writer:
         self.program.assign(memory, value.tensor)
 
     def _reads_in_place(self, value: Tensor, memory: Memory) -> bool:
-        """Whether each element needs no element of an argument that is changed but the one in its own place."""
+        """Whether each element reads a mutated argument only at its own index."""
         changed = {self.results.owners.get(memory.buffer), *self.form.changed}
         stack = [value]
         while stack:
@@ -322,7 +321,7 @@ class Writer:
         return True
 
     def _outputs(self) -> list[object]:
-        """All outputs that are there by now, in memory: tensors that share none in eager share none."""
+        """Materialize all available outputs; tensors that do not alias in eager do not alias here."""
         found: list[object] = []
         for output in self.form.outputs:
             if isinstance(output, Result):
@@ -337,12 +336,12 @@ class Writer:
         return found
 
     def _hold(self, result: Result) -> None:
-        """Give a result memory that it shares with none that eager does not share it with."""
+        """Materialize a result without aliases that eager does not have."""
         if self.results.owners[self.results.memory(result).buffer] is not result:
             self.results.store(result)
 
     def _inside(self, result: Result) -> Memory:
-        """An output that may lie in any way: all of a buffer of its own, or as eager has it."""
+        """An output with any layout: a whole buffer of its own, or eager's layout."""
         if result not in self.results.views and result.constant is None:
             memory = self.results.anyhow(result)
             if self.results.owners.get(memory.buffer) is result and is_whole(memory, self.program.decisions):
@@ -371,7 +370,7 @@ class Writer:
 
 
 def checking(operation: Operation, made: Sequence[object]) -> Callable[..., object] | None:
-    """What compares the results of a custom operator with their prediction, given sizes and strides."""
+    """A call that compares a custom operator's results with the predicted sizes and strides."""
     if not any(isinstance(each, Buffer) for each in made):
         return None
     kinds = [each.metadata if isinstance(each, Result) else None for each in listed(operation.output)]
@@ -388,12 +387,12 @@ def checking(operation: Operation, made: Sequence[object]) -> Callable[..., obje
 
 
 def is_viewing(operation: Operation) -> bool:
-    """Whether an operator gives tensors in the memory of its first argument."""
+    """Whether an operator returns views of its first argument."""
     return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
 
 
 def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
-    """The arguments of an operator by place, where they have one."""
+    """Convert an operator's arguments to positional ones where possible."""
     args, named = list(operation.args), dict(operation.kwargs)
     if not isinstance(operation.target, torch._ops.OpOverload):
         return args, named
@@ -420,7 +419,7 @@ def _double(number: float, device: torch.device) -> torch.Tensor:
 
 
 def _module(branch: Branch) -> torch.fx.GraphModule:
-    """A program within the program."""
+    """A nested program, for a branch."""
     builder = GraphBuilder()
     builder.branch(branch)
     (module,) = builder.branches.values()

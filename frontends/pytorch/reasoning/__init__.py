@@ -1,1 +1,1 @@
-"""What torch computes with its own symbols, computed faster: `frontends.pytorch.reasoner()`."""
+"""Memoized arithmetic on torch's own symbols: `frontends.pytorch.reasoner()`."""

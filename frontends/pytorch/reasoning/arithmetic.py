@@ -1,20 +1,19 @@
-"""Torch's arithmetic on symbolic numbers, each operation done once.
+"""Memoization of torch's arithmetic on symbolic numbers.
 
-A tensor with symbolic sizes asks torch for products of its sizes, compares strides with them and compares sizes with
-one, and so does the next tensor of the same sizes: most operations of a compilation have been done before. Here the
-expression that an operation gave is remembered by the identity of the two expressions that it was given.
-Nothing else is taken over: the hint is computed each time, and each result is a node of its own, as torch's are,
-because what traces programs tells numbers apart by their nodes.
+A tensor with symbolic sizes multiplies its sizes, compares strides with the products and sizes with 1, and so does the
+next tensor of the same sizes: most operations of a compilation are repetitions. Here the resulting expression is cached
+by the identities of the two operand expressions. Nothing else is: the hint is computed each time, and each result is a
+new node, since tracers tell numbers apart by their nodes.
 
-What torch computes depends on the expressions and on what its `ShapeEnv` replaces. Torch counts the changes of that
-and holds its own caches against the count (`ShapeEnv.replace`), so what is remembered here is forgotten by the same
-count. Two of its methods replace symbols without a count, one of them for the length of a block alone, for a graph of
-one size (`mark_dynamic(..., specialize_on=...)`): where those begin and end, everything is forgotten. Remainders depend
-on ranges as well, and are torch's each time; so is every operation while a proxy mode records it, where torch validates
-its translations or writes down where expressions come from, and on numbers that are not both integers or both truths.
+A result depends on the expressions and on the replacements of torch's `ShapeEnv`. Torch versions its replacements and
+checks its own caches against the version (`ShapeEnv.replace`); this cache uses the same version. Two methods replace
+symbols without a new version, one of them only within a block, for the graph of one size (`mark_dynamic(...,
+specialize_on=...)`): both clear the cache at their begin and end. Not cached are remainders, which depend on ranges as
+well; operations recorded by a proxy mode, under translation validation or provenance logging; and operands that are not
+both integers or both truth values.
 
-Which side a comparison is on is remembered as torch remembers it: by its hint, and only as long as torch's count of
-what is known stands. Truths without a hint are torch's each time.
+The outcome of a comparison is cached as torch does: by its hint, until torch's version of its facts changes. Truth
+values without a hint are not cached.
 """
 
 from __future__ import annotations
@@ -60,21 +59,21 @@ CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
 }
 PROXY: Final = _TorchDispatchModeKey.PROXY
 LARGEST: Final = 1 << 16
-"""Remembered operations, of one kind and environment; past it they are forgotten."""
+"""The cache's limit for one kind of operation and environment; beyond it the cache is cleared."""
 
 
 class Answers:
-    """What operations on the numbers of one environment gave, as long as its replacements stand.
+    """The cached results of one environment's operations, valid for one version of its replacements.
 
     Attributes:
-        version: torch's count of the changes of the replacements.
+        version: torch's version of the replacements.
         operations: for each operation, by the identities of the operands, the expression and whether torch knows it
-            as a sum of different symbols; with the operands, so that their identities are no others'.
+            as a sum of distinct symbols; with the operands, which keeps their identities unique.
         replaced: expressions after replacement, by identity.
-        integers: the integer that an expression is after replacement, or None, by identity.
+        integers: the integer value of an expression after replacement, or None, by identity.
         backed: whether an expression has no unbacked symbols after replacement, by identity.
-        known: torch's count of what is known, which `sides` were found at.
-        sides: of comparisons with a hint, by identity, hint, what torch is asked and whether guards are suppressed.
+        known: torch's version of its facts, for which `sides` are valid.
+        sides: outcomes of comparisons, by identity, hint, torch's query and whether guards are suppressed.
     """
 
     __slots__ = ("backed", "integers", "known", "operations", "replaced", "sides", "version")
@@ -95,13 +94,13 @@ class Answers:
 
 
 class Environments:
-    """The answers of each environment, by identity, for as long as it lives."""
+    """The cache of each environment, by identity, for its lifetime."""
 
     def __init__(self) -> None:
         self.answers: dict[int, Answers] = {}
 
     def of(self, environment: Any) -> Answers:
-        """The answers that stand now."""
+        """The valid cached answers."""
         found = self.answers.get(id(environment))
         if found is None:
             found = self.answers[id(environment)] = Answers()
@@ -112,14 +111,14 @@ class Environments:
         return found
 
     def forget(self, environment: Any) -> None:
-        """What stood may stand no longer, whatever torch counts."""
+        """Clear the cache, whatever torch's version is."""
         found = self.answers.get(id(environment))
         if found is not None:
             found.forget(environment._replacements_version_counter)
 
 
 def operations(environments: Environments) -> dict[str, Any]:
-    """What takes the place of attributes of torch's node, by their names."""
+    """Replacements for attributes of torch's SymNode, by name."""
     found: dict[str, Any] = {
         "expr": property(replaced_expression(environments, Node.expr.fget)),
         "maybe_as_int": integer(environments, Node.maybe_as_int),
@@ -139,12 +138,12 @@ def operations(environments: Environments) -> dict[str, Any]:
 
 
 def evaluations(environments: Environments) -> dict[str, Any]:
-    """What takes the place of attributes of torch's environment, by their names."""
+    """Replacements for attributes of torch's ShapeEnv, by name."""
     return {"evaluate_sym_node": evaluated(environments, ShapeEnv.evaluate_sym_node)}
 
 
 def withdrawals(environments: Environments) -> dict[str, Any]:
-    """What takes the place of attributes of torch's environment that replace symbols without counting it."""
+    """Replacements for the methods of torch's ShapeEnv that replace symbols without a new version."""
     specialized, unified = ShapeEnv.patch_source_specialization, ShapeEnv._constrain_unify
 
     @contextlib.contextmanager
@@ -164,12 +163,12 @@ def withdrawals(environments: Environments) -> dict[str, Any]:
 
 
 def is_recorded() -> bool:
-    """Whether a proxy mode records what is computed."""
+    """Whether a proxy mode records operations."""
     return _get_dispatch_mode(PROXY) is not None or dispatch._mode_stack_state_for_pre_dispatch.get(0) is not None
 
 
 def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
-    """A new node, as torch's constructor makes it where nothing is left to compute or to validate."""
+    """A new node, equal to what torch's constructor makes when there is nothing to compute or validate."""
     node = Node.__new__(Node)
     node._expr = expression
     node.shape_env = environment
@@ -186,10 +185,10 @@ def node_of(expression: Any, environment: Any, kind: type, hint: object, summati
 def once(
     environments: Environments, name: str, original: Implementation, operation: Implementation, *kinds: type
 ) -> Implementation:
-    """An operation of two numbers of one kind, its expression looked up where it was computed before.
+    """A memoized operation on two numbers of one kind.
 
     Args:
-        kinds: that of the operands, and that of the result.
+        kinds: the kind of the operands, and that of the result.
     """
     given, result = kinds
 
@@ -231,7 +230,7 @@ def once(
 
 
 def replaced_expression(environments: Environments, original: Implementation) -> Implementation:
-    """A node's expression after what the environment replaces."""
+    """A node's expression after replacement."""
 
     def expression(self: Any) -> Any:
         environment = self.shape_env
@@ -259,7 +258,7 @@ def replaced_expression(environments: Environments, original: Implementation) ->
 
 
 def integer(environments: Environments, original: Implementation) -> Implementation:
-    """The integer that a node is, or None."""
+    """The integer value of a node, or None."""
 
     def as_integer(self: Any) -> Any:
         environment = self.shape_env
@@ -278,7 +277,7 @@ def integer(environments: Environments, original: Implementation) -> Implementat
 
 
 def evaluated(environments: Environments, original: Implementation) -> Implementation:
-    """Which side a comparison is on, and what an integer is, with a guard where torch's facts leave it open."""
+    """The outcome of a comparison or the value of an integer, with a guard if torch's facts do not decide it."""
 
     def side(self: Any, node: Any, size_oblivious: bool = False, fallback_value: bool | None = None) -> Any:
         expression, hint = node.expr, node._hint
@@ -312,7 +311,7 @@ def evaluated(environments: Environments, original: Implementation) -> Implement
 
 
 def expected(environments: Environments, original: Implementation) -> Implementation:
-    """What must hold: a guard, or a check at run time where unbacked symbols are in it."""
+    """A requirement: a guard, or a runtime assert with unbacked symbols."""
 
     def expect_true(self: Any, file: str, line: int) -> Any:
         environment = self.shape_env
@@ -331,7 +330,7 @@ def expected(environments: Environments, original: Implementation) -> Implementa
 
 
 def with_default(original: Implementation, default: bool) -> Implementation:
-    """A guard, or a default where unbacked symbols leave it open."""
+    """A guard, or a default if unbacked symbols leave it undecided."""
 
     def guard(self: Any, file: str, line: int) -> bool:
         environment = self.shape_env

@@ -1,6 +1,6 @@
-"""Both answers, torch's and what is remembered, side by side: for tests, and for whoever suspects a difference.
+"""Differential testing of cached answers against torch's.
 
-Torch's answer is taken, so a difference changes nothing; it is logged as an error of the logger `symshape`.
+Torch's answer is used, so a difference changes nothing; it is logged as an error of the logger `symshape`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Implementation = Callable[..., Any]
 
 
 class Comparison:
-    """How many answers were compared, and which differed.
+    """The number of comparisons, and the differences.
 
     Attributes:
-        count: the answers compared.
-        compared: how many, by the name of what was answered.
+        count: the number of comparisons.
+        compared: their numbers by the name of the attribute.
         differences: for each that differs, a line with both.
     """
 
@@ -29,7 +29,7 @@ class Comparison:
         self.differences: list[str] = []
 
     def attributes(self, faster: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes that ask both."""
+        """Attributes that compute both answers."""
         found: dict[str, Any] = {}
         for name, attribute in faster.items():
             if isinstance(attribute, property):
@@ -40,7 +40,7 @@ class Comparison:
         return found
 
     def both(self, name: str, faster: Implementation, original: Implementation) -> Implementation:
-        """An operation whose result is torch's, after it was compared."""
+        """An operation that compares both results and returns torch's."""
 
         def compared(self_: Any, *others: Any, **named: Any) -> Any:
             ours = faster(self_, *others, **named)
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def described(answer: Any) -> object:
-    """What is compared of an answer: of a node, everything that torch reads of it."""
+    """The compared parts of an answer: for a node, everything that torch reads."""
     if not hasattr(answer, "_expr"):
         return type(answer), answer
     return (

@@ -1,7 +1,6 @@
-"""Turned on and off: see `reasoner`.
+"""Install and remove the cache: see `reasoner`.
 
-What takes the place of Inductor's functions does so once Inductor compiles: importing it takes seconds, which a block
-around another backend would pay for nothing.
+Inductor's functions are replaced once Inductor compiles: importing it takes seconds, which other backends do not need.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
     from frontends.pytorch.reasoning.comparing import Comparison
 
 TESTED: Final = ("2.13.0",)
-"""The releases of torch whose answers were compared with what is remembered; on others nothing is changed."""
+"""The releases of torch for which cached answers were compared; others are left unchanged."""
 OURS: Final = tuple([str(path) for path in Path(__file__).parent.glob("*.py")])
 
 logger = logging.getLogger("symshape")
 
 
 class Installation:
-    """The attributes of torch's classes and modules that others stand in for, and how many blocks want it so."""
+    """The replaced attributes of torch's classes and modules, and the number of active blocks."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -34,10 +33,10 @@ class Installation:
         self.before: dict[tuple[Any, str], Any] = {}
 
     def enter(self, comparison: Comparison | None = None) -> None:
-        """The first block that is entered says whether answers are compared.
+        """Enter a block; the first one determines whether answers are compared.
 
         Raises:
-            RuntimeError: answers shall be compared, and are being given already.
+            RuntimeError: a comparison is requested inside of a block without one.
         """
         with self.lock:
             if self.count and comparison is not None:
@@ -52,7 +51,7 @@ class Installation:
             from frontends.pytorch.reasoning.arithmetic import Environments, evaluations, operations, withdrawals
             from frontends.pytorch.reasoning.outputs import methods
 
-            # so that what torch says a guard or a node comes from is the line that it would be without
+            # torch's origins of guards and nodes must stay the same lines
             uninteresting_files().update(OURS)
             environments = Environments()
             self.change(SymNode, operations(environments), comparison)
@@ -63,7 +62,7 @@ class Installation:
             self.change(inductor, {"__call__": self.with_inductor(inductor.__call__, comparison)})
 
     def change(self, owner: Any, changed: dict[str, Any], comparison: Comparison | None = None) -> None:
-        """Put attributes in the place of those of a class or module, compared with them if so asked."""
+        """Replace attributes of a class or module, with comparison if requested."""
         if comparison is not None:
             changed = comparison.attributes(changed, vars(owner))
         for name, attribute in changed.items():
@@ -71,7 +70,7 @@ class Installation:
             setattr(owner, name, attribute)
 
     def with_inductor(self, original: Callable[..., Any], comparison: Comparison | None) -> Callable[..., Any]:
-        """The compiler that `torch.compile` asks unless told otherwise, with its own functions changed before."""
+        """Inductor's compiler, with its functions replaced first."""
 
         def compiler(compiler: Any, *graph: Any, **options: Any) -> Any:
             import torch._inductor.sizevars as sizes
@@ -89,7 +88,7 @@ class Installation:
         return compiler
 
     def leave(self) -> None:
-        """The last block that is left puts back what was there."""
+        """Leave a block; the last one restores the original attributes."""
         with self.lock:
             self.count -= 1
             if self.count or not self.before:
@@ -106,7 +105,7 @@ INSTALLATION: Final = Installation()
 
 
 def is_tested() -> bool:
-    """Whether this torch is one of those tested; says so if it is not."""
+    """Whether this version of torch is tested; warns if it is not."""
     release = str(torch.__version__).partition("+")[0]
     if release in TESTED:
         return True

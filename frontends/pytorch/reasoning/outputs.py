@@ -1,11 +1,10 @@
-"""Fake outputs that torch makes of its cache, with less of their symbolic metadata computed.
+"""Cheaper fake outputs from torch's fake tensor cache.
 
-When torch keeps what an operator gives, it makes a second tensor of what it kept, only to see whether that has the same
-dispatch keys. The keys do not depend on sizes, so here this tensor is one of one element. And a view that torch makes
-of its cache is first allocated with its sizes and then set to the memory that it is a view of, so that what its sizes
-and strides imply is computed twice; here it is allocated empty.
+When torch caches an operator's output, it synthesizes a second tensor only to check its dispatch keys. The keys do not
+depend on sizes, so here this tensor has one element. And torch allocates a cached view with its sizes before it sets
+the view's storage, so the metadata derived from sizes and strides are computed twice; here it is allocated empty.
 
-Sizes without a hint are left to torch, as they raise where a computation needs their value.
+Sizes without a hint are left to torch, since they raise when a computation needs their value.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ Implementation = Callable[..., Any]
 
 
 class Stage(threading.local):
-    """Of what call, by the key that torch's cache has for it, a tensor is made only for its dispatch keys."""
+    """The cache key of the call for which torch synthesizes a tensor only to check its dispatch keys."""
 
     key: Any = None
 
 
 def methods(count: Callable[[str, object, object], None] | None = None) -> dict[str, Any]:
-    """What takes the place of methods of torch's fake tensor mode, by their names.
+    """Replacements for methods of torch's fake tensor mode, by name.
 
     Args:
-        count: told of each answer by its name, ours and torch's, which is given then. Without it ours is given.
+        count: called with each answer's name, ours and torch's, which is then returned. Without it ours is returned.
     """
     stage = Stage()
     return {
@@ -46,7 +45,7 @@ def methods(count: Callable[[str, object, object], None] | None = None) -> dict[
 
 
 def kept(stage: Stage, original: Implementation) -> Implementation:
-    """What torch keeps of an output."""
+    """The cache entry of an output."""
 
     def output_info(self: Any, state: Any, key: Any, func: Any, args: Any, kwargs: Any, output: Any) -> Any:
         if type(output) is not FakeTensor:
@@ -63,7 +62,7 @@ def kept(stage: Stage, original: Implementation) -> Implementation:
 
 
 def with_the_same_keys(stage: Stage, original: Implementation, count: Any) -> Implementation:
-    """The tensor that torch makes of what it has just kept."""
+    """The tensor that torch synthesizes from a new cache entry."""
 
     def output(self: Any, state: Any, entry: Any, key: Any, func: Any, args: Any) -> Any:
         if stage.key is not key:
@@ -86,7 +85,7 @@ def with_the_same_keys(stage: Stage, original: Implementation, count: Any) -> Im
 
 
 def view(original: Implementation, count: Any) -> Implementation:
-    """A view that torch makes of its cache."""
+    """A view that torch synthesizes from its cache."""
 
     def tensor(self: Any, state: Any, entry: Any, key: Any, func: Any, args: Any) -> Any:
         metadata = entry.metadata
@@ -123,7 +122,7 @@ def view(original: Implementation, count: Any) -> Implementation:
 
 
 def allocated(shape: tuple[int, ...], metadata: Any) -> torch.Tensor:
-    """A tensor without elements that has everything of what was kept but its sizes."""
+    """An empty tensor with the cached metadata except sizes."""
     made = torch.empty_strided(
         shape,
         (1,) * len(shape),
@@ -140,13 +139,13 @@ def allocated(shape: tuple[int, ...], metadata: Any) -> torch.Tensor:
 
 
 def is_symbolic(numbers: tuple[object, ...]) -> bool:
-    """Whether there is a symbolic number among these, and none without a hint."""
+    """Whether some number is symbolic, and all have hints."""
     symbolic = [number for number in numbers if isinstance(number, torch.SymInt)]
     return bool(symbolic) and all(type(number.node._hint) is int for number in symbolic)
 
 
 def described(tensor: Any) -> object:
-    """What is compared of a tensor: everything that torch keeps of one."""
+    """The compared parts of a tensor: everything that torch caches."""
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
     return (
         tuple([str(number.node._expr) if isinstance(number, torch.SymInt) else number for number in numbers]),

@@ -1,14 +1,13 @@
-"""Strides of Inductor's index expressions, read off where they are coefficients.
+"""Strides of Inductor's index expressions as coefficients.
 
-To choose how a loop is vectorized, Inductor asks how an index changes with a loop's variable: it simplifies
-`index(x + 1) - index(x)` by all that sympy has, milliseconds for each index and variable. Of
+To vectorize a loop, Inductor computes the stride of an index in a loop variable by simplifying `index(x + 1) -
+index(x)` with sympy, which takes milliseconds for each index and variable. In
 
     64*s0*x0 + 64*x1 + x2
 
-the stride of `x0` is what is multiplied with it, `64*s0`. Here that is answered where it can be read off: the index is
-a sum in which one term alone has the variable, as a factor, and the other factors of that term are integers and powers
-of symbols; then both are the same product. What the other terms are does not matter, as they go away. Everything else,
-such as a variable in a quotient or a remainder, or a factor that is a sum, is Inductor's to simplify.
+the stride of `x0` is its coefficient, `64*s0`. It is read off if exactly one term of the sum contains the variable, as
+a factor, and the term's other factors are integers and powers of symbols; the other terms cancel. Everything else, such
+as a variable in a quotient or a remainder, or a factor that is a sum, is left to Inductor.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Implementation = Callable[..., Any]
 
 
 def functions(strides: Any) -> dict[str, Any]:
-    """What takes the place of functions of the module that has Inductor's strides, by their names."""
+    """Replacements for Inductor's stride functions, by name."""
     return {
         "stride_at": read_off(strides.stride_at),
         "stride_at_vec_range": read_off(strides.stride_at_vec_range),
@@ -30,7 +29,7 @@ def functions(strides: Any) -> dict[str, Any]:
 
 
 def read_off(original: Implementation) -> Implementation:
-    """The stride of an index with regard to a variable, simplified only where it is not a coefficient."""
+    """The stride of an index in a variable; simplified only if it is not a coefficient."""
 
     def stride(index: Any, variable: Any, *length: Any, **named: Any) -> Any:
         found = coefficient(index, variable)
@@ -40,7 +39,7 @@ def read_off(original: Implementation) -> Implementation:
 
 
 def coefficient(index: Any, variable: Any) -> Any:
-    """What a variable is multiplied with in an index; None where that is not read off.
+    """The coefficient of a variable in an index; None if it cannot be read off.
 
     >>> x, y, size = sympy.symbols("x y size", integer=True)
     >>> coefficient(3 * size * x + y // 2, x), coefficient(3 * size * x + y // 2, y), coefficient(size, x)

@@ -1,1 +1,1 @@
-"""What a traced program computes with: numbers and tensors that stand for those of any run."""
+"""Symbolic numbers and tensors, with which a traced program computes."""

@@ -1,4 +1,4 @@
-"""What torch's own Python asks of the "shape env" that it finds behind a number.
+"""The interface of torch's ShapeEnv that its Python code uses, answered by our environment.
 
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.node import Nodes
@@ -19,7 +19,7 @@ from solver.decide.verdict import Always, Never
 
 
 class Branching(Protocol):
-    """A truth that a program branches on."""
+    """A truth value that a program branches on."""
 
     def guard_bool(self) -> bool: ...
 
@@ -29,10 +29,9 @@ class Branching(Protocol):
 
 
 class Answers:
-    """What torch's own Python asks of the "shape env" behind a number, answered by ours.
+    """An adapter with the methods of torch's ShapeEnv that its Python code calls on a node's `shape_env`.
 
-    Torch names expressions by sympy; a stand-in is a symbol of sympy for a whole expression, unbacked if a value of
-    the run is in it.
+    Torch expects sympy expressions; a stand-in is a sympy symbol for a whole expression, unbacked if the expression is.
     """
 
     def __init__(self, env: ShapeEnv) -> None:

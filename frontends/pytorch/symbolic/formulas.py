@@ -1,4 +1,4 @@
-"""Optional size queries of torch's gradient formulas, answered in the way that is right for all sizes.
+"""Optional size queries of torch's gradient formulas, answered with the side that is valid for all sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -7,8 +7,8 @@
     >>> trace(gradient, (torch.randn(5, requires_grad=True),)).guards       # a sum along one element is that element
     ()
 
-The formulas are C++ below no operator, and branch on a size as a program does: whether there is one element along an
-axis, whether something is left to fill with zeros. One of both ways is right for all sizes.
+The formulas are C++ outside of any operator, and branch on sizes like a program: whether an axis has one element,
+whether a remainder must be filled with zeros. One of the two sides is valid for all sizes.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
 COMPARISONS: Final = "c10/core/SymInt.h"
-"""Where C++ compares a size with a number, or one with another."""
+"""The C++ file that compares sizes."""
 REDUCTIONS: Final = "autograd/input_metadata.cpp"
-"""Where C++ looks whether a gradient is to be summed up, since what it belongs to was broadcast."""
+"""The C++ file that checks whether a gradient must be reduced because its tensor was broadcast."""
 
 GENERAL: Final = {
-    # whether an argument lies column by column, so that its gradient could
+    # whether an argument is column-major, so that its gradient could be
     ("MmBackward0", "eq"): False,
     ("AddmmBackward0", "eq"): False,
-    # whether there is but one element
+    # whether there is only one element
     ("CumsumBackward0", "eq"): False,
     ("CumsumBackward0", "ge"): False,
     ("ProdBackward0", "eq"): False,
     ("ProdBackward1", "eq"): False,
-    # whether there are places that a transform left out
+    # whether a transform omitted elements
     ("FftR2CBackward0", "ge"): True,
     ("FftC2RBackward0", "ge"): True,
-    # whether an axis was repeated
+    # whether an axis was expanded
     ("RepeatBackward0", "ne"): True,
     # whether a product is cheaper from the left or from the right
     ("LinalgPinvBackward0", "ge"): True,
-    # whether channels lie outside: strides of a packed tensor are larger than 1
+    # whether channels are outermost: contiguous strides larger than 1
     ("MaxUnpool2DBackward0", "ge"): True,
     ("MaxUnpool3DBackward0", "ge"): True,
 }
-"""The answer to an open question by formula and kind of proposition."""
+"""The answer to an undecided question, by formula and comparison."""
 
 
 def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
-    """What is known of a branch in a formula, else the general way; None where there is none, or no formula asks."""
+    """Decide a branch of a formula, else take its general side; None if there is none, or no formula asks."""
     if not file.endswith(COMPARISONS) or type(value) is not SymBool:
         return None
     formula = torch._C._current_autograd_node()
@@ -68,5 +68,5 @@ def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
 
 
 def is_of_gradient(file: str) -> bool:
-    """Whether C++ asks if a size is 1, to see that its gradient is to be summed up."""
+    """Whether C++ asks if a size is 1 in order to reduce a gradient."""
     return file.endswith(REDUCTIONS)

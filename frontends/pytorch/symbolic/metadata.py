@@ -14,9 +14,9 @@
     >>> first
     float32[b, s]
 
-Two tensors with the same sizes (as expressions), strides, dtype and device share one `Metadata`, so that it can be
-looked up by identity. Making a tensor with symbolic sizes asks torch's C++ some eighty questions; making another like
-it is a shallow copy.
+Tensors with the same sizes (as expressions), strides, dtype and device share one `Metadata`, which is compared by
+identity. Constructing a tensor with symbolic sizes costs about eighty queries from torch's C++; another tensor with the
+same metadata is a shallow copy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAMES: Final[dict[torch.dtype, str]] = {}
 
 
 class Metadata:
-    """A kind of tensor. `sizes` and the like are as torch takes them, the numbers in `key` as nodes."""
+    """The metadata of a tensor. `sizes` etc. are torch's numbers; `key` has them as nodes."""
 
     __slots__ = (
         "_shape",
@@ -84,7 +84,7 @@ class Metadata:
 
     @property
     def shape(self) -> Shape:
-        """Sizes, strides and offset as the rules for sizes take them."""
+        """Sizes, strides and offset in the form of the shape rules."""
         found = self._shape
         if found is None:
             found = self._shape = Shape(
@@ -96,13 +96,13 @@ class Metadata:
         return found
 
     def on_meta(self) -> torch.Tensor:
-        """A tensor of this kind without elements to compute with."""
+        """A meta tensor with this metadata."""
         if self.meta is None:
             self.meta = self.fresh_on_meta()
         return self.meta
 
     def fresh_on_meta(self) -> torch.Tensor:
-        """The same, but one of its own, for operators that change what they are given."""
+        """A new meta tensor, for operators that mutate their argument."""
         if type(self.offset) is int and self.offset == 0:
             return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device="meta")
         base = torch.empty((), dtype=self.dtype, device="meta")
@@ -115,11 +115,12 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What an operator gives: a kind, the place of an argument that is given back, None, or a list or tuple of these.
+    """The predicted result of an operator: metadata, the index of a returned argument, None, or a list or tuple of
+    these.
 
-    `once` says that another call with the same kinds may give something else; `renames` are the places of arguments
-    that the operator makes tensors of another kind, as `t_` and `resize_` do. `inferred` is the rule by which it is
-    known, where that was found by running the operator.
+    `once`: another call with the same metadata may have another result. `renames`: the indices of arguments whose
+    metadata the operator changes, as `t_` and `resize_` do. `inferred`: the rule, if it was inferred by running the
+    operator.
     """
 
     output: object
@@ -129,7 +130,7 @@ class Template:
 
 
 class Kinds:
-    """All kinds of tensors of one trace."""
+    """The interned metadata of one trace."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes: Final = nodes
@@ -160,7 +161,7 @@ class Kinds:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """A stretch in which no kind of before is used, so that nothing learned in it is remembered of one."""
+        """A block in which no earlier metadata is reused, so that nothing learned inside is cached on it."""
         outside, self._found = self._found, {}
         packed, self._packed = self._packed, {}
         try:
@@ -173,17 +174,18 @@ class Kinds:
                     outside[key].offset_read = True
 
     def let_go_of_tensors(self) -> None:
-        """When the trace has ended: what refers to numbers from C++ the collector of garbage would not see through."""
+        """Release tensors at the end of the trace: references from C++ to numbers are invisible to the garbage
+        collector."""
         for kind in self._found.values():
             kind.exemplar = kind.meta = None
 
     @property
     def offset_read(self) -> bool:
-        """Whether the program has asked where some tensor begins."""
+        """Whether the program has read a storage offset."""
         return any(kind.offset_read for kind in self._found.values())
 
     def of_tensor(self, tensor: torch.Tensor, device: torch.device) -> Metadata:
-        """The kind of a tensor on the meta device, as it would be on this one."""
+        """The metadata of a meta tensor, with another device."""
         return self.of(
             [plain(size) for size in tensor.size()],
             [plain(stride) for stride in tensor.stride()],
@@ -193,7 +195,7 @@ class Kinds:
         )
 
     def packed(self, sizes: Sequence[TorchValue], dtype: torch.dtype, device: torch.device) -> Metadata:
-        """The kind of a fresh tensor, the last axis innermost."""
+        """The metadata of a new contiguous tensor."""
         return self.laid([value_of(size) for size in sizes], None, 0, dtype, device)
 
     def laid(
@@ -204,7 +206,7 @@ class Kinds:
         dtype: torch.dtype,
         device: torch.device,
     ) -> Metadata:
-        """The kind with these sizes, as rules give them; without strides, that of a fresh tensor."""
+        """The metadata with these sizes from a shape rule; contiguous without strides."""
         outer = tuple([size if type(size) is int else self._number(size) for size in sizes])
         steps = self._packed.get(outer) if strides is None else None
         if steps is None:
@@ -227,14 +229,14 @@ class Kinds:
         return found
 
     def _number(self, value: Int) -> int | Node:
-        """A number as it is in a key: one of a single value is that value."""
+        """A number for a key: a constant expression is its value."""
         node = self.nodes.node(value)
         return node.value if node.is_plain else node
 
     def like(
         self, metadata: Metadata, dtype: torch.dtype | None = None, device: torch.device | None = None
     ) -> Metadata:
-        """The kind of a fresh tensor that lies as this one does."""
+        """The metadata of a new tensor with this layout."""
         dtype = metadata.dtype if dtype is None else dtype
         device = metadata.device if device is None else device
         start = metadata.offset
@@ -249,12 +251,12 @@ class Kinds:
 
 
 def outside(number: int | Node) -> TorchValue:
-    """A number of a key as torch takes it."""
+    """Convert a number of a key to torch's."""
     return number if isinstance(number, int) else number.outside
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """The name of a dtype as the rules for sizes know it."""
+    """The name of a dtype in shape rules."""
     found = NAMES.get(dtype)
     if found is None:
         found = NAMES[dtype] = str(dtype).removeprefix("torch.")
@@ -262,5 +264,5 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 def plain(number: TorchValue) -> TorchValue:
-    """A symbolic number of a single value as that value, another as its node's own."""
+    """A constant symbolic number as its value, another as its node's number."""
     return number if type(number) is int else number.node.outside

@@ -1,4 +1,4 @@
-"""Hash-consed operations of a node: what was computed before is looked up first.
+"""Hash-consed operations of a node: repeated operations are look-ups.
 
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.node import Nodes
@@ -25,8 +25,8 @@ Node: TypeAlias = Any
 
 
 def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None = None) -> Callable[..., Node]:
-    """A method of the protocol: the look-up comes first. Where Python computes no integer and raises
-    an `error`, the run does."""
+    """A method of torch's protocol, with memoization. Where Python would raise an `error` for an undefined integer, the
+    run raises it."""
     index = object()
 
     def binary(self: Node, other: Node) -> Node:
@@ -44,7 +44,7 @@ def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None =
 
 
 def holds_floats(value: Value) -> bool:
-    """Whether a number is a float, or an integer that was rounded from one: computing it raises what Python raises."""
+    """Whether a number is a float or an integer converted from one: evaluating it raises Python's errors."""
     return not isinstance(value, int | SymInt) or (
         isinstance(value, SymInt) and any(atom.kind == "function" for atom in value.expr.atoms)
     )
@@ -65,7 +65,7 @@ def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
 
 
 class Computing:
-    """Arithmetic and comparisons of a node, which has a `value` and the `nodes` of its environment."""
+    """Mixin: arithmetic and comparisons of a node with a `value` and its environment's `nodes`."""
 
     __slots__ = ()
 

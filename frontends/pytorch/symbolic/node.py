@@ -1,4 +1,4 @@
-"""Our symbolic numbers as torch sees them: a `torch.SymInt` around a `Node` around a `shapes.SymInt`.
+"""Symbolic numbers for torch: a `torch.SymInt` wraps a `Node`, which wraps a `shapes.SymInt`.
 
     >>> import torch
     >>> from shapes import ShapeEnv
@@ -11,9 +11,8 @@
     >>> env.guards()
     ()
 
-Torch asks a symbolic number through the methods below; C++ calls them directly. Each operation and each answer is
-remembered by identity, since a trace asks the same again and again: nodes live as long as their table, so that the
-node itself is the key.
+`Node` implements torch's SymNode protocol; C++ calls its methods directly. A trace repeats the same queries, so each
+operation and answer is memoized by identity: nodes live as long as their table, so the node itself is the key.
 """
 
 from __future__ import annotations
@@ -45,22 +44,22 @@ TorchValue: TypeAlias = Any
 """A number as torch has it, symbolic (`torch.SymInt` and the like) or plain: torch's own classes are Any here."""
 
 INDEXING: Final = "TensorIndexing.h"
-"""Where C++ looks at the numbers in `x[n]`."""
+"""The C++ file that inspects the numbers in `x[n]`."""
 UNDEFINED: Final = {
     ZeroDivisionError: "division by zero",
     ValueError: "negative shift count",
 }
-"""What Python says of a number that there is not."""
+"""Python's messages for undefined numbers."""
 RECENT: Final = 6
-"""As many results of operators are kept at hand."""
+"""The number of recent results that are cached."""
 WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
 
 
 def value_of(number: TorchValue) -> AnyValue:
-    """A number of torch's as ours.
+    """Unwrap a number of torch's.
 
     Raises:
-        TypeError: it is symbolic, and of another environment's making.
+        TypeError: it is symbolic and belongs to another environment.
     """
     if isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
         node = number.node
@@ -71,7 +70,7 @@ def value_of(number: TorchValue) -> AnyValue:
 
 
 def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
-    """A question about sizes and strides. Torch asks to choose a faster way, so that it costs no guard."""
+    """A query about sizes and strides. Torch asks it only to choose a faster path, so it adds no guard."""
 
     def method(self: Node, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
         memo = self.nodes.memo
@@ -86,7 +85,7 @@ def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
 
 
 class Node(Computing):
-    """One number, with the methods by which torch asks it."""
+    """One symbolic number, with the methods of torch's SymNode protocol."""
 
     __slots__ = ("__weakref__", "_stand_in", "is_plain", "kind", "nodes", "outside", "value")
 
@@ -165,7 +164,7 @@ class Node(Computing):
 
     @property
     def expr(self) -> object:
-        """A symbol of sympy that stands for this number, or the number."""
+        """A sympy symbol for this number, or the constant."""
         if self._stand_in is None:
             import sympy
 
@@ -180,20 +179,20 @@ class Node(Computing):
 
     @property
     def hint(self) -> float | None:
-        """The value this time; None where only the run tells."""
+        """The hint; None for an unbacked number."""
         if self.is_plain:
             return self.value
         return self.value.hint if isinstance(self.value, SymFloat) else self.nodes.env.hint(self.value)
 
     def has_hint(self) -> bool:
-        """No, says a size: C++, which asks only before it looks how a tensor lies, then builds one proposition of it,
-        instead of branching on every size of the tensor, and asks that with a fallback."""
+        """False for a size: C++ asks only before it computes a tensor's layout. It then builds one proposition and asks
+        that with a fallback, rather than branching on every size."""
         return self.is_plain
 
-    # ------------------------------------------------------------------ where torch needs to know
+    # ------------------------------------------------------------------ branches and checks
 
     def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
-        """A branch of the program: what follows from the facts, else the hint's side as a guard."""
+        """A branch of the program: decided by the facts, else the hint's side with a guard."""
         truths = self.nodes.truths
         found = truths.get(self)
         if found is None:
@@ -216,14 +215,14 @@ class Node(Computing):
         return self.guard_int()
 
     def expect_true(self, file: builtins.str = "", line: int = 0) -> bool:
-        """What the operator needs of its arguments: from here on a fact, checked where it does not follow."""
+        """An operator's precondition: assumed from here on, and checked at run time unless it is proven."""
         if self.is_plain:
             return bool(self.value)
         return self.expect("", IndexError if file.endswith(INDEXING) else RuntimeError)
 
     def expect(self, message: builtins.str, error: type[Exception] = RuntimeError) -> bool:
-        """Commit to what is expected to be true. Where it is false, that is the fact: torch then raises the error that
-        it raises for plain numbers, which the program may catch. A check of the run raises `error`.
+        """Commit to an expected proposition. If it is false, commit to its negation: torch then raises its usual error,
+        which the program may catch. A runtime check raises `error`.
         """
         truths = self.nodes.truths
         if truths.get(self) is None:
@@ -243,11 +242,11 @@ class Node(Computing):
         if known is not None:
             return known
         env = self.nodes.env
-        # what is false this time can not be known to be true
+        # a proposition that is false for the hints cannot be proven
         return env.true_at_hints(self.value) is not False and isinstance(env.ask(self.value), Always)
 
     def guard_or_false(self, file: builtins.str = "", line: int = 0) -> bool:
-        """What follows, else the general path, which torch's operators take where this is False."""
+        """The decided answer, else False: torch's operators then take the general path."""
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
@@ -256,7 +255,7 @@ class Node(Computing):
         return self._answered(False) if known is None else known
 
     def _is_as_long(self, file: builtins.str) -> bool:
-        """Whether it is asked if a gradient is to be summed up, of one that is as long as what it belongs to."""
+        """Whether the query is if a gradient must be reduced, for one that has its tensor's size."""
         if not formulas.is_of_gradient(file) or not self.nodes.env.true_at_hints(self.value):
             return False
         one = self.nodes.constant(1)
@@ -264,7 +263,7 @@ class Node(Computing):
         return any(size.node.eq(one) is self for size in sizes)
 
     def _answered(self, fallback: bool) -> bool:
-        """What follows, else the fallback: asked again only when more is known."""
+        """The decided answer, else the fallback; cached until the facts change."""
         nodes = self.nodes
         env = nodes.env
         answers = nodes.answered[fallback]
@@ -272,7 +271,7 @@ class Node(Computing):
         if found is not None and found[0] is env.facts:
             return found[1]
         if env.true_at_hints(self.value) is fallback:
-            answer = fallback  # whether it follows or is open
+            answer = fallback # decided or not
         else:
             answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
         answers[self] = (env.facts, answer)
@@ -302,7 +301,7 @@ class Node(Computing):
 
 
 class LayoutNode(Node):
-    """How a tensor lies: where that is open, a branch on it takes the general way if that is this time's as well."""
+    """A layout query: if it is undecided, a branch takes the general side when the hint agrees."""
 
     __slots__ = ()
 
@@ -310,14 +309,14 @@ class LayoutNode(Node):
         known = self.nodes.truths.get(self)
         if known is None and self.nodes.laying_out:
             return self.statically_known_true()
-        # a choice is no truth: it stands only until more is known
+        # a choice is no fact: it is valid only until the facts change
         return self._answered(False) if known is None else known
 
     bool_ = guard_bool
 
 
 class Nodes:
-    """The nodes of one environment: one for each number, and what was computed from them."""
+    """The nodes of one environment: one for each number, with memoized results."""
 
     def __init__(self, env: ShapeEnv) -> None:
         self.env = env
@@ -339,7 +338,7 @@ class Nodes:
 
     @contextmanager
     def infers(self) -> Iterator[None]:
-        """It is worked out what an operator gives."""
+        """A block in which an operator's results are inferred."""
         before = self.inferring, self.laying_out
         self.inferring, self.laying_out = True, False
         try:
@@ -349,7 +348,7 @@ class Nodes:
 
     @contextmanager
     def lays_out(self) -> Iterator[None]:
-        """What is done is the same however tensors lie and whatever their sizes: no question about that is a guard."""
+        """A block whose effect is independent of layouts and sizes: its queries add no guards."""
         before, self.laying_out = self.laying_out, True
         try:
             yield
@@ -360,12 +359,12 @@ class Nodes:
         return self._forget
 
     def _forget(self) -> None:
-        """What followed from facts that are rolled back."""
+        """Drop answers derived from facts that were rolled back."""
         self.truths.clear()
         self.memo.clear()
 
     def node(self, value: Value) -> Node:
-        """The node of a number, the same each time."""
+        """The unique node of a number."""
         if isinstance(value, SymInt):
             if value.expr.is_constant and value.domain is value.operations.true:
                 return self.constant(value.expr.constant)
@@ -384,10 +383,10 @@ class Nodes:
         return found
 
     def define(self, value: SymInt, error: type[Exception]) -> None:
-        """Commit to an integer being one: Python raises `error` where it is none, though nobody may use the number.
+        """Commit to an integer being defined: Python raises `error` where it is not, even if the number is unused.
 
         Raises:
-            Exception: it is none at these sizes.
+            Exception: it is undefined for the hints.
         """
         if value.domain is not value.operations.true:
             is_one = self.node(value.operations.boolean(value.domain, value.operations.true))
@@ -402,5 +401,5 @@ class Nodes:
         return found
 
     def wrap(self, value: Value) -> TorchValue:
-        """A number of ours as torch takes it: a plain one as it is."""
+        """Wrap a number of ours for torch; constants are unchanged."""
         return self.node(value).outside

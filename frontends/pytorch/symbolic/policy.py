@@ -1,9 +1,10 @@
-"""How a trace treats what is open: the program's branches follow the hint, torch's own optional ones the general path.
+"""The policy of a trace for undecided questions: the program's branches follow the hint, torch's optional ones the
+general path.
 
 Torch's operators ask with `guard_or_false` where one answer is more general: whether a size is 1, whether a tensor is
-contiguous. Where the sizes at hand take that path too, the answer costs no guard, whether it follows or not. Where they
-do not (an axis of size 1 that is broadcast), it is a branch of the program like any other. Whether two sizes differ is
-asked only to save an expansion that changes nothing where they do not.
+contiguous. If the hints take the general path too, no guard is added, decided or not. If they do not (an axis of size 1
+that is broadcast), it is an ordinary branch. Whether two sizes differ is asked only to skip an expansion, which is the
+identity for equal sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from shapes.policies import Answer, Dynamic, InputChoice, InputSize, OpenChoice,
 
 @dataclass(frozen=True, slots=True)
 class GeneralPath:
-    """Every size is dynamic; where the asker names a fallback, it is taken without a guard."""
+    """Every size is dynamic; a query with a fallback takes it without a guard."""
 
     name: str = "general path"
 

@@ -1,4 +1,4 @@
-"""Tensors of a subclass without elements: the first of a kind is laid out, each other one is a shallow copy of it.
+"""Tensors of a subclass without storage: the first with some metadata is constructed, others are shallow copies of it.
 
 >>> import torch
 >>> from types import SimpleNamespace
@@ -30,7 +30,7 @@ Tensor = TypeVar("Tensor", bound=torch.Tensor)
 
 
 class Kind(Protocol):
-    """How a tensor lies; one object for all tensors of that kind. Its numbers are torch's, which is Any here."""
+    """The layout of a tensor; one object for all tensors that have it. Its numbers are torch's, which is Any here."""
 
     sizes: tuple[Any, ...]
     strides: tuple[Any, ...]
@@ -41,10 +41,10 @@ class Kind(Protocol):
 
 
 def another(subclass: type[Tensor], kind: Kind) -> Tensor:
-    """A tensor of a kind."""
+    """A tensor with this metadata."""
     exemplar = kind.exemplar
     if exemplar is None:
-        # a copy of what was made in inference mode serves nowhere else
+        # copies of an inference tensor are inference tensors
         with torch._C._InferenceMode(False):
             first = torch.Tensor._make_wrapper_subclass(
                 subclass,
@@ -55,20 +55,20 @@ def another(subclass: type[Tensor], kind: Kind) -> Tensor:
                 device=kind.device,
             )
             with _without_dispatch():
-                # without the class, a copy costs no dispatch
+                # on the base class, a copy needs no dispatch
                 exemplar = kind.exemplar = _data.__get__(first)
     return torch.Tensor._make_subclass(subclass, exemplar)
 
 
 def counted(subclass: type[Tensor], tensor: torch.Tensor) -> Tensor:
-    """The same as a tensor whose writes are counted by themselves: copies of one tensor count together."""
+    """The same with its own version counter: shallow copies share one."""
     with _without_dispatch():
         own = _data.__get__(tensor)
     return torch.Tensor._make_subclass(subclass, own)
 
 
 def become(tensor: torch.Tensor, other: torch.Tensor) -> None:
-    """Give a tensor the kind of another one in place."""
+    """Change a tensor's metadata in place."""
     with _without_dispatch():
         _data.__set__(tensor, other)
 

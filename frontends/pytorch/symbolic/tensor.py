@@ -1,8 +1,7 @@
-"""A trace and its tensors: on their real device, with symbolic sizes, without elements.
+"""Traced tensors: on their real device, with symbolic sizes, without storage.
 
-Every operator on one goes to the recorder of its trace, which rules for operators and what stands in for functions of
-Python and torch know as a `Trace`. A `Traced` outside of a trace, kept by the program for later, is of no use, and says
-so.
+Every operator on one is dispatched to the recorder of its trace, whose interface for meta rules and intercepted
+functions is `Trace`. Using a `Traced` after its trace is an error.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _data: Final = torch.Tensor.data
 
 
 class Result:
-    """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
+    """A tensor or number in the graph. `constant` is its value, if it is a constant tensor."""
 
     __slots__ = ("constant", "index", "metadata")
 
@@ -47,10 +46,10 @@ class Traced(torch.Tensor):
     """A tensor of a trace.
 
     Attributes:
-        metadata: its kind.
-        result: the value in the graph that it stands for.
-        lifted: the program's own tensor, where it stands for one.
-        is_given: whether it stands for an argument, of which the caller sees what autograd knows.
+        metadata: sizes, strides, dtype and device.
+        result: its value in the graph.
+        lifted: the program's own tensor that it represents, if any.
+        is_given: whether it represents an argument, whose autograd state is visible to the caller.
     """
 
     metadata: Metadata
@@ -71,24 +70,24 @@ class Traced(torch.Tensor):
 
     @property  # type: ignore[misc]  # of `object` it can be set as well, of a tensor nobody does
     def __class__(self) -> type:
-        """What it is to the program."""
+        """The class that the program sees."""
         return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
 
     def __getattr__(self, name: str) -> Any:  # torch's class, which has the others, is Any
-        """What a tensor has not, the caller's may have, or may have at another call."""
+        """An attribute that a plain tensor lacks; the caller's tensor may have it, in this call or another."""
         if self.is_given and name[:2] != "__" and is_asked_by_program():
             eager_only(f"the attribute `{name}` of an argument is asked for", "pass it as an argument")
         kind = "Parameter" if "_is_param" in vars(self) else "Tensor"
         raise AttributeError(f"'{kind}' object has no attribute '{name}'")
 
     def storage_offset(self) -> int:
-        """Where it begins; a program that asks relies on it."""
+        """The storage offset; reading it makes it a precondition."""
         self.metadata.offset_read = True
         return super().storage_offset()
 
     @property
     def data(self) -> torch.Tensor:
-        """The same elements, apart from gradients, and what is written to them does not count."""
+        """An alias without autograd, whose writes do not increment the version counter."""
         trace = running_trace()
         if trace is not None:
             trace.data_read = True
@@ -101,7 +100,7 @@ class Traced(torch.Tensor):
         become(self, other.metadata, other.result)
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        """What `copy.copy` and `pickle` make another tensor of, in the same memory and apart from it to autograd.
+        """`copy.copy` and `pickle` would make an alias that autograd does not know.
 
         Raises:
             EagerOnly: always.
@@ -109,25 +108,25 @@ class Traced(torch.Tensor):
         eager_only("a tensor is copied by `copy.copy`, or pickled", "write `.detach()` or `.clone()`")
 
     def tolist(self) -> object:
-        """Numbers that only the run knows, in lists as long as the axes are this time."""
+        """Unbacked numbers in nested lists; the lengths are specialized."""
         return self.item() if self.dim() == 0 else [row.tolist() for row in self.unbind()]
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
-        """Its kind; a program that asks, perhaps by way of what holds the tensor, wants the elements.
+        """Its metadata. A program that asks, perhaps through an object that holds the tensor, wants the elements.
 
         Raises:
-            EagerOnly: it does.
+            EagerOnly: the program asks.
         """
         if running_trace() is not None and not sys._getframe(1).f_code.co_filename.startswith(OURS):
-            # to the last digit: kernels may round otherwise
+            # all digits: kernels may round differently
             eager_only("a tensor is written as text, for which its elements are needed", TEXT)
         return f"Traced({self.metadata})"
 
     def __format__(self, specification: str) -> str:
-        """One number, as the program wants it written; any other tensor is written as text or is an error.
+        """Format a single number as specified; formatting another tensor is `str` or an error.
 
         Raises:
-            EagerOnly: it is one.
+            EagerOnly: it is a single number.
         """
         if self.dim() == 0 and running_trace() is not None:
             eager_only("a tensor is written as text, for which its elements are needed", TEXT)
@@ -135,22 +134,22 @@ class Traced(torch.Tensor):
 
 
 Traced.__name__ = torch.Tensor.__name__
-# Python's own errors name the class of what they are given, and the program is to read what it reads in eager torch
+# Python's errors name the class of an argument; the program must see the message of eager torch
 
 CAPSULES: Final = ("_sizes_capsule", "_sizes_capsule_len", "_strides_capsule", "_strides_capsule_len")
-"""Where torch's C++ keeps the plain numbers that it has asked for."""
+"""The attributes in which torch's C++ caches concrete sizes."""
 OWN_ATTRIBUTES: Final = frozenset(("metadata", "result", "lifted", "is_given", "_is_param", *CAPSULES))
 
 
 class Trace(TorchDispatchMode, ABC):
-    """The trace that is running. It is a `Recorder`, of which what records nothing itself knows no more than this.
+    """The interface of the running trace (a `Recorder`) for code below it.
 
     Attributes:
-        env: what is known of sizes.
-        nodes: the numbers of the trace.
-        kinds: the kinds of its tensors.
-        data_read: whether the program has asked for the `.data` of a tensor, where writes do not count.
-        marks_asked: whether it has asked if a tensor is marked as a conjugate or a negative.
+        env: the facts about sizes.
+        nodes: the symbolic numbers of the trace.
+        kinds: the interned metadata of its tensors.
+        data_read: whether the program has read a tensor's `.data`, whose writes are not counted.
+        marks_asked: whether it has read a tensor's conjugate or negative bit.
     """
 
     def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
@@ -165,30 +164,30 @@ class Trace(TorchDispatchMode, ABC):
 
     @abstractmethod
     def operator(self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
+        """Record an operator, and return tensors with the predicted metadata."""
 
     @abstractmethod
     def number(
         self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any
     ) -> Any:
-        """Record an operator whose result is a number that only the run knows, and give it to the program."""
+        """Record an operator whose result is an unbacked number, and return that."""
 
     @abstractmethod
     def saved(self, state: torch.Tensor) -> None:
-        """A checkpoint took the state of torch's generator here."""
+        """A checkpoint has saved the state of torch's generator."""
 
     @abstractmethod
     def went_back(self, state: torch.Tensor) -> None:
-        """A checkpoint gave torch's generator a state that was taken earlier."""
+        """A checkpoint has restored an earlier state of torch's generator."""
 
     @abstractmethod
     def lift(self, tensor: torch.Tensor) -> Traced:
-        """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+        """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
 
 
 def is_asked_by_program() -> bool:
-    """Whether an attribute is asked for by the program, and not by torch, us, or an installed package, which tells
-    libraries apart by attributes that no tensor has."""
+    """Whether the program reads an attribute, and not torch, us, or an installed package, which probes for attributes
+    of other libraries' arrays."""
     frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(STAND_INS) and frame.f_back is not None:
         frame = frame.f_back
@@ -197,12 +196,12 @@ def is_asked_by_program() -> bool:
 
 
 def attributes_set(tensor: Traced) -> list[str]:
-    """The attributes that the program has set."""
+    """The attributes set by the program."""
     return [name for name in vars(tensor) if name not in OWN_ATTRIBUTES]
 
 
 def current_trace() -> Trace:
-    """The trace that is running.
+    """The running trace.
 
     Raises:
         TraceError: none is.
@@ -214,7 +213,7 @@ def current_trace() -> Trace:
 
 
 def running_trace() -> Trace | None:
-    """The trace that is running, if one is."""
+    """The running trace, or None."""
     for mode in reversed(_get_current_dispatch_mode_stack()):
         trace = getattr(mode, "recorder", mode)
         if isinstance(trace, Trace):
@@ -223,7 +222,7 @@ def running_trace() -> Trace | None:
 
 
 def tensor_of(metadata: Metadata, result: Result) -> Traced:
-    """A tensor of this kind that stands for a value in the graph."""
+    """A traced tensor for a value in the graph."""
     made = shallow.another(Traced, metadata) if metadata.exemplar is not None else first_of(metadata)
     made.metadata = metadata
     made.result = result
@@ -231,7 +230,7 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
 
 
 def argument_of(metadata: Metadata, result: Result) -> Traced:
-    """The same for an argument, of which the caller sees how often it was written."""
+    """The same for an argument, whose version counter is visible to the caller."""
     tensor_of(metadata, result)
     assert metadata.exemplar is not None
     made = shallow.counted(Traced, metadata.exemplar)
@@ -240,7 +239,8 @@ def argument_of(metadata: Metadata, result: Result) -> Traced:
 
 
 def first_of(metadata: Metadata) -> Traced:
-    """The first tensor of a kind. Construction queries layout and emptiness from C++; those queries add no guard."""
+    """The first tensor with some metadata. Construction queries layout and emptiness from C++; those queries add no
+    guard."""
     numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
     nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
     with nullcontext() if nodes is None else nodes.lays_out():
@@ -248,7 +248,7 @@ def first_of(metadata: Metadata) -> Traced:
 
 
 def become(tensor: Traced, metadata: Metadata, result: Result) -> None:
-    """Give a tensor another kind in place, as `t_` and `squeeze_` do."""
+    """Change a tensor's metadata in place, as `t_` and `squeeze_` do."""
     shallow.become(tensor, tensor_of(metadata, result))
     tensor.metadata = metadata
     tensor.result = result

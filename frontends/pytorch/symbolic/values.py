@@ -1,4 +1,4 @@
-"""Numbers of ours behind those of torch: what is in them, and what torch's protocol asks that `shapes` has no word for.
+"""Queries on symbolic numbers that torch's protocol needs and `shapes` lacks.
 
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.values import largest, symbols_of
@@ -25,7 +25,7 @@ AnyValue: TypeAlias = Any
 
 
 def symbols_of(value: Value) -> list[Atom]:
-    """The symbols in a number of ours, in the order in which they were declared."""
+    """The symbols of a number in order of declaration."""
     match value:
         case SymInt(expr=expr):
             found = expr.symbols
@@ -39,7 +39,7 @@ def symbols_of(value: Value) -> list[Atom]:
 
 
 def largest(one: AnyValue, other: AnyValue) -> Value:
-    """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
+    """The maximum of two numbers, simplified by bounds."""
     for value, limit in ((one, other), (other, one)):
         if type(limit) is int and type(value) is SymInt:
             least, _ = value.env.facts.bounds(value.expr)
@@ -49,7 +49,7 @@ def largest(one: AnyValue, other: AnyValue) -> Value:
 
 
 def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
-    """Whether the strides are ordered as those of a tensor whose channels are innermost."""
+    """Whether the strides are ordered as in a channels-last tensor."""
     order = layout.CHANNELS_LAST.get(len(sizes))
     if order is None:
         return False
@@ -59,7 +59,7 @@ def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choice
         parts.append(sizes[axis] != 0)
         parts.append(strides[axis] >= least)
         if axis == 0:
-            # of a tensor N1H1 and the like the order is ambiguous: contiguous is what they are taken for
+            # for N1H1 and the like the order is ambiguous: treated as contiguous
             parts.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
         least = strides[axis] * choices.sym_max(sizes[axis], 1)
     return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
