@@ -31,18 +31,19 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/bounds": """
-        by_intervals explain extremes isolation knowledge laws multiples remainder shift single
+        by_intervals comparisons decided_atoms explain extremes isolation knowledge laws multiples remainder shift
+        single
         """,
     "solver/knowledge": """
-        clamps decided_atoms draft equalities factor_cancellation facts inequalities propagation roots
+        clamps draft equalities factor_cancellation facts inequalities propagation roots
         samples selection substitution
         """,
     "solver/samples": "repair replenish sampling shrinking witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
     "solver/rungs": """
-        bounds box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
+        box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
-    "solver/decide": "consistency ladder minimal_core prover slicing",
+    "solver/decide": "consistency ladder minimal_core prover question slicing",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""

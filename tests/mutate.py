@@ -49,7 +49,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "bounds: off by one",
-        "solver/rungs/bounds.py",
+        "solver/bounds/comparisons.py",
         "if low is not None and low >= 0:",
         "if low is not None and low >= -1:",
     ),

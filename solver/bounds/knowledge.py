@@ -276,7 +276,7 @@ class Knowledge:
 
     def settled_rule(self, atom: Atom) -> Rule | None:
         """What an operation equals, where its arguments are known well enough. Bounds alone decide none: what extends
-        them does (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in their turn.
+        them does (`solver.bounds.decided_atoms`), by lemmas that rest on bounds in their turn.
         """
         return None
 

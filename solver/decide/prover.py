@@ -12,7 +12,7 @@
 
 A rung may prove a smaller goal through the prover, suppose something, and have linear rows solved; all of it is charged
 to one budget, so that a question costs at most so much however its rungs are nested. A point of a linear relaxation
-that turns out to be a witness against the goal ends the prover: the question is open.
+that turns out to be a witness against the goal ends the proof search: the question is open.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from typing import Final
 
 from solver.bounds import remainder, shift
 from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.comparisons import decided
 from solver.bounds.extremes import prove_nonnegative as prove_clamps
 from solver.bounds.laws import rewritten
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, apart, equal, every, some
-from solver.rungs import bounds, box, extremes, factor, isolate, linear, multiplied, refine, residues, split
+from solver.rungs import box, extremes, factor, isolate, linear, multiplied, refine, residues, split
 from solver.rungs.prover import Prover
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
@@ -100,10 +101,10 @@ class LadderProver(Prover):
 
     def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
         if "bounds" in self.rungs:
-            settled = bounds.settle(facts, goal)
-            if settled is not None:
+            verdict = decided(facts, goal)
+            if verdict is not None:
                 self.rung = self.rung or "bounds"
-                return settled[1] if settled[0] else None
+                return verdict[1] if verdict[0] else None
         if self.allows("factor"):
             smaller = without_factors(facts, goal)
             if smaller is not None:

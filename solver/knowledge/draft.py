@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from solver.bounds.decided_atoms import Deciding
 from solver.bounds.knowledge import Entry, Knowledge, Rule, Uses
-from solver.knowledge.decided_atoms import Deciding
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from solver.bounds.decided_atoms import Deciding
 from solver.bounds.knowledge import Knowledge, Rule
-from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
 from solver.knowledge.samples import ENOUGH, Samples

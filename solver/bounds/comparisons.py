@@ -1,12 +1,12 @@
-"""Interval arithmetic: each monomial at the end of its range, and recorded ranges of whole forms.
+"""Decide a comparison by interval arithmetic: each monomial at the end of its range, recorded ranges of whole forms.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.rungs import bounds
+    >>> from solver.bounds.comparisons import decided
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 2, None)
-    >>> bounds.settle(known, terms.lt(b * s, 3))
+    >>> decided(known, terms.lt(b * s, 3))
     (False, <combine: b*s >= 3>)
 
 More than half of the recorded questions end here.
@@ -21,8 +21,8 @@ from solver.proofs.step import ProofStep, apart, equal
 from solver.terms.prop import Prop
 
 
-def settle(known: Knowledge, p: Prop) -> tuple[bool, ProofStep] | None:
-    """Whether a comparison holds or not, and a proof of it or of its negation."""
+def decided(known: Knowledge, p: Prop) -> tuple[bool, ProofStep] | None:
+    """Whether a comparison follows or its negation does, with the proof; None where bounds decide neither."""
     e = p.expr
     match p.kind:
         case "ge":
