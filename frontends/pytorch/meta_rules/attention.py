@@ -9,13 +9,13 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.python.torch_calls import Arguments, Function, handles
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, handles
 
 PLACE_OF_MASK: Final = 3
 
 
 @handles(torch.nn.functional.scaled_dot_product_attention)
-def attention(mode: object, func: Function, args: Arguments, kwargs: dict[str, object]) -> object:
+def attention(mode: object, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The same call with an expanded mask."""
     named = "attn_mask" in kwargs
     mask = kwargs["attn_mask"] if named else args[PLACE_OF_MASK] if len(args) > PLACE_OF_MASK else None

@@ -22,8 +22,10 @@ class ActiveTrace(Protocol):
         messages: keeps what is printed and logged; None where a graph has no side effects.
     """
 
-    raised: Final[list[TraceError | UndecidedGuard | FirstImport]]
     messages: Messages | None
+
+    @property
+    def raised(self) -> list[TraceError | UndecidedGuard | FirstImport]: ...
 
     @property
     def is_of_graph(self) -> bool: ...

@@ -53,7 +53,7 @@ class Output:
         self._keys, self._fields = tuple(keys), [field.name for field in fields(kind)]
         self._slowly = slowly
         self._methods = methods(kind)
-        self._make = self._first
+        self._make: Make = self._first
         """What a call does; the first one finds out."""
 
     def __call__(self, values: Sequence[object]) -> object:

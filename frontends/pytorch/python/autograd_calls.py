@@ -27,7 +27,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.autograd.function import FunctionCtx
@@ -37,12 +37,12 @@ from torch.utils.checkpoint import CheckpointFunction
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.python.effects import is_programs
-from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, TorchCalls, handles
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
-Tensor: Final = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 OUTSIDE: Final = "do it outside of the function"
 CLASSES: Final = (Tensor, torch.nn.Parameter, torch.nn.Buffer)
 CHECKPOINT: Final = "torch.utils.checkpoint"
@@ -67,7 +67,7 @@ def is_view_of_callers(value: Tensor) -> bool:
 
 
 @handles(Tensor.requires_grad_, Tensor.requires_grad.__set__)
-def requires_grad(mode: TorchCalls, func, args, kwargs):
+def requires_grad(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     tensor, wanted = (*args, *kwargs.values(), True)[:2]
     if is_callers(tensor) and tensor.requires_grad is not bool(wanted):
         eager_only("requires_grad of a tensor that the caller has is changed", OUTSIDE)
@@ -75,7 +75,7 @@ def requires_grad(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(Tensor.detach_)
-def detach_in_place(mode: TorchCalls, func, args, kwargs):
+def detach_in_place(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     (tensor,) = args
     if is_callers(tensor) and tensor.requires_grad:
         eager_only("detach_() of a tensor that the caller has", "use detach()")
@@ -83,7 +83,7 @@ def detach_in_place(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(Tensor.data.__set__)
-def data_set(mode: TorchCalls, func, args, kwargs):
+def data_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     if not isinstance(args[0], Traced):
         eager_only("`.data` of a tensor that the function was not given is set", OUTSIDE)
     return NotImplemented
@@ -93,7 +93,7 @@ def data_set(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(Tensor.grad.__get__)
-def gradient(mode: TorchCalls, func, args, kwargs):
+def gradient(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """`weight.grad`, another tensor on each call."""
     (tensor,) = args
     if is_callers(tensor):
@@ -104,7 +104,7 @@ def gradient(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(Tensor.grad.__set__, Tensor.grad.__delete__)
-def gradient_set(mode: TorchCalls, func, args, kwargs):
+def gradient_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     tensor, *value = args
     if is_callers(tensor) and not (value == [None] and not isinstance(tensor, Traced) and tensor.grad is None):
         eager_only("the gradient of a tensor that the caller has is set", OUTSIDE)
@@ -118,7 +118,7 @@ def check_backward(roots: Iterable[object], inputs: Iterable[object], *, accumul
     Raises:
         EagerOnly: it would.
     """
-    wanted = [each for each in inputs if isinstance(each, Tensor)]
+    wanted = [each for each in inputs if isinstance(each, torch.Tensor)]
     if accumulates and any(map(is_callers, wanted)):
         eager_only("backward() gives a gradient to a tensor that the caller has", INSTEAD)
     known = {id(each) for each in wanted}
@@ -136,9 +136,9 @@ INSTEAD: Final = "use torch.autograd.grad(..., inputs), and give the gradients b
 
 def leaves_behind(roots: Iterable[object]) -> Iterator[Tensor]:
     """The tensors at the ends of autograd's graph."""
-    waiting: list[object] = []
+    waiting: list[Any] = []  # torch's nodes
     for root in roots:
-        if isinstance(root, Tensor):
+        if isinstance(root, torch.Tensor):
             if root.grad_fn is None:
                 yield root
             waiting.append(root.grad_fn)
@@ -157,14 +157,14 @@ def leaves_behind(roots: Iterable[object]) -> Iterator[Tensor]:
 
 
 @handles(Tensor.register_hook, Tensor.register_post_accumulate_grad_hook)
-def hook(mode: TorchCalls, func, args, kwargs):
+def hook(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     if is_callers(args[0]):
         eager_only("a hook is registered for a tensor that the caller has", OUTSIDE)
     return NotImplemented
 
 
 @handles(Tensor.retain_grad)
-def retain_grad(mode: TorchCalls, func, args, kwargs):
+def retain_grad(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     (tensor,) = args
     if is_callers(tensor) and tensor.requires_grad:
         eager_only("retain_grad() of a tensor that the caller has", OUTSIDE)
@@ -181,7 +181,7 @@ def _reading(name: str) -> object:
 
 
 @handles(*[_reading(name) for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_backward_hooks")])
-def of_graph(mode: TorchCalls, func, args, kwargs):
+def of_graph(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """Of an argument, its place in the graph that the caller has; one without gradient has none."""
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.is_given and tensor.requires_grad:
@@ -190,14 +190,14 @@ def of_graph(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(*[_reading(name) for name in ("_is_view", "_base")])
-def of_views(mode: TorchCalls, func, args, kwargs):
+def of_views(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     if isinstance(args[0], Traced) and is_view_of_callers(args[0]):
         eager_only("what an argument is a view of is read", "do not go by `_base`")
     return NotImplemented
 
 
 @handles(Tensor._version.__get__, Tensor.is_inference, torch.is_inference)
-def of_run(mode: TorchCalls, func, args, kwargs):
+def of_run(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """What another call may give another tensor."""
     eager_only("the version of a tensor, or whether it was made in inference mode, is read", OUTSIDE)
 
@@ -252,7 +252,7 @@ def _watching() -> _Watch | None:
     return stack[-1] if stack else None
 
 
-def _checked_backward(roots, *args, **kwargs):
+def _checked_backward(roots: Arguments, *args: Any, **kwargs: Any) -> object:  # as torch calls it
     watch = _watching()
     if watch is not None and not watch.is_ours():
         check_backward(roots, args[3] if len(args) > 3 else (), accumulates=kwargs.get("accumulate_grad", False))

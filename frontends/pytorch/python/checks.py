@@ -19,18 +19,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import torch
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.python_calls import ours
-from frontends.pytorch.python.torch_calls import handles
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, handles
 
 _torch_check: Final = torch._check_with
 
 
-def check_with(error, condition, message):
+def check_with(error: type[Exception], condition: Any, message: Any) -> object:  # as torch calls it
     """`torch._check` and its like: with the program's message, if it gave one."""
     if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
         if error.__module__ != "builtins":
@@ -43,9 +43,10 @@ def check_with(error, condition, message):
 
 
 @handles(torch.narrow, torch.narrow_copy, torch.Tensor.narrow, torch.Tensor.narrow_copy)
-def narrow(mode, func, args, kwargs):
+def narrow(mode: object, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """A start outside of the axis is an `IndexError`; C++ does not say which of its checks is about that."""
-    x, dim, start, length = [*args, *[kwargs.get(name) for name in ("input", "dim", "start", "length")[len(args) :]]]
+    given = [*args, *[kwargs.get(name) for name in ("input", "dim", "start", "length")[len(args) :]]]
+    x, dim, start, length = given
     if isinstance(start, torch.Tensor):
         start = start.item()
     if isinstance(start, torch.SymInt) and not start.node.is_plain and isinstance(x, torch.Tensor):

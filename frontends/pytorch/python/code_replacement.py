@@ -22,7 +22,7 @@ from typing import Final
 
 from frontends.pytorch.python.rewriting import rewritten
 
-replaced: Final[dict[int, list[object]]] = {}
+replaced: Final[dict[int, tuple[FunctionType, CodeType, CodeType, int]]] = {}
 """By identity, functions with replaced code: the function, its own code, the other one, and how many traces need it."""
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
 
@@ -38,20 +38,18 @@ def replace_code(function: FunctionType, instead: Mapping[int, str]) -> bool:
         changed = known[1]
         if changed is own:
             return False
-        entry = replaced[id(function)] = [function, own, changed, 0]
+        entry = (function, own, changed, 0)
         function.__code__ = changed
-    entry[3] += 1
+    replaced[id(function)] = (*entry[:3], entry[3] + 1)
     return True
 
 
 def restore_code(function: FunctionType) -> None:
     """Undo one `replace_code`; the function has its own code again when all are undone."""
-    entry = replaced[id(function)]
-    entry[3] -= 1
-    if entry[3] == 0:
+    _, own, changed, count = replaced[id(function)]
+    replaced[id(function)] = (function, own, changed, count - 1)
+    if count == 1:
         del replaced[id(function)]
-        own, changed = entry[1], entry[2]
-        assert isinstance(own, CodeType)
         if function.__code__ is changed:
             function.__code__ = own
 
@@ -65,11 +63,7 @@ def is_rewritten(function: FunctionType) -> bool:
 def own_code(function: FunctionType) -> CodeType:
     """The code of a function, whatever a trace has put in its place for as long as it runs."""
     entry = replaced.get(id(function))
-    if entry is None:
-        return function.__code__
-    own = entry[1]
-    assert isinstance(own, CodeType)
-    return own
+    return function.__code__ if entry is None else entry[1]
 
 
 __all__ = ["is_rewritten", "own_code", "replace_code", "replaced", "restore_code"]

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MemberDescriptorType
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -111,7 +111,7 @@ def _attribute(value: object, name: str) -> object:
         return _missing
 
 
-def _bases(function: FunctionType, operand: Operand, starts: Iterable[object]) -> Iterator[object]:
+def _bases(function: FunctionType, operand: Operand, starts: Iterable[Any]) -> Iterator[object]:  # torch's modules
     code, name = function.__code__, operand.name
     if operand.load in ("LOAD_GLOBAL", "LOAD_NAME"):
         yield function.__globals__.get(str(name), _missing)

@@ -30,8 +30,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from inspect import CO_OPTIMIZED
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
-from typing import Final
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType, TracebackType
+from typing import Any, Final
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -129,7 +129,9 @@ class Effects:
         self._memoized.begin()
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._memoized.end()
         self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
@@ -234,7 +236,7 @@ class Effects:
         found = _candidates.get(function)
         if found is None:
             scope = function.__globals__
-            installed = INSTALLED in (scope.get("__file__") or "")
+            installed = INSTALLED in str(scope.get("__file__"))
             names = []
             for name in all_names(function.__code__):
                 value = scope.get(name, ABSENT)
@@ -254,7 +256,7 @@ class Effects:
             self._globals.add(key)
             value = scope.get(name, ABSENT)
             self._hold(text, name, (scope, name), value)
-            installed = INSTALLED in (scope.get("__file__") or "")
+            installed = INSTALLED in str(scope.get("__file__"))
             if value is not ABSENT:
                 # of an installed package, what its globals hold is looked at, not what is inside of that
                 self._value(text, name, value, DEEPEST if installed else 0)
@@ -268,7 +270,7 @@ class Effects:
         except Exception:
             return
 
-    def _inside(self, text: str, name: str, value: object, depth: int) -> None:
+    def _inside(self, text: str, name: str, value: Any, depth: int) -> None:  # NumPy's and torch's among others
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced) and id(value) not in self._seen:
             self._seen.add(id(value))
             self._hold(text, "", vars(value), dict(vars(value)))
@@ -379,7 +381,7 @@ def data_of(kind: type) -> tuple[str, ...]:
     """The attributes of a class of the program that are no methods."""
     found = _data.get(kind)
     if found is None:
-        methods = FunctionType | property | staticmethod | classmethod
+        methods = (FunctionType, property, staticmethod, classmethod)
         names = vars(kind).items() if is_programs(sys.modules.get(kind.__module__)) else ()
         data = [name for name, held in names if not isinstance(held, methods) and name[:2] != "__"]
         found = tuple([name for name in data if not is_of_enum(kind, name)])

@@ -64,16 +64,17 @@ def objects_in(tree: object) -> dict[int, object]:
     def holds_tensor(value: object) -> bool:
         any_tensor = False
         for leaf in tree_leaves(value):
+            kind: type = type(leaf)
             if isinstance(leaf, torch.Tensor):
                 any_tensor = True
             elif id(leaf) in inside or id(leaf) in found:
                 raise _Shared
-            elif id(leaf) not in seen and is_open(type(leaf)):
+            elif id(leaf) not in seen and is_open(kind):
                 seen[id(leaf)] = leaf
                 if len(seen) > MOST:
                     raise _Shared
                 inside.add(id(leaf))
-                if holds_tensor(list(attributes_of(leaf).values())) or type(leaf) in _changed:
+                if holds_tensor(list(attributes_of(leaf).values())) or kind in _changed:
                     found[id(leaf)] = leaf
                     any_tensor = True
                 inside.remove(id(leaf))
@@ -99,14 +100,15 @@ def opens(given: Iterable[object], changed: Container[int]) -> bool:
         if depth == 0 or isinstance(value, torch.Tensor):
             return False
         leads = id(value) in changed
+        kind: type = type(value)
         if isinstance(value, list | tuple | dict):
             for each in value.values() if isinstance(value, dict) else value:
                 leads |= leads_there(each, depth - 1)
-        elif is_open(type(value)):
+        elif is_open(kind):
             for each in attributes_of(value).values():
                 leads |= leads_there(each, depth - 1)
             if leads:
-                found.add(type(value))
+                found.add(kind)
         return leads
 
     for each in given:
@@ -155,7 +157,8 @@ def attributes_of(value: object) -> dict[Attribute, object]:
 
 def is_dictionary(kind: type, names: Iterable[object]) -> bool:
     """Whether the attributes of an object of a class, which have these names, are all in its `__dict__`."""
-    if any(type(name) is not str for name in names) or kind.__getattribute__ is not object.__getattribute__:
+    reads: object = kind.__getattribute__
+    if any(type(name) is not str for name in names) or reads is not object.__getattribute__:
         return False
     slots = [each for base in kind.__mro__ for each in vars(base).values() if isinstance(each, MemberDescriptorType)]
     own = [vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)]

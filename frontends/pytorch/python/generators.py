@@ -31,8 +31,8 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType
-from typing import Final
+from types import CellType, CodeType, FrameType, FunctionType
+from typing import Any, Final
 
 import torch
 import torch.utils.checkpoint
@@ -148,7 +148,7 @@ class Generators:
         if "default_generator" in self._names:
             name = "default_generator"
             self.hold("torch.default_generator", name, torch.default_generator, name)
-        self.hold("random", "random", random.random.__self__)
+        self.hold("random", "random", random._inst)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
             self.hold("numpy.random", "random", numpy.rand.__self__, "random")
@@ -234,7 +234,7 @@ PASSED_ON: Final = (os.path.dirname(__file__) + os.sep, torch.random.__file__, c
 
 def asked_by_checkpoint() -> bool:
     """Whether it is torch's checkpoint that asks for the state of a generator."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PASSED_ON):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename == torch.utils.checkpoint.__file__
@@ -259,13 +259,13 @@ def identity(generator: object) -> object:
 
 
 def numpys(value: object) -> bool:
-    numpy = sys.modules.get("numpy.random")
+    numpy: Any = sys.modules.get("numpy.random")
     # while NumPy is being imported it has no classes yet
     known = hasattr(numpy, "BitGenerator")
     return known and isinstance(value, numpy.Generator | numpy.RandomState | numpy.BitGenerator)
 
 
-def state_of(generator: object) -> object:
+def state_of(generator: Any) -> object:  # of torch, Python or NumPy
     """The state of a generator, None where it has none (that of the operating system)."""
     if isinstance(generator, torch.Generator):
         return generator.get_state()
@@ -276,7 +276,7 @@ def state_of(generator: object) -> object:
     return getattr(generator, "bit_generator", generator).state
 
 
-def put(generator: object, state: object) -> None:
+def put(generator: Any, state: Any) -> None:
     """Give a generator a state."""
     if isinstance(generator, random.Random):
         generator.setstate(state)
@@ -286,7 +286,7 @@ def put(generator: object, state: object) -> None:
         getattr(generator, "bit_generator", generator).state = state
 
 
-def mark(generator: object) -> None:
+def mark(generator: Any) -> None:
     """Put a generator where no seed of a program puts it: of torch's one number further, as a trace draws none."""
     if isinstance(generator, torch.Generator):
         torch.empty(1, device=generator.device).uniform_(generator=generator)

@@ -49,12 +49,12 @@ for _name in (
     setattr(Identity, f"__{_name}__", _refuse)
 
 
-def identity(value, /):
+def identity(value: object, /) -> object:
     """`id(x)`."""
     return Identity(builtins.id(value)) if builtins.isinstance(value, Traced) else builtins.id(value)
 
 
-def hashed(value, /):
+def hashed(value: object, /) -> object:
     """`hash(x)`."""
     return Identity(builtins.id(value)) if builtins.isinstance(value, Traced) else builtins.hash(value)
 

@@ -29,7 +29,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 import torch.export
@@ -43,13 +43,15 @@ from frontends.pytorch.python.ran import noted, remembered, unwatched
 from frontends.pytorch.python.settings import setters
 from frontends.pytorch.source_location import is_users
 
+Plain: TypeAlias = Callable[..., Any]
+"""A function of Python's library or of torch, whatever it takes and gives."""
 CLOCKS: Final = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")
 
 
-def _printing(plain):
+def _printing(plain: Plain) -> Plain:
     """`print`, which the graph's side effects do again where what is printed is known."""
 
-    def print(*values, **named):
+    def print(*values: Any, **named: Any) -> Any:
         active = tracing()
         if active is not None and is_users(sys._getframe(1).f_code.co_filename):
             if active.messages is not None and active.messages.prints(values, named):
@@ -97,10 +99,10 @@ def _asker() -> FrameType:
     return frame
 
 
-def _starting(plain):
+def _starting(plain: Plain) -> Plain:
     """A function that starts a thread, which would be given tensors of a trace that it knows nothing of."""
 
-    def start(*args, **kwargs):
+    def start(*args: Any, **kwargs: Any) -> Any:
         active, frame = tracing(), sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename == threading.__file__:
             frame = frame.f_back
@@ -112,10 +114,10 @@ def _starting(plain):
     return start
 
 
-def _exporting(plain, name: str):
+def _exporting(plain: Plain, name: str) -> Plain:
     """A function that makes a program of another kind of the one that is traced."""
 
-    def function(*args, **kwargs):
+    def function(*args: Any, **kwargs: Any) -> Any:
         active = tracing()
         if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
             eager_only(f"{name} is called, which records in a way of its own", "call it outside of the function")
@@ -169,10 +171,10 @@ LOG: Final = "log outside of the compiled function, or after it; fullgraph=False
 CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
 
 
-def _setting(plain):
+def _setting(plain: Plain) -> Plain:
     """A function that sets something for all that follows, which is eager torch's to do again."""
 
-    def function(*args, **kwargs):
+    def function(*args: Any, **kwargs: Any) -> Any:
         active = tracing()
         if active is not None:
             what = f"torch.{plain.__name__.removeprefix('_')}() is called: a graph would not do it again"
@@ -182,7 +184,7 @@ def _setting(plain):
         return plain(*args, **kwargs)
 
     function.__name__ = plain.__name__
-    function.__wrapped__ = plain
+    vars(function)["__wrapped__"] = plain
     return function
 
 
@@ -210,7 +212,7 @@ def _set_cache(enabled: bool) -> None:
 _torch_make_fx: Final = _MakefxTracer.trace
 
 
-def _make_fx(self: _MakefxTracer, *args):
+def _make_fx(self: _MakefxTracer, *args: Any) -> Any:
     """What `make_fx` and `torch.func.linearize` do: operators would be the other trace's and not the graph's."""
     active = tracing()
     if active is not None and active.is_of_graph:
@@ -218,10 +220,10 @@ def _make_fx(self: _MakefxTracer, *args):
     return _torch_make_fx(self, *args)
 
 
-def _refusing(plain, what: str, fix: str):
+def _refusing(plain: Plain, what: str, fix: str) -> Plain:
     """A function that a traced program must not call: other threads and frameworks do as before."""
 
-    def function(*args, **kwargs):
+    def function(*args: Any, **kwargs: Any) -> Any:
         active, frame = tracing(), sys._getframe(1)
         if active is not None and is_users(frame.f_code.co_filename):
             if active.is_of_graph and frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
@@ -231,7 +233,7 @@ def _refusing(plain, what: str, fix: str):
         return plain(*args, **kwargs)
 
     function.__name__ = getattr(plain, "__name__", "function")
-    function.__wrapped__ = plain
+    vars(function)["__wrapped__"] = plain
     return function
 
 

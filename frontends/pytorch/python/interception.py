@@ -30,7 +30,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import torch
 import torch.export
@@ -58,10 +58,11 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
 
 
+_bootstrap: Final[Any] = importlib._bootstrap  # which has no types
 _torch_attention: Final = torch.nn.functional.scaled_dot_product_attention
 
 
-def _attention(*args, **kwargs):
+def _attention(*args: Any, **kwargs: Any) -> Any:  # as torch has it
     """Attention, whose `is_causal` must be a plain truth: `n > 1 and causal` is a condition on sizes if it is false."""
     plain = [bool(value) if isinstance(value, torch.SymBool) else value for value in (*args, *kwargs.values())]
     return _torch_attention(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :])))
@@ -220,7 +221,7 @@ def _install() -> None:
 
 
 def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
-    yield importlib._bootstrap, "_find_and_load", _find_and_load
+    yield _bootstrap, "_find_and_load", _find_and_load
     for name, function in MATH.items():
         yield math, name, function
     yield from impure_calls.stand_ins()
@@ -238,7 +239,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield from symbolic_numbers.stand_ins()
 
 
-_python_find_and_load: Final = importlib._bootstrap._find_and_load
+_python_find_and_load: Final = _bootstrap._find_and_load
 
 
 def _find_and_load(name: str, import_: Callable[..., ModuleType]) -> ModuleType:
@@ -269,10 +270,10 @@ def _remove() -> None:
             setattr(each.owner, each.name, each.before)
 
 
-def _noted(plain):
+def _noted(plain: Callable[..., None]) -> Callable[..., None]:
     """An error's `__init__` that tells the trace of it."""
 
-    def init(self, *args, **kwargs):
+    def init(self: TraceError | UndecidedGuard, *args: object, **kwargs: object) -> None:
         plain(self, *args, **kwargs)
         active = tracing()
         if active is not None and active.is_of_graph:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.ran import (
@@ -50,7 +50,7 @@ class Memoized:
 
     def __init__(self) -> None:
         self.has_computed = False
-        self._followed: dict[int, tuple[Cache, list[tuple[object, ...]]]] = {}
+        self._followed: dict[int, tuple[Cache, list[tuple[Any, ...]]]] = {}
         """By function, what it remembered before it was used, and then each key and result that it was used for."""
 
     def begin(self) -> None:
@@ -66,7 +66,7 @@ class Memoized:
         inner = getattr(function.__wrapped__, "__code__", None)
         if inner is not None and function.cache_parameters()["maxsize"] != 0:
             remembered.add(inner)
-        uses: list[tuple[object, ...]] = []
+        uses: list[tuple[Any, ...]] = []
         if id(function) not in self._followed and follow(function, uses):
             self._followed[id(function)] = function, uses
 
@@ -117,7 +117,7 @@ def replayed(uses: Sequence[Use]) -> functools.partial[None] | None:
     return functools.partial(_hit, result_for(), [(use.function, use.key) for use in uses]) if uses else None
 
 
-def _hit(result: Callable[[object, object, int], object], uses: Sequence[tuple[Cache, object]]) -> None:
+def _hit(result: Callable[[object, object, int], object], uses: Sequence[tuple[object, object]]) -> None:
     for function, key in uses:
         result(function, key, 1)
 

@@ -13,6 +13,7 @@ Functions inside of the code are read with it.
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def mentions_of(code: CodeType) -> Mentions:
     found = _known.get(key)
     if found is None or found[0]() is not code:
         # at the end of the process globals go before code does
-        found = weakref.ref(code, lambda _, known=_known: known.pop(key, None)), _mentions(code)
+        found = weakref.ref(code, functools.partial(_known.pop, key)), _mentions(code)
         _known[key] = found
     return found[1]
 

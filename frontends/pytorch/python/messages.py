@@ -25,6 +25,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any, Final
 
 import torch
@@ -114,7 +115,7 @@ class Messages:
 
 def is_kept_by_a_memo() -> bool:
     """Whether a function is running that remembers its results: it says something once only."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in remembered:
             return True

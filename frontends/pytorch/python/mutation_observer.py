@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
     CodeType,
+    FrameType,
     FunctionType,
     MethodDescriptorType,
     MethodWrapperType,
@@ -93,7 +94,7 @@ class MutationObserver:
             what = f"cannot tell whether the call changes a {type(owner).__name__} from outside: {said}"
             self._log.refuse(what, OUTSIDE, Origin.of_instruction(code, offset))
 
-    def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
+    def _told(self, kind: str, owner: Any, given: Any, code: CodeType, offset: int) -> bool | None:
         if location(code) in self._collecting or not is_library_that_changes(code):
             return False
         if is_property_of_library(code):
@@ -151,7 +152,7 @@ class MutationObserver:
         Raises:
             GraphBreak: it is the program that does.
         """
-        frame = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             file = frame.f_code.co_filename
             if file.startswith(("<frozen importlib", *OWN)):
@@ -204,7 +205,8 @@ class MutationObserver:
 
     def _has_twin(self, owner: Any) -> bool:
         """Whether another container of the arguments may be the same object at another call."""
-        others = [each for each in self._log.given.values() if each is not owner and type(each) is type(owner)]
+        given: Iterable[Any] = self._log.given.values()
+        others = [each for each in given if each is not owner and type(each) is type(owner)]
         if type(owner) is tuple or not hasattr(type(owner), "__len__"):
             return type(owner) is not tuple and bool(others)
         return any(len(each) == len(owner) for each in others)
@@ -325,7 +327,7 @@ class MutationObserver:
             return False
         return self._known(function)
 
-    def _system(self, function: BuiltinFunctionType, place: tuple[CodeType, int]) -> None:
+    def _system(self, function: BuiltinFunctionType | MethodWrapperType, place: tuple[CodeType, int]) -> None:
         """A function in C that changes the process, or that tells of it."""
         module = (function.__module__ or "").partition(".")[0]
         if module == "gc" and not function.__name__.startswith(("enable", "disable", "set", "freeze", "unfreeze")):

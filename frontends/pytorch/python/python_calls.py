@@ -22,7 +22,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
 import torch
 
@@ -31,11 +31,16 @@ from frontends.pytorch.python.identities import hashed, identity
 from frontends.pytorch.python.ran import asked
 from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.values import AnyValue, Value
+from shapes.env import ShapeEnv
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats import values as floats
+from solver.terms.expr import Expr
 from solver.terms.functions import Interval, known_functions, register
 
+Given: TypeAlias = Any
+"""What the program calls a function of Python's with, and is given: its own, and torch's tensors and numbers."""
 SQUARE_ROOT: Final = math.sqrt
 INTEGER_SQUARE_ROOT: Final = math.isqrt
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -54,21 +59,23 @@ def ours(number: object) -> bool:
     return isinstance(number, SYMBOLIC) and isinstance(number.node, Node)
 
 
-def wrapped(like: object, value: object) -> TorchValue:
+def wrapped(like: TorchValue, value: Value) -> TorchValue:
     return like.node.nodes.wrap(value)
 
 
-def greatest(*args, **kwargs):
+def greatest(*args: Given, **kwargs: Given) -> Given:
     """`max`, without a branch."""
     return _extreme(builtins.max, choices.sym_max, args, kwargs)
 
 
-def least(*args, **kwargs):
+def least(*args: Given, **kwargs: Given) -> Given:
     """`min`, without a branch."""
     return _extreme(builtins.min, choices.sym_min, args, kwargs)
 
 
-def _extreme(plain, symbolic, args, kwargs):
+def _extreme(
+    plain: Callable[..., Given], symbolic: Callable[..., Value], args: tuple[Given, ...], kwargs: Mapping[str, Given]
+) -> Given:
     if len(args) == 1 and not isinstance(args[0], torch.Tensor):
         args = (list(args[0]),)
     numbers = args[0] if len(args) == 1 else args
@@ -80,7 +87,7 @@ def _extreme(plain, symbolic, args, kwargs):
     return plain(*args, **kwargs)
 
 
-def integer(*args, **kwargs):
+def integer(*args: Given, **kwargs: Given) -> Given:
     """`int(x)`: a size stays, a float is cut off, the only element of a tensor is known when the graph runs."""
     if len(args) == 1 and not kwargs:
         number = args[0].item() if isinstance(args[0], Traced) else args[0]
@@ -90,7 +97,7 @@ def integer(*args, **kwargs):
     return builtins.int(*args, **kwargs)
 
 
-def floating(*args):
+def floating(*args: Given) -> Given:
     """`float(x)`."""
     if len(args) == 1:
         number = args[0].item() if isinstance(args[0], Traced) else args[0]
@@ -100,14 +107,14 @@ def floating(*args):
     return builtins.float(*args)
 
 
-def length(value, /):
+def length(value: Given, /) -> Given:
     """`len(x)`, of a tensor its first size."""
     if isinstance(value, Traced) and value.dim():
         return value.shape[0]
     return builtins.len(value)
 
 
-def kind_of(*args, **kwargs):
+def kind_of(*args: Given, **kwargs: Given) -> Given:
     """`type(x)`: a size is an int to the program."""
     found = builtins.type(*args, **kwargs)
     if found is Traced:
@@ -115,7 +122,7 @@ def kind_of(*args, **kwargs):
     return SEEN_AS.get(found, found) if len(args) == 1 else found
 
 
-def is_instance(value, kinds, /):
+def is_instance(value: Given, kinds: Given, /) -> bool:
     """`isinstance(n, int)`: true of a size, which is none of torch's numbers to the program."""
     if not ours(value):
         return builtins.isinstance(value, kinds)
@@ -123,17 +130,18 @@ def is_instance(value, kinds, /):
     return any(issubclass(seen, each) or builtins.isinstance(value, each) for each in each_of(kinds))
 
 
-def each_of(kinds: Any) -> Iterator[type]:
+def each_of(kinds: Given) -> Iterator[type]:
     """The classes that `isinstance` takes as a class, a union or a tuple, but those of torch's numbers."""
     inside = kinds if builtins.isinstance(kinds, tuple) else get_args(kinds)
-    if builtins.isinstance(kinds, tuple | UnionType) or get_origin(kinds) is Union:
+    origin: object = get_origin(kinds)
+    if builtins.isinstance(kinds, tuple | UnionType) or origin is Union:
         for kind in inside:
             yield from each_of(kind)
     elif kinds not in SYMBOLIC:
         yield kinds
 
 
-def attribute(owner, name, /, *otherwise):
+def attribute(owner: Given, name: str, /, *otherwise: Given) -> Given:
     """`getattr`, by a name that the program may have computed."""
     asked(owner, name)
     if ours(owner) and not builtins.hasattr(SEEN_AS[builtins.type(owner)], name):
@@ -142,20 +150,20 @@ def attribute(owner, name, /, *otherwise):
     return builtins.getattr(owner, name, *otherwise)
 
 
-def has_attribute(owner, name, /):
+def has_attribute(owner: Given, name: str, /) -> bool:
     """`hasattr`."""
     asked(owner, name)
     return builtins.hasattr(SEEN_AS[builtins.type(owner)] if ours(owner) else owner, name)
 
 
-def names_of(*owners):
+def names_of(*owners: Given) -> list[str]:
     """`dir`."""
     if not owners:
         return sorted(sys._getframe(1).f_locals)
     return builtins.dir(SEEN_AS[builtins.type(owners[0])] if ours(owners[0]) else owners[0])
 
 
-def attributes(*owners):
+def attributes(*owners: Given) -> Given:
     """`vars`: those of a tensor are the caller's to know."""
     if not owners:
         return sys._getframe(1).f_locals
@@ -164,7 +172,7 @@ def attributes(*owners):
     return builtins.vars(*owners)
 
 
-def quotient_and_rest(a, b, /):
+def quotient_and_rest(a: Given, b: Given, /) -> Given:
     """`divmod`."""
     return (a // b, a % b) if ours(a) or ours(b) else builtins.divmod(a, b)
 
@@ -207,17 +215,17 @@ PROGRAMS: Final[dict[str, tuple[str, str]]] = {}
 _names: dict[tuple[str, str], str] = {}
 
 
-def math_function(name: str) -> Callable[[object], object]:
+def math_function(name: str) -> Callable[[Given], Given]:
     """A function of `math`, a `SymFloat` of a size or of a float of sizes."""
     plain = getattr(math, name)
 
-    def symbolic(*args):
+    def symbolic(*args: Given) -> Given:
         if len(args) != 1 or not ours(args[0]):
             if name == "log" and len(args) == 2 and (ours(args[0]) or ours(args[1])):
                 return symbolic(args[0]) / symbolic(args[1])
             return plain(*args)
         (number,) = args
-        value = value_of(number)
+        value: AnyValue = value_of(number)
         value = choices.sym_int(value) if isinstance(number, torch.SymBool) else value
         if name.startswith("log") or name in ("gamma", "lgamma"):
             value.env.require(value > (-1 if name == "log1p" else 0), "math domain error", error=ValueError)
@@ -229,11 +237,10 @@ def math_function(name: str) -> Callable[[object], object]:
 
 def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat) -> SymFloat:
     """A function of a number, as a float whose bits are an opaque function of sizes."""
+    arguments: tuple[Expr, ...]
+    number: Callable[..., float]
     if isinstance(value, SymInt):
-        text, arguments = "{0}", (value.expr,)
-
-        def number(n: int) -> int:
-            return n
+        text, arguments, number = "{0}", (value.expr,), builtins.int
     else:
         from solver.floats.programs import program
 
@@ -251,6 +258,7 @@ def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat
     assert found in known_functions()
     result = SymFloat(value.env, floats.from_pattern(bits), value.domain, value.operations)
     # `math` raises where a value would be infinite or none: what it gives is finite
+    assert isinstance(value.env, ShapeEnv)
     value.env.postulate(value.operations.integer(bits, value.domain) >= 0)
     value.env.postulate(value.operations.integer(bits, value.domain) < 2**64)
     value.env.postulate(result <= sys.float_info.max)
@@ -258,12 +266,12 @@ def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat
     return result
 
 
-def square_root(value, /):
+def square_root(value: Given, /) -> Given:
     """`math.sqrt`."""
     return wrapped(value, choices.sym_sqrt(value_of(value))) if ours(value) else SQUARE_ROOT(value)
 
 
-def integer_square_root(value, /):
+def integer_square_root(value: Given, /) -> Given:
     """`math.isqrt`."""
     if not isinstance(value, torch.SymInt) or not ours(value):
         return INTEGER_SQUARE_ROOT(value)

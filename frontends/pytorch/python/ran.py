@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FrameType, FunctionType
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import torch
 
@@ -354,7 +354,7 @@ def have_remember(function: object, results: tuple[object, ...]) -> None:
     cast(Callable[..., None], _hook())(function, results)
 
 
-def follow(function: object, uses: list[tuple[object, ...]]) -> bool:
+def follow(function: object, uses: list[tuple[Any, ...]]) -> bool:
     """Add to a list, before its first use by this thread, what a function remembers (`functools.lru_cache`), then for
     each use the key and the result, but for those by other such functions. False where that can not be done, or is done
     already."""
@@ -417,11 +417,8 @@ def _function_of(frame: FrameType) -> FunctionType:
     code = frame.f_code
     held = frame.f_locals if code.co_freevars else {}
 
-    def cell(name: str):
-        value = held.get(name)
-        return (lambda: value).__closure__[0]
-
-    return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
+    cells = tuple([CellType(held.get(name)) for name in code.co_freevars])
+    return FunctionType(code, frame.f_globals, code.co_name, None, cells)
 
 
 __all__ = [

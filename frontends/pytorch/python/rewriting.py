@@ -22,8 +22,9 @@ import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dis import opmap
+from functools import _lru_cache_wrapper
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -40,8 +41,8 @@ MOST_ITEMS: Final = 64
 PLAIN: Final = (int, float, str, torch.Tensor)
 ASKING: Final = frozenset(["type", "isinstance"])
 
-Cache: Final = type(functools.lru_cache(lambda: None))
-"""The class of functions that remember their results."""
+Cache: TypeAlias = "_lru_cache_wrapper[object]"
+"""A function that remembers its results."""
 caches: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
 """Those that programs have mentioned."""
 
@@ -59,7 +60,7 @@ def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int,
     if found is not None and found[0]() is code:
         return found[1]
     made = _changed(code, {name: instead[id(value_named(name, names))] for name in mentioned})
-    _rewritten[key] = (weakref.ref(code, lambda _, known=_rewritten: known.pop(key, None)), made)
+    _rewritten[key] = (weakref.ref(code, functools.partial(_rewritten.pop, key)), made)
     return made
 
 
@@ -81,7 +82,7 @@ def all_names(code: CodeType) -> tuple[str, ...]:
             names |= dict.fromkeys(all_names(constant))
     key = id(code)
     # at the end of the process globals go before code does
-    _names[key] = (weakref.ref(code, lambda _, known=_names: known.pop(key, None)), tuple(names))
+    _names[key] = (weakref.ref(code, functools.partial(_names.pop, key)), tuple(names))
     return tuple(names)
 
 
@@ -144,9 +145,7 @@ def _reached_by(classes: set[type]) -> list[FunctionType]:
             return found
     found = _Reach(classes).functions
 
-    def forget(_: object, known=_of_modules) -> None:
-        known.pop(key, None)
-
+    forget = functools.partial(_of_modules.pop, key)
     _of_modules[key] = tuple([weakref.ref(each, forget) for each in classes]), tuple(map(weakref.ref, found))
     return found
 
@@ -172,7 +171,7 @@ class _Reach:
                 self._look_at(self._waiting.pop())
 
     def _look_at(self, value: object) -> None:
-        if type(value) is Cache:
+        if type(value) is _lru_cache_wrapper:
             caches.add(value)
         if isinstance(value, FunctionType):
             if id(value) not in self._seen:
@@ -261,7 +260,7 @@ class _Reach:
             if not is_users(getattr(module, "__file__", None) or ""):
                 continue
             for name, value in list(vars(each).items()):
-                if isinstance(value, FunctionType | staticmethod | classmethod | property | Cache):
+                if isinstance(value, FunctionType | staticmethod | classmethod | property | _lru_cache_wrapper):
                     # special methods are called by syntax
                     if name in self._mentioned or (name.startswith("__") and name.endswith("__")):
                         self._waiting.append(value)
@@ -298,7 +297,7 @@ def _asking_in(scope: Mapping[str, object]) -> list[FunctionType]:
     return [each for each in own if not ASKING.isdisjoint(all_names(each.__code__))]
 
 
-def _functions_in(values: Iterable[object]) -> Iterable[FunctionType]:
+def _functions_in(values: Iterable[Any]) -> Iterable[FunctionType]:  # the program's, each as its class has it
     """Functions, those of classes, and those in containers that are not too large."""
     for value in values:
         kind = type(value)

@@ -16,13 +16,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from types import CellType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.python.snapshots import ABSENT, same
 from frontends.pytorch.symbolic.tensor import Traced
 
+Held: TypeAlias = Any
+"""A place, what it holds or what it held: of the program, and of any class."""
 MUTABLE: Final = list | dict | set | deque | bytearray
 
 
@@ -40,14 +42,14 @@ def keeps_tensors(place: object) -> bool:
     return any(isinstance(leaf, Traced) for leaf in tree_leaves(list(values)))
 
 
-def copied(value: object) -> object:
+def copied(value: Held) -> Held:
     """What a container holds, whatever its class makes of being asked."""
     if isinstance(value, bytearray):
         return bytearray(value)
     return dict(dict.items(value)) if isinstance(value, dict) else list(value)
 
 
-def differs(place: object, before: object) -> bool:
+def differs(place: Held, before: Held) -> bool:
     """Whether a place has changed."""
     if isinstance(place, CellType):
         try:
@@ -74,7 +76,7 @@ def differs(place: object, before: object) -> bool:
     return (place.shape, place.dtype) != (before.shape, before.dtype) or place.tobytes() != before.tobytes()
 
 
-def attribute_of(text: str, name: str, place: object, before: object) -> tuple[str, str]:
+def attribute_of(text: str, name: str, place: object, before: Held) -> tuple[str, str]:
     """What has changed, for people, and the name to look for in the code."""
     if name in ("", "_buffers", "_parameters", "_modules") and isinstance(place, dict):
         keys = dict.fromkeys([*place, *before])
@@ -83,7 +85,7 @@ def attribute_of(text: str, name: str, place: object, before: object) -> tuple[s
     return text, name
 
 
-def put_back(place: object, before: object) -> None:
+def put_back(place: Held, before: Held) -> None:
     """Make a place what it was."""
     if not differs(place, before):
         return

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
@@ -47,8 +47,8 @@ class Setting:
     """
 
     text: str
-    read: Callable[[], object]
-    write: Callable[[object], object]
+    read: Callable[[], Any]  # torch's
+    write: Callable[[Any], object]
     names: tuple[str, ...] = ()
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import CellType, MemberDescriptorType, ModuleType
 from typing import Any, Final, TypeAlias
@@ -79,7 +79,9 @@ class Entries:
             for key, value in zip(self.stored, values):
                 slots[key].__set__(owner, value)
         else:
-            remove, store = (type.__delattr__, type.__setattr__) if isinstance(owner, type) else (delattr, setattr)
+            of_class = isinstance(owner, type)
+            remove: Callable[..., None] = type.__delattr__ if of_class else delattr
+            store: Callable[..., None] = type.__setattr__ if of_class else setattr
             for key in self.removed:
                 remove(owner, key)
             for key, value in zip(self.stored, values):
@@ -177,8 +179,8 @@ class SideEffect:
                 return [(id(self.holder), key) for key in stored]
             case Items() if isinstance(self.owner, list | deque):
                 # which it is shifted to or not, in the end
-                kind = list if isinstance(self.owner, list) else deque
-                return [(id(self.owner), place) for place in range(kind.__len__(self.owner) + self.count)]
+                size = list.__len__(self.owner) if isinstance(self.owner, list) else deque.__len__(self.owner)
+                return [(id(self.owner), place) for place in range(size + self.count)]
             case Content():
                 return [(id(self.owner), None)]
         return []

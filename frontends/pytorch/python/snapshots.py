@@ -229,7 +229,7 @@ def _slots(owner: Any) -> list[MemberDescriptorType]:
 
 
 def _read_slots(owner: Any) -> dict[object, object]:
-    found = {}
+    found: dict[object, object] = {}
     for slot in _slots(owner):
         try:
             found[slot.__name__] = slot.__get__(owner)
@@ -362,7 +362,7 @@ def inside_of(owner: object) -> list[object]:
     if not (isinstance(owner, torch.nn.Module) or is_torchs(type(owner))):
         return []
     held = list(vars(owner).values()) if hasattr(owner, "__dict__") else []
-    found = [value for value in held if isinstance(value, dict | list | set)]
+    found: list[Any] = [value for value in held if isinstance(value, dict | list | set)]
     if not isinstance(owner, torch.nn.Module):
         waiting = list(found)
         while waiting and len(found) < MOST:
@@ -394,7 +394,7 @@ def _is_in_c(kind: type) -> bool:
             return each is not object
         held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
         own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
-        if each.__basicsize__ - each.__base__.__basicsize__ > tuple.__itemsize__ * own:
+        if each.__basicsize__ - (each.__base__ or object).__basicsize__ > tuple.__itemsize__ * own:
             return True
     return True
 

@@ -21,7 +21,7 @@ import re
 import sys
 import threading
 import types
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodWrapperType
 from typing import Final
 
 import torch
@@ -78,7 +78,7 @@ def is_without_state(value: object) -> bool:
         return True
     if isinstance(value, types.GenericAlias):
         return True
-    if kind is FunctionType:
+    if isinstance(value, FunctionType):
         return value.__code__.co_filename.startswith((*FRAMEWORKS, *FRAMEWORK)) and value.__closure__ is None
     if kind is BuiltinFunctionType and (value.__module__ or "").startswith(("torch", "numpy")):
         return True
@@ -94,7 +94,7 @@ def is_without_state(value: object) -> bool:
     return mtrand is not None and value is mtrand._rand
 
 
-def is_impure(function: BuiltinFunctionType) -> bool:
+def is_impure(function: BuiltinFunctionType | MethodWrapperType) -> bool:
     """Whether a function in C tells of the time, of files, of other threads, of the process."""
     if function in IMPURE:
         return True

@@ -16,9 +16,9 @@ import functools
 import gc
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import torch
 import torch.export
@@ -27,7 +27,7 @@ from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.caught_errors import NUMBER
 from frontends.pytorch.python.python_calls import SEEN_AS, ours, wrapped
 from frontends.pytorch.source_location import is_told, is_users, origin
-from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.node import TorchValue, value_of
 from shapes.symbolic import choices
 
 
@@ -58,7 +58,7 @@ _class_attributes: Final = tuple([
 _torch_choice: Final = torch.SymBool.__sym_ite__
 
 
-def _choice(condition, then, otherwise):
+def _choice(condition: TorchValue, then: TorchValue, otherwise: TorchValue) -> TorchValue:
     """`torch.sym_ite`, which takes nodes of torch's own class only."""
     if not ours(condition):
         return _torch_choice(condition, then, otherwise)
@@ -91,10 +91,10 @@ def _array(number: torch.SymInt | torch.SymFloat, dtype: object = None, copy: ob
     return numpy.asarray(_number(number), dtype=dtype)
 
 
-def _product(plain):
+def _product(plain: Callable[..., Any]) -> Callable[..., Any]:  # NumPy's
     """`numpy.prod`, of sizes without making numbers of them: of how many elements there are."""
 
-    def prod(numbers, *args, **kwargs):
+    def prod(numbers: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(numbers, list | tuple) and not args and not kwargs and any(map(ours, numbers)):
             return math.prod(numbers)
         return plain(numbers, *args, **kwargs)

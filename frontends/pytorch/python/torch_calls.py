@@ -32,6 +32,7 @@ aten: Final = torch.ops.aten
 Handler: TypeAlias = Callable[..., object]
 Function: TypeAlias = Callable[..., Any]
 Arguments: TypeAlias = Sequence[Any]
+Keywords: TypeAlias = Mapping[str, Any]
 """Torch's functions and what they are called with, its tensors and numbers: torch is Any here."""
 HANDLERS: Final[dict[object, Handler]] = {}
 """What takes a call: the mode, the function, its arguments; `NotImplemented` leaves it to torch."""
@@ -53,7 +54,9 @@ class TorchCalls(TorchFunctionMode):
         self.raised: Final[list[Exception]] = []
         """What torch's functions raised, which the program may have caught."""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         handler = HANDLERS.get(func)
         try:
             if handler is not None:
@@ -84,7 +87,7 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
 
 
 @handles(torch.tensor, torch.as_tensor, torch.asarray)
-def tensor(mode: TorchCalls, func, args, kwargs):
+def tensor(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """`torch.tensor([n, m])`: a tensor of numbers that are sizes."""
     if not args or isinstance(args[0], torch.Tensor):
         return NotImplemented
@@ -97,14 +100,14 @@ def tensor(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch._shape_as_tensor)
-def shape_as_tensor(mode: TorchCalls, func, args, kwargs):
+def shape_as_tensor(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The sizes as a tensor."""
     (found,) = args
     return tensor(mode, torch.tensor, (list(found.shape),), {"dtype": torch.int64})
 
 
 @handles(torch.Tensor.new_tensor)
-def new_tensor(mode: TorchCalls, func, args, kwargs):
+def new_tensor(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     like, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")
     options = {"device": like.device, **{name: value for name, value in kwargs.items() if name != "data"}}
     return tensor(mode, torch.tensor, (data,), options)
@@ -156,7 +159,7 @@ def stacked(data: object, dtype: torch.dtype, device: object) -> torch.Tensor:
 
 
 @handles(torch.Tensor.__getitem__)
-def getitem(mode: TorchCalls, func, args, kwargs):
+def getitem(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """`x[:, n - 1]`: the axes with symbolic indices first."""
     found, index = args
     split = selected(found, index)
@@ -167,7 +170,7 @@ def getitem(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch.Tensor.__setitem__)
-def setitem(mode: TorchCalls, func, args, kwargs):
+def setitem(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """`x[n - 1] = value`."""
     found, index, value = args
     split = selected(found, index)
@@ -210,7 +213,7 @@ def axes_of(item: object) -> int:
 # ---------------------------------------------------------------------- numbers that the schema wants as ints
 
 
-def overload(packet: torch._ops.OpOverloadPacket, args: Sequence[object], named: Mapping[str, object]):
+def overload(packet: torch._ops.OpOverloadPacket, args: Arguments, named: Keywords) -> Any:
     """The overload that takes these arguments."""
     for name in packet.overloads():
         found = getattr(packet, name)
@@ -229,7 +232,7 @@ def overload(packet: torch._ops.OpOverloadPacket, args: Sequence[object], named:
 
 
 def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
-    def handler(mode: TorchCalls, func, args, kwargs):
+    def handler(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
         named = {name: value for name, value in kwargs.items() if name not in ("requires_grad", "layout", "pin_memory")}
         named = {("self" if name in ("tensor", "input") else name): value for name, value in named.items()}
         if not any(isinstance(value, torch.SymInt) for value in (*args, *named.values())):
@@ -265,7 +268,7 @@ for function, packet in (
 
 
 @handles(torch.nn.functional.one_hot)
-def one_hot(mode: TorchCalls, func, args, kwargs):
+def one_hot(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The operator as it is: what C++ makes of it in a trace takes any number for a class, and lies otherwise."""
     tensor, *more = args or (kwargs["tensor"],)
     if not isinstance(tensor, Traced):
@@ -282,7 +285,7 @@ OUTSIDE: Final = "keep it in torch (`torch.where`, `torch.cond`, tensor operator
 
 
 def _leaving(what: str) -> Handler:
-    def handler(mode: TorchCalls, func, args, kwargs):
+    def handler(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
         if args and isinstance(args[0], Traced):
             mode.refuse(what, OUTSIDE)
         return NotImplemented
@@ -307,7 +310,7 @@ for function, what in (
 
 
 @handles(torch._make_dual)
-def make_dual(mode: TorchCalls, func, args, kwargs):
+def make_dual(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """A tangent of its own, which C++ compares with the tensor and keeps beside it; under `vmap`, as in `jacfwd`,
     it is none of the trace."""
     tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
@@ -320,14 +323,14 @@ def make_dual(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose)
-def compared(mode: TorchCalls, func, args, kwargs):
+def compared(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """A truth that only the run knows. C++ would want it now."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
     return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
 
 
 @handles(torch.Tensor.__bool__)
-def truth(mode: TorchCalls, func, args, kwargs):
+def truth(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The truth of a tensor of one element, of whatever rank."""
     (found,) = args
     if not isinstance(found, Traced) or found.dim() == 0:
@@ -339,14 +342,14 @@ def truth(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch.is_nonzero, torch.Tensor.is_nonzero)
-def is_nonzero(mode: TorchCalls, func, args, kwargs):
+def is_nonzero(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The truth of a tensor of one element."""
     (tensor,) = args or kwargs.values()
     return tensor.item() != 0
 
 
 @handles(torch.nn.functional.gaussian_nll_loss)
-def gaussian_nll_loss(mode: TorchCalls, func, args, kwargs):
+def gaussian_nll_loss(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The function of torch, whose check of the variances is made when the graph runs."""
     return negative_log_likelihood(*args, **kwargs)
 
@@ -392,8 +395,8 @@ def _by_ratio(axes: int) -> None:
     names = [f"fractional_max_pool{axes}d", f"fractional_max_pool{axes}d_with_indices"]
 
     @handles(*[getattr(torch.nn.functional, name) for name in names])
-    def fractional(mode: TorchCalls, func, args, kwargs):
-        given = dict(zip(("input", "kernel_size", "output_size", "output_ratio"), args)) | kwargs
+    def fractional(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+        given = {**dict(zip(("input", "kernel_size", "output_size", "output_ratio"), args)), **kwargs}
         sizes, ratios = given["input"].shape[-axes:], given.get("output_ratio")
         if given.get("output_size") is not None or not isinstance(ratios, Sequence) or len(ratios) != axes:
             return NotImplemented

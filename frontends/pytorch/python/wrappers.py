@@ -86,7 +86,7 @@ def _taken_apart(node: Opened) -> tuple[list[object], object]:
     return [opened(each) for each in inner], structure
 
 
-def _put_together(leaves: Iterable[Any], structure: object) -> torch.Tensor:
+def _put_together(leaves: Iterable[Any], structure: Any) -> torch.Tensor:
     kind, names, context, whole, _ = structure
     inner = list(leaves)
     like = inner[whole]

@@ -24,6 +24,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context
+from functools import _lru_cache_wrapper
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -152,12 +153,12 @@ def taken_out(tensors: Sequence[weakref.ref[torch.Tensor]], inside: MadeInside) 
 
 def removed_from(holder: object, chain: dict[int, object]) -> str:
     """Remove whatever is in `chain` from what refers to it; in words, what that is, if anything could be removed."""
-    if isinstance(holder, Cache):
+    if isinstance(holder, _lru_cache_wrapper):
         holder.cache_clear()
         return cache_text(holder)
     if isinstance(holder, dict):
         for owner in gc.get_referrers(holder):
-            if isinstance(owner, Cache | threading.local):
+            if isinstance(owner, _lru_cache_wrapper | threading.local):
                 # what else refers to a thread's dictionary is not Python's
                 return removed_from(owner, chain)
             if isinstance(owner, type) and owner.__dict__.keys() == holder.keys():
