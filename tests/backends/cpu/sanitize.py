@@ -15,16 +15,9 @@ from backends.cpu.compiler import sanitizer_environment
 from shapes.guards.toolchain import Unavailable
 
 FOLDER = Path(__file__).parent
-MORE = (
-    "test_decisions.py",
-    "test_kinds.py",
-    "test_memory.py",
-    "test_order.py",
-    "test_random_programs.py",
-    "test_schedule.py",
-)
+MORE = ("decisions", "loops", "program", "test_random_programs.py")
 """What runs generated C in the folder above; its other tests, and programs of users, take as long as all of these."""
-WITHOUT = ("test_compiler.py", "test_launcher.py")
+WITHOUT = ("test_compiler.py", "launcher/test_launcher.py")
 """What is not about kernels."""
 MEASURING = "test_memory_is_given_back"
 """The sanitizer keeps memory that is given back, to see who uses it."""

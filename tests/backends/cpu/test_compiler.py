@@ -19,7 +19,7 @@ from backends.cpu import compiler
 from backends.cpu.compiler import compile_all, compile_source, load, openmp_library, sanitizer_environment
 from shapes.guards import toolchain
 from shapes.guards.toolchain import Unavailable
-from tests.backends.cpu.vectors import needs_compiler
+from tests.backends.cpu.vector.vectors import needs_compiler
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from backends.cpu import mersenne
-from tests.backends.cpu.vectors import needs_compiler
+from tests.backends.cpu.vector.vectors import needs_compiler
 
 pytestmark = needs_compiler
 

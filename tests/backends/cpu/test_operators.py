@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile
-from tests.frontends.pytorch.lowered_functions import FLOATS, INTEGERS, special
+from tests.frontends.pytorch.lowering.lowered_functions import FLOATS, INTEGERS, special
 
 Function = Callable[..., object]
 TOGETHER = 12

@@ -1,0 +1,338 @@
+"""Calls taken apart in C: which ones a program is run for, and what is left to Python."""
+
+import sys
+
+import pytest
+import torch
+
+from backends.cpu.launcher.entry import Form, Leaf, Variant, made_entry
+from backends.cpu.launcher.program import Description, Given, Made, Number, TensorArgument, make_native
+from shapes import ShapeEnv
+from shapes.guards.emit_c import NotNative
+from solver.terms.interner import Interner
+from tests.backends.cpu.launcher.programs import program
+from tests.threads import at_once
+
+torch.manual_seed(0)
+X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
+TENSORS = tuple([Leaf("tensor", torch.Tensor, each.dim()) for each in (X, Y, Z)])
+
+
+def variant(run, values, tensors=(), integers=(), **changes):
+    """A variant that was traced as torch is at first."""
+    usual = {"grad_mode": True, "default_dtype": torch.float32, "tensors": tensors, "integers": integers}
+    return Variant(run, values, **(usual | changes))
+
+
+def entry(*guards, **changes):
+    """x * y + z."""
+    made = variant(program(*guards), (False, False, False), (0, 1, 2), **changes)
+    return made_entry([Form(TENSORS, [made])])
+
+
+def identity(rank=1):
+    """A program that gives its tensor back."""
+    arguments = [TensorArgument("x", "float32", rank)]
+    return make_native(Description(tensors=arguments, symbols={}, outputs=[Given(0)], launches=[], structure=None))
+
+
+def number():
+    """A program that gives its integer back."""
+    n = Interner().symbol("n")
+    described = Description(tensors=[], integers=["n"], symbols={n: ("n",)}, outputs=[Number(n)], launches=[])
+    return make_native(described)
+
+
+def test_result_is_that_of_the_program():
+    """A call gets another program, or its arguments in another order."""
+    torch.testing.assert_close(entry()((X, Y, Z), {}), X * Y + Z)
+
+
+OTHER = {
+    "too few": ((X, Y), {}),
+    "too many": ((X, Y, Z, Z), {}),
+    "by name": ((X, Y), {"z": Z}),
+    "another dtype": ((X.double(), Y, Z), {}),
+    "another rank": ((X[0], Y, Z), {}),
+    "another size": ((X, Y, Z[:4]), {}),
+    "a parameter": ((torch.nn.Parameter(X, requires_grad=False), Y, Z), {}),
+    "a subclass": ((X.as_subclass(type("Own", (torch.Tensor,), {})), Y, Z), {}),
+    "requires grad": ((X.clone().requires_grad_(), Y, Z), {}),
+    "given twice": ((X, X, Z), {}),
+    "meta": ((X.to("meta"), Y, Z), {}),
+    "sparse": ((X.to_sparse(), Y, Z), {}),
+    "negative": ((torch._neg_view(X), Y, Z), {}),
+    "no tensor": (([1.0], Y, Z), {}),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_calls_are_left_to_python(name):
+    """A call is run by a program that is not for it."""
+    assert entry()(*OTHER[name]) is NotImplemented
+
+
+class Function(torch.overrides.TorchFunctionMode):
+    pass
+
+
+class Operators(torch.utils._python_dispatch.TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def in_a_transform(call):
+    found = []
+    torch.func.vmap(lambda x: found.append(call()) or x)(X)
+    return found[0]
+
+
+def within(context):
+    def run(call):
+        with context():
+            return call()
+
+    return run
+
+
+AROUND = {
+    "no gradients": within(torch.no_grad),
+    "inference": within(torch.inference_mode),
+    "autocast": within(lambda: torch.autocast("cpu")),
+    "functions": within(Function),
+    "operators": within(Operators),
+    "a device": within(lambda: torch.device("cpu")),
+    "transform": in_a_transform,
+    "forward differentiation": within(torch.autograd.forward_ad.dual_level),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_other_modes_are_left_to_python(name):
+    """A program runs where operators mean something else, or where it was not traced."""
+    run = entry()
+    assert AROUND[name](lambda: run((X, Y, Z), {})) is NotImplemented
+    assert run((X, Y, Z), {}) is not NotImplemented
+
+
+def test_modes_that_a_variant_is_for():
+    """A variant traced without gradients, or with another default, is never found."""
+    run = entry(grad_mode=False, default_dtype=torch.float64)
+    assert run((X, Y, Z), {}) is NotImplemented
+    try:
+        torch.set_default_dtype(torch.float64)
+        with torch.no_grad():
+            assert run((X, Y, Z), {}) is not NotImplemented
+        with torch.inference_mode():
+            assert run((X, Y, Z), {}).is_inference()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_first_variant_that_accepts_is_taken():
+    """Another variant runs than the first one, or none."""
+    n = Interner().symbol("n")
+    one, two = [
+        make_native(
+            Description(
+                tensors=[TensorArgument("x", "float32", 1)],
+                symbols={n: ("x", ".shape", 0)},
+                outputs=[Number(n * factor)],
+                launches=[],
+                conditions=[n.interner.ge(n, least)],
+                structure=None,
+            )
+        )
+        for factor, least in ((10, 5), (100, 3))
+    ]
+    leaves = (Leaf("tensor", torch.Tensor, 1),)
+    run = made_entry([Form(leaves, [variant(each, (False,), (0,)) for each in (one, two)])])
+    assert [run((torch.ones(size),), {}) for size in (7, 4, 2)] == [70, 400, NotImplemented]
+
+
+VALUES = [
+    *(True, False, 0.0, -0.0, float("nan"), 1.5, 2j, complex(0.0, -0.0), "a", b"a", None, ...),
+    *(torch.float32, torch.device("cpu"), torch.strided, torch.contiguous_format),
+]
+ANEW = {float: lambda value: float.fromhex(value.hex()), torch.device: lambda value: torch.device(str(value))}
+"""How to make an equal value that is another object."""
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_are_told_apart(value):
+    """A program runs for another value than the one it was traced for: True for 1, 0.0 for -0.0."""
+    leaves = (Leaf("tensor", torch.Tensor, 1), Leaf("value", type(value)))
+    run = made_entry([Form(leaves, [variant(identity(), (False, value), (0,))])])
+    x = torch.ones(3)
+    same = ANEW.get(type(value), lambda value: value)(value)
+    assert run((x, same), {}) is x
+    for other in [*VALUES, 1, 0, 1.0, torch.device("meta"), "b", torch.float64, torch.sparse_coo, x]:
+        is_same = type(other) is type(value) and repr(other) == repr(value)
+        assert (run((x, other), {}) is x) == is_same, other
+
+
+def test_objects_are_told_by_identity():
+    """A program runs for an object that is equal, but another."""
+    mine = [1]
+    leaves = (Leaf("tensor", torch.Tensor, 1), Leaf("object", list))
+    run = made_entry([Form(leaves, [variant(identity(), (False, mine), (0,))])])
+    x = torch.ones(3)
+    assert run((x, mine), {}) is x and run((x, [1]), {}) is NotImplemented
+
+
+def test_integers_are_of_their_own_class():
+    """True is taken for an integer, or a large one is cut off."""
+    run = made_entry([Form((Leaf("integer", int),), [variant(number(), (None,), (), (0,))])])
+    assert run((7,), {}) == [7]
+    for other in (True, 7.0, 2**63, None, torch.tensor(7)):
+        assert run((other,), {}) is NotImplemented
+
+
+def nested():
+    """f({"x": x, "n": [n]}, (value,), y=y)"""
+    arguments = (tuple, (), ((dict, ("x", "n"), (None, (list, (), (None,)))), (tuple, (), (None,))))
+    named = (dict, ("y",), (None,))
+    leaves = (TENSORS[2], Leaf("integer", int), Leaf("value", str), TENSORS[2])
+    env = ShapeEnv()
+    n = env.symbol("n").expr
+    run = make_native(
+        Description(
+            tensors=[TensorArgument("y", "float32", 1), TensorArgument("x", "float32", 1)],
+            integers=["n"],
+            symbols={n: ("n",)},
+            outputs=[Given(0), Given(1), Number(n)],
+            launches=[],
+            structure=tuple,
+        )
+    )
+    return made_entry([Form(leaves, [variant(run, (False, None, "a", False), (3, 0), (1,))], (arguments, named))])
+
+
+def test_nested_arguments():
+    """What is inside of a list or dict is given to another place, or not looked at."""
+    run = nested()
+    x, y = torch.ones(2), torch.zeros(3)
+    found = run(({"x": x, "n": [7]}, ("a",)), {"y": y})
+    assert found[0] is y and found[1] is x and found[2] == 7
+    for args, kwargs in [
+        (({"n": [7], "x": x}, ("a",)), {"y": y}),
+        (({"x": x, "m": [7]}, ("a",)), {"y": y}),
+        (({"x": x, "n": [7], "z": 1}, ("a",)), {"y": y}),
+        (({"x": x, "n": (7,)}, ("a",)), {"y": y}),
+        (({"x": x, "n": [7, 8]}, ("a",)), {"y": y}),
+        (({"x": x, "n": []}, ("a",)), {"y": y}),
+        (({"x": x, "n": [7]}, ["a"]), {"y": y}),
+        (({"x": x, "n": [7]}, ("b",)), {"y": y}),
+        (({"x": x, "n": [7]}, ("a",)), {"z": y}),
+        (({"x": x, "n": [7]}, ("a",)), {}),
+        (({"x": x, "n": [7]}, ("a",)), {"y": y, "z": y}),
+        (({"x": x, "n": [7]}, ("a",)), {"y": x}),
+        ((x, ("a",)), {"y": y}),
+        ((), {"y": y}),
+    ]:
+        assert run(args, kwargs) is NotImplemented, (args, kwargs)
+
+
+def test_arguments_are_bound_first():
+    """A default is not filled in, or one that has changed is."""
+    stale = []
+    form = Form(
+        (Leaf("tensor", torch.Tensor, 1), Leaf("value", float)),
+        [variant(identity(), (False, 0.5), (0,))],
+        bind=lambda args, kwargs: None if stale or len(args) != 1 else ((*args, 0.5), kwargs),
+    )
+    run = made_entry([form])
+    x = torch.ones(3)
+    assert run((x,), {}) is x and run((x, 0.5), {}) is NotImplemented
+    stale.append(1)
+    assert run((x,), {}) is NotImplemented
+
+
+def test_surroundings_are_looked_at():
+    """A program runs after a global that it read has changed."""
+    state = [0]
+    made = variant(identity(), (False,), (0,), around=0)
+    run = made_entry([Form((TENSORS[2],), [made], captured_state=lambda: state[0])])
+    x = torch.ones(3)
+    assert run((x,), {}) is x
+    state[0] = 1
+    assert run((x,), {}) is NotImplemented
+
+
+def test_errors_of_python_are_passed_on():
+    """An error in what is asked is lost, or a later call fails."""
+
+    def fails():
+        raise KeyError("gone")
+
+    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))], captured_state=fails)])
+    with pytest.raises(KeyError):
+        run((torch.ones(3),), {})
+    with pytest.raises(TypeError):
+        run(torch.ones(3))
+
+
+def test_what_no_entry_is_for():
+    """Arguments that C does not take apart are given to it anyway."""
+    own = type("Own", (torch.Tensor,), {})
+    for form in [
+        Form((Leaf("tensor", own, 1),), [variant(identity(), (False,), (0,))]),
+        Form((Leaf("value", str),), [variant(identity(), ("a",), (0,))]),
+        Form((TENSORS[2],), [variant(identity(), (False,), (1,))]),
+        Form((TENSORS[2],), [variant(identity(), (False,), ())]),
+        Form((TENSORS[2],), [variant(identity(), (False, False), (0,))]),
+        Form((TENSORS[2],) * 2, [variant(identity(), (False, False), (0,))], ((tuple, (), (None,)), (dict, (), ()))),
+        Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (0,))]),
+    ]:
+        with pytest.raises(NotNative):
+            made_entry([form])
+
+
+def test_arguments_may_go_away_while_they_are_looked_at():
+    """What a list held is read after it has been freed."""
+    inside = [torch.ones(100)]
+    leaves = (Leaf("tensor", torch.Tensor, 1),)
+    structure = ((tuple, (), ((list, (), (None,)),)), (dict, (), ()))
+    form = Form(leaves, [variant(identity(), (False,), (0,))], structure, captured_state=lambda: inside.clear())
+    found = made_entry([form])((inside,), {})
+    assert torch.equal(found, torch.ones(100)) and not inside
+
+
+def test_nothing_is_kept():
+    """Each call leaves a reference behind."""
+    run, inner = entry("rows == 3"), nested()
+    x, y, three = torch.ones(2), torch.zeros(3), torch.randn(2, 5)
+    counted = (X, Y, Z, x, y, three, torch.float32, NotImplemented, None)
+    before = [sys.getrefcount(each) for each in counted]
+    for _ in range(10_000):
+        run((X, Y, Z), {})
+        assert run((three, three.clone(), Z), {}) is NotImplemented
+        inner(({"x": x, "n": [7]}, ("a",)), {"y": y})
+        assert inner(({"x": x, "n": (7,)}, ("a",)), {"y": y}) is NotImplemented
+    after = [sys.getrefcount(each) for each in counted]
+    assert max(abs(a - b) for a, b in zip(after, before)) < 20
+
+
+def test_threads_call_at_once():
+    """Calls from several threads mix up their arguments."""
+    n, one = (terms := Interner()).symbol("n"), terms.constant(1)
+    run = make_native(
+        Description(
+            tensors=[TensorArgument("x", "float32", 1)],
+            symbols={n: ("x", ".shape", 0)},
+            outputs=[Given(0), Made("float32", (n,), (one,))],
+            launches=[],
+        )
+    )
+    call = made_entry([Form((TENSORS[2],), [variant(run, (False,), (0,), around=None)], captured_state=lambda: None)])
+    wrong = []
+
+    def work(seed):
+        for size in range(1, 2000):
+            x = torch.empty(size % 50 + seed)
+            found = call((x,), {})
+            if found[0] is not x or found[1].shape != x.shape:
+                wrong.append(size)
+
+    at_once(work)
+    assert not wrong

@@ -1,0 +1,460 @@
+"""`certify`: faults planted in programs of every compiler are found, with their lines, and nothing else is reported."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo
+from torch.export import Dim, export
+
+from frontends.pytorch import certify, compile
+from frontends.pytorch.errors import ConstraintViolation
+from shapes.certification.certificates import Certificate
+from shapes.errors import ShapeError
+from shapes.prompt import certifying
+from shapes.prompt.cli import main
+from tests.frontends.pytorch.certificates.planted_faults import FACTS, PROGRAMS, Planted
+
+Program = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+class One(torch.nn.Module):
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+
+    def forward(self, x: torch.Tensor) -> object:
+        return self.program(x)  # where a function is called
+
+
+class Two(One):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> object:  # type: ignore[override]
+        return self.program(x, y)  # where a function is called
+
+
+def ours(program: Program, arguments: Sequence[torch.Tensor]) -> object:
+    compiled = compile(program, dynamic=True)
+    compiled(*arguments)
+    return compiled
+
+
+def by_dynamo(backend: str) -> Callable[[Program, Sequence[torch.Tensor]], object]:
+    def compiled(program: Program, arguments: Sequence[torch.Tensor]) -> object:
+        made = torch.compile(program, backend=backend, dynamic=True)
+        made(*arguments)
+        return made
+
+    return compiled
+
+
+def exported(program: Program, arguments: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
+    module = program if isinstance(program, torch.nn.Module) else (One, Two)[len(arguments) - 1](program)
+    dynamic = tuple([dict.fromkeys(range(each.dim()), Dim.AUTO) for each in arguments])
+    return export(module, tuple(arguments), dynamic_shapes=dynamic)
+
+
+COMPILERS = {
+    "ours": ours,
+    "eager": by_dynamo("eager"),
+    "aot_eager": by_dynamo("aot_eager"),
+    "symshape": by_dynamo("symshape"),
+    "export": exported,
+}
+
+
+def places(found: Certificate) -> set[tuple[str, int]]:
+    """Where the findings are due to."""
+    return {("?", 0) if each.origin is None else (each.origin.name, each.origin.line) for each in found.findings}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_planted_faults(name: str, compiler: str) -> None:
+    """If it fails, a fault is not found, or not at its line, or somebody looks for one that there is not."""
+    planted: Planted = PROGRAMS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = COMPILERS[compiler](planted.program, planted.arguments())
+    found = certify(compiled, planted.failing)
+    lines = {("planted_faults.py", line) for line in planted.lines()}
+    if compiler == "export" and not isinstance(planted.program, torch.nn.Module) and places(found) != lines:
+        # of what an operator asks, export knows the line of the module's forward
+        lines = {("test_certify.py", (One, Two)[len(planted.arguments()) - 1].forward.__code__.co_firstlineno + 1)}
+    if compiler == "ours" and name == "empty":
+        # empty tensors have a variant of their own, whatever the program: the line is that of the call
+        lines = {("test_certify.py", ours.__code__.co_firstlineno + 2)}
+    assert places(found) == lines and len(found.findings) == len(planted.lines()), str(found)
+    assert not found.not_shown and found.check() and found.exit_status == 1, str(found)
+    assert all(each.smallest for each in found.findings)
+    sound = certify(compiled, planted.sound or planted.failing, [FACTS[name]] if name in FACTS else [])
+    assert sound.proven and sound.check() and sound.exit_status == 0, str(sound)
+
+
+def test_programs_with_faults() -> None:
+    """If it fails, a program of the table has no fault, or a kind of them is in none."""
+    kinds = {kind for planted in PROGRAMS.values() for kind in planted.lines().values()}
+    assert len(PROGRAMS) >= 20 and all(planted.lines() for planted in PROGRAMS.values())
+    assert {f"a{rest}" for rest in (" size of 0", " size of 1", " range", "n index width", "n alignment")} <= kinds
+    assert "an equality" in kinds and "a constant" in kinds
+
+
+@pytest.mark.parametrize("compiler", ["ours", "eager"])
+def test_each_finding_is_a_size_that_is_not_accepted(compiler: str) -> None:
+    """If it fails, what is reported would have fall back to eager, or a smaller size would not have."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.shape[0] % 4 == 0 and x.shape[0] <= 40 else x
+
+    compiled = COMPILERS[compiler](program, [torch.ones(8, 3)])
+    found = certify(compiled, {"x.shape[0]": (4, 64, 2), "x.shape[1]": (2, None)})
+    assert {each.size["x.shape[0]"] for each in found.findings} == {6, 42}
+    if compiler == "ours":
+        (signature,) = compiled.signatures.values()  # type: ignore[attr-defined]
+        check = signature.dispatch.entries[0].check
+        accepted = [n for n in range(4, 65, 2) if check.plan.explain({"x": torch.ones(n, 3)}).holds]
+        assert accepted == [n for n in range(4, 65, 2) if n % 4 == 0 and n <= 40]
+
+
+def cut(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if x.shape[0] <= 64:
+        x = x * 2
+    return x.sum() + y.sum()
+
+
+BOTH = {"x.0": (2, 128), "x.1": (2, 9), "y.0": (2, 9), "y.1": (2, 9)}
+
+
+def given(size: int) -> Sequence[torch.Tensor]:
+    return torch.ones(size, 5), torch.ones(3, 4)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_guards_that_were_dropped(backend: str) -> None:
+    """If it fails, who drops guards is told that they hold, as none are tested."""
+    dropped = torch.compile(
+        cut, backend=backend, dynamic=True, options={"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
+    )
+    dropped(*given(8))
+    (finding,) = certify(dropped, BOTH).findings
+    assert (finding.guard, finding.size) == ("x.shape[0] <= 64", {"x.shape[0]": 65})
+    assert finding.origin is not None and finding.origin.line == cut.__code__.co_firstlineno + 1
+    assert certify(dropped, BOTH | {"x.0": (2, 64)}).proven
+
+
+def test_variants_beside_each_other() -> None:
+    """If it fails, sizes that another variant answers are reported, or sizes that none answers are not."""
+    for compiled in (compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True)):
+        compiled(*given(8))
+        assert not certify(compiled, BOTH).proven
+        compiled(*given(80))
+        found = certify(compiled, BOTH)
+        assert found.proven and found.check(), str(found)
+
+
+def test_a_constant_that_was_seen_to_differ() -> None:
+    """If it fails, the variant for the first sizes is reported, which the second one stands in for."""
+    for compiled in (compile(cut), torch.compile(cut, backend="eager")):
+        compiled(*given(8))
+        found = certify(compiled, {"x.0": (2, 64)})
+        assert [each.size for each in found.findings] == [{"x.shape[0]": 2}] and "constant" in found.findings[0].why
+        compiled(*given(9))
+        found = certify(compiled, {"x.0": (2, 64)})
+        assert found.proven and {"x.shape[1] == 5", "y.shape[0] == 3"} <= set(found.assumed), str(found)
+
+
+def test_behind_a_graph_break() -> None:
+    """If it fails, what is compiled behind a break is taken to hold unseen."""
+
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        torch._dynamo.graph_break()
+        return y[y > 0].exp()
+
+    compiled = torch.compile(broken, backend="eager", dynamic=True)
+    compiled(torch.ones(8, 3))
+    found = certify(compiled, {"x.0": (2, 64), "x.1": (2, 64)})
+    assert found.status == "unknown" and "graph break" in found.not_shown[0].guard
+
+    def reads(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.sum() > 0 else x
+
+    own = compile(reads, dynamic=True)
+    own(torch.ones(8, 3))
+    assert certify(own, {"x.0": (2, 64), "x.1": (2, 64)}).status == "unknown"
+
+
+def test_only_its_own_entries() -> None:
+    """If it fails, what another backend compiled of the same function stands in for what this one did."""
+    first, second = [torch.compile(cut, backend=backend, dynamic=True) for backend in ("eager", "aot_eager")]
+    first(*given(8))
+    second(*given(80))
+    assert [each.size for each in certify(first, BOTH).findings] == [{"x.shape[0]": 65}]
+    assert [each.size for each in certify(second, BOTH).findings] == [{"x.shape[0]": 2}]
+
+
+def test_settings_and_weights_are_assumed() -> None:
+    """If it fails, sizes of parameters and attributes, which are no inputs, are reported."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear, self.norm, self.times = torch.nn.Linear(5, 5), torch.nn.LayerNorm(5), 3
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.norm(self.linear(x)) * self.times
+
+    for compiler in ("ours", "eager", "aot_eager", "export"):
+        compiled = COMPILERS[compiler](Net(), [torch.ones(8, 5)])
+        assert certify(compiled, {"x.0": (2, 64), "x.1": 5}).proven, compiler
+
+
+class Layers(torch.nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = torch.nn.Sequential(torch.nn.Linear(width, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.inner(x)
+        return y if y.shape[0] <= 64 else y * 2
+
+
+def test_modules_of_one_class() -> None:
+    """If it fails, what was compiled of one module stands in for another one, or is reported of it."""
+    first, second = [torch.compile(Layers(width), backend="eager", dynamic=True) for width in (5, 7)]
+    first(torch.ones(8, 5))
+    second(torch.ones(80, 7))
+    (finding,) = certify(first, {"x.0": (2, 128), "x.1": 5}).findings
+    assert finding.size == {"x.shape[0]": 65}
+    (finding,) = certify(second, {"x.0": (2, 128), "x.1": 7}).findings
+    assert finding.size == {"x.shape[0]": 2}
+
+
+def test_graphs_within_graphs() -> None:
+    """If it fails, the guards of a graph are taken from another one that it leads to."""
+    inner = torch.compile(lambda x: x * 3 if x.shape[0] <= 7 else x, backend="eager", dynamic=True)
+    inner(torch.ones(5, 4))
+
+    def outer(x: torch.Tensor) -> torch.Tensor:
+        both = torch.cond(x.shape[0] > 2, lambda x: x * 2, lambda x: x + 1, (x,))
+        return inner(x) + (both if x.shape[1] <= 9 else 2)
+
+    compiled = torch.compile(outer, backend="eager", dynamic=True)
+    compiled(torch.ones(5, 4))
+    sizes = {"x.0": (3, 64), "x.1": (2, 64)}
+    assert {each.guard for each in certify(compiled, sizes).findings} == {"x.shape[0] <= 7", "x.shape[1] <= 9"}
+    assert [each.guard for each in certify(inner, sizes).findings] == ["x.shape[0] <= 7"]
+
+
+def test_a_module_compiled_in_place() -> None:
+    module = Layers(5)
+    module.compile(backend="eager", dynamic=True)
+    with pytest.raises(ConstraintViolation, match="never called"):
+        certify(module, {})
+    module(torch.ones(8, 5))
+    assert [each.size for each in certify(module, {"x.0": (2, 128), "x.1": 5}).findings] == [{"x.shape[0]": 65}]
+
+
+def test_what_only_run_time_knows() -> None:
+    """If it fails, a check that the program makes itself is reported, or a size without a symbol is unknown."""
+
+    def cut_at(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        end = n.sum().item()
+        torch._check(end >= 2)
+        torch._check(end <= x.shape[0])
+        return x[:end].sum()
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        for compiler in ("ours", "eager"):
+            compiled = COMPILERS[compiler](cut_at, [torch.ones(8, 5), torch.tensor([1, 2])])
+            assert certify(compiled, {"x.0": (2, 128), "x.1": (2, 9), "n.0": 2}).proven, compiler
+    x = torch.ones(8, 5)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    unbacked = torch.compile(lambda x: x * 2, backend="eager")
+    unbacked(x)
+    assert certify(unbacked, {"x.0": (0, 128), "x.1": 5}).proven
+
+
+def test_integers_among_the_arguments() -> None:
+    def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x * n if n <= 9 else x
+
+    for compiled in (compile(scaled, dynamic=True), torch.compile(scaled, backend="eager", dynamic=True)):
+        compiled(torch.ones(8, 3), 4)
+        compiled(torch.ones(8, 3), 5)
+        sizes = {"x.0": (2, 64), "x.1": (2, 64)}
+        found = certify(compiled, sizes | {"n": (2, 9)})
+        assert found.proven, str(found)
+        found = certify(compiled, sizes | {"n": (2, 99)})
+        assert [each.size for each in found.findings] == [{"n": 10}]
+
+
+def test_what_a_loaded_program_states() -> None:
+    """If it fails, a program is trusted that was exported elsewhere."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor, others: dict[str, torch.Tensor]) -> torch.Tensor:
+            y = others["y"]
+            if x.shape[0] <= 64 and y.shape[0] % 4 == 0:
+                x = x * 2
+            return x.sum() + y.sum()
+
+    dynamic = {0: Dim.AUTO, 1: Dim.AUTO}
+    program = export(Net(), (torch.ones(8, 3), {"y": torch.ones(4, 5)}), dynamic_shapes=(dynamic, {"y": dynamic}))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    loaded = torch.export.load(file)
+    for made, other in ((program, "others['y']"), (loaded, "others_y")):
+        sizes = {"x.0": (2, 64), "x.1": (2, 9), f"{other}.shape[0]": (4, 64, 4), f"{other}.shape[1]": (2, 9)}
+        assert certify(made, sizes).proven
+        found = certify(made, sizes | {"x.0": (2, 65), f"{other}.shape[0]": (4, 64)})
+        assert [*found.findings[0].size.values()] == [65] and len(found.findings) == 2
+
+
+def test_a_variant_and_a_file(tmp_path: Path) -> None:
+    own = compile(cut, dynamic=True)
+    own(*given(8))
+    own(*given(80))
+    found = [[each.size for each in certify(variant, BOTH).findings] for variant in own.variants]
+    assert found == [[{"x.shape[0]": 65}], [{"x.shape[0]": 2}]]
+    path = tmp_path / "guards.txt"
+    path.write_text("L['x'].size()[0] <= 64  # model.py:3 in f\n")
+    (finding,) = certify(path, {"x.0": (2, 128)}).findings
+    assert finding.size == {"x.shape[0]": 65} and str(finding.origin) == "model.py:3 in f"
+
+
+SERVED = """
+import torch
+from frontends.pytorch import compile
+
+def cut(x):
+    return x * 2 if x.shape[0] <= 64 else x
+
+own, torchs, nothing = compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True), 3
+own(torch.ones(8, 3))
+
+def served():
+    torchs(torch.ones(8, 3))
+    return torchs
+
+def fails():
+    raise RuntimeError("no weights")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "status", "printed"),
+    [
+        ("own", 64, 0, "proven"),
+        ("own", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
+        ("served", 64, 0, "proven"),
+        ("served", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
+        ("fails", 64, 64, "certified_programs:fails(): RuntimeError: no weights"),
+        ("nothing", 64, 64, "certified_programs:nothing is 3: nothing with guards"),
+        ("missing", 64, 64, "certified_programs:missing: AttributeError: "),
+    ],
+)
+def test_from_a_command_line(
+    name: str,
+    size: int,
+    status: int,
+    printed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """If it fails, a pipeline can not ask of a program what it asks of a file."""
+    (tmp_path / "certified_programs.py").write_text(SERVED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "certified_programs", raising=False)
+    setup = configparser.ConfigParser()
+    setup.read(Path(__file__).parents[4] / "setup.cfg")
+    reader, _, target = setup["options.entry_points"]["symshape.guards"].strip().splitlines()[-1].partition(" = ")
+    point = EntryPoint(reader, target, "symshape.guards")
+    # as it is once the distribution is installed
+    monkeypatch.setattr(certifying, "entry_points", lambda group: [point] if group == point.group else [])
+    found = main(["certify", f"certified_programs:{name}", "--size", f"x.0=2..{size}", "--size", "x.1=2..9"])
+    sys.modules.pop("certified_programs", None)
+    said = capsys.readouterr()
+    assert found == status and printed in said.out + said.err, said
+
+
+@pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])
+def test_what_was_not_compiled(what: object) -> None:
+    with pytest.raises(ConstraintViolation, match="nothing that was compiled"):
+        certify(what, {})
+
+
+def test_what_was_never_called() -> None:
+    for compiled in (compile(cut), torch.compile(cut, backend="eager")):
+        with pytest.raises(ConstraintViolation, match=r"never (been )?called"):
+            certify(compiled, {})
+
+
+def test_sizes_that_there_are_not() -> None:
+    """If it fails, a misspelled size has any value, and nobody hears of it."""
+    for compiler in ("ours", "eager", "export"):
+        compiled = COMPILERS[compiler](cut, given(8))
+        with pytest.raises(ShapeError, match=r"'x.shape\[2\]': there is no such size; there are"):
+            certify(compiled, {"x.2": (1, 2)})
+
+
+def test_nothing_changes() -> None:
+    """If it fails, a certificate recompiles something, or leaves guards behind."""
+    own, torchs = compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True)
+    counter = torch._dynamo.testing.CompileCounter()
+    counted = torch.compile(cut, backend=counter, dynamic=True)
+    for compiled in (own, torchs, counted):
+        compiled(*given(8))
+        certify(compiled, BOTH)
+        compiled(*given(16))
+    assert len(own.variants) == 1 and counter.frame_count == 1
+
+
+@pytest.mark.thorough
+def test_what_inductor_assumes() -> None:
+    """If it fails, a guard that Inductor made for its kernels is not seen, or a planted one beside it is not."""
+    compiled = by_dynamo("inductor")
+    for name in ("short_rows", "two_of_them", "narrow_numel", "Attention", "asserted"):
+        planted = PROGRAMS[name]
+        found = certify(compiled(planted.program, planted.arguments()), planted.failing)
+        own = {each.origin.line for each in found.findings if each.origin is not None and not each.why}
+        assert own == set(planted.lines()), str(found)
+        assert all(each.why.startswith(("_inductor", "_functorch")) for each in found.findings if each.why)
+        assert found.check()
+
+
+def test_the_width_of_indices() -> None:
+    """If it fails, a kernel for 32-bit indices is certified for more elements than these reach."""
+    from torch._dynamo.source import LocalSource
+    from torch._inductor.sizevars import SizeVarAllocator
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    from frontends.pytorch.certificates.shape_envs import of_shape_env
+    from shapes.certification.certifying import certify as judged
+
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x = mode.from_tensor(torch.ones(8, 3), static_shapes=False, source=LocalSource("x"))
+    rows, columns = [size.node.expr for size in x.shape]
+    # what Inductor asks before it makes a kernel for a GPU with such indices
+    SizeVarAllocator(mode.shape_env).check_leq(rows * columns, torch.iinfo(torch.int32).max)
+    found = judged([of_shape_env(mode.shape_env)], {"x.0": (2, 2**16), "x.1": (2, 2**16)})
+    (finding,) = found.findings
+    assert finding.size == {"x.shape[0]": 2**15, "x.shape[1]": 2**16}

@@ -1,0 +1,237 @@
+"""Programs that fail, made small: what is left must fail as the whole did, in a process of its own as well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.cpu.launcher import launcher
+from frontends.pytorch import compile, mark_dynamic, mark_maybe_dynamic, minify
+from frontends.pytorch.errors import ConstraintViolation
+from frontends.pytorch.minifier.delta import ddmin
+from shapes.guards.toolchain import Unavailable
+from tests.frontends.pytorch.planted_operators import planted, planted_in_gradients, shifted, widened
+
+ROOT = Path(__file__).parents[4]
+IMPORT = "import tests.frontends.pytorch.planted_operators"
+PLANTED = "from tests.frontends.pytorch.planted_operators import planted\n\nplace = planted()\nplace.__enter__()"
+IN_GRADIENTS = PLANTED.replace(" planted\n", " planted_in_gradients\n").replace(" planted()", " planted_in_gradients()")
+native = pytest.mark.skipif(isinstance(launcher(), Unavailable), reason="no C compiler")
+
+
+def randoms(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+RUNNER = """
+import json, runpy, sys
+for path in sys.argv[1:]:
+    try:
+        runpy.run_path(path, run_name="__main__")
+        print(json.dumps(""))
+    except Exception as error:
+        print(json.dumps(f"{type(error).__name__}: {error}"))
+"""
+
+
+def ran(folder: Path, *scripts: str) -> list[str]:
+    """What each script raises, in a process that runs them one behind the other."""
+    paths = [folder / f"issue{place}.py" for place in range(len(scripts))]
+    for path, script in zip(paths, scripts):
+        path.write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, *map(str, paths)], cwd=folder, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@given(st.sets(st.integers(0, 30)), st.integers(1, 31))
+def test_what_is_left_is_what_is_needed(needed: set[int], count: int) -> None:
+    """If it fails, delta debugging leaves something out that is needed, or keeps what is not."""
+    needed = {each for each in needed if each < count}
+    asked = []
+
+    def fails(items: list[int]) -> bool:
+        asked.append(items)
+        return needed <= set(items)
+
+    assert ddmin(range(count), fails) == sorted(needed)
+    assert len(asked) <= count**2 + 3 * count + 1
+
+
+@given(st.sets(st.frozensets(st.integers(0, 11), min_size=1), min_size=1))
+def test_nothing_of_what_is_left_can_go(causes: set[frozenset[int]]) -> None:
+    """If it fails, what is left is not 1-minimal where there are several causes."""
+
+    def fails(items: list[int]) -> bool:
+        return any(cause <= set(items) for cause in causes)
+
+    left = ddmin(range(12), fails)
+    assert fails(left)
+    assert not any(fails([each for each in left if each is not one]) for one in left)
+
+
+class Network(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x: torch.Tensor, *, scale: float) -> torch.Tensor:
+        x = torch.relu(self.first(self.norm(x))) * scale
+        x = shifted(torch.softmax(x, -1)) + x.mean(-1, keepdim=True)
+        return self.second(x).view(x.shape[0], 2, -1).sum(1)
+
+
+@native
+def test_a_fault_in_a_kernel(tmp_path: Path) -> None:
+    """If it fails, a fault in what is registered for one operator is blamed on others, or the script does not show it.
+    """
+    torch.manual_seed(0)
+    network = Network()
+    with planted(), torch.no_grad():
+        found = minify(network, randoms((3, 8)), {"scale": 0.5}, preamble=PLANTED)
+    assert found.failure.kind == "differs"
+    assert found.operators == ("planted.shifted.default",)
+    assert found.facts == ()
+    # where the fault is not planted, the script ends well: it is no failure of its own
+    mended, shown = ran(tmp_path, found.script.replace("place.__enter__()", ""), found.script)
+    assert mended == "" and shown.startswith("AssertionError: Tensor-likes are not"), (mended, shown)
+
+
+def chained(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    a, _ = torch.max(x @ y, -1, keepdim=True)
+    b = widened(torch.exp(x - a))
+    return torch.relu(b + 1).sum(-1)
+
+
+def test_a_fault_in_a_shape() -> None:
+    """If it fails, an operator whose shape is wrong is not found, or the error turns into another one on the way."""
+    found = minify(chained, randoms((2, 3), (3, 3)), backend="eager", preamble=IMPORT)
+    assert found.operators == ("planted.widened.default",)
+    assert not found.facts
+
+
+def halved(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    z = torch.softmax(x @ x.t(), -1).cumsum(0)
+    z = torch.relu(z).reshape(2, -1)
+    return z.sum() * y
+
+
+def test_a_guard_of_an_operator() -> None:
+    """If it fails, the operator that makes a size a constant is not told from the others, or more sizes are said to
+    matter than do."""
+    found = minify(halved, randoms((4, 6), (5,)), kind="specializes", backend="eager")
+    assert found.operators == ("aten.view.default",)
+    # their product is even, which is so whatever one is if the other is 4
+    assert len(found.facts) == 2 and all(fact.startswith("mark_maybe_dynamic(") for fact in found.facts)
+
+
+@pytest.mark.parametrize(
+    ("fn", "shape", "facts"),
+    [
+        # without `t` the sizes of what is multiplied are two, and a guard that they are equal would be found first
+        (lambda x: (x.exp() @ x.t()).view(-1, 2), (4, 4), 2),
+        (lambda x: torch.exp(x.t() @ x).sum(0).view(2, -1), (3, 4), 1),
+    ],
+)
+def test_a_guard_is_of_the_whole_program(fn, shape: tuple[int, ...], facts: int) -> None:
+    """If it fails, a guard is shown that is there only because something was left out."""
+    found = minify(fn, randoms(shape), kind="specializes", backend="eager")
+    assert found.operators == ("aten.view.default",)
+    assert len(found.facts) == facts
+
+
+def branching(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    z = torch.relu(x).sum(-1)
+    if x.shape[0] * 2 > y.shape[1]:
+        z = z + 1
+    return z * 2
+
+
+GUARDED = ((halved, ((4, 6), (5,))), (branching, ((4, 3), (2, 5))))
+
+
+def test_a_branch_of_the_program() -> None:
+    """If it fails, a guard that no operator makes is not shown, though the program fails."""
+    found = minify(branching, randoms((4, 3), (2, 5)), backend="eager")
+    assert found.failure.kind == "specializes" and found.operators == ()
+    assert "test_minifier.py:" in found.program
+    # one of the two sizes as a number leaves a guard on the other
+    assert len(found.facts) == 1
+
+
+def test_scripts_fail_in_a_process_of_their_own(tmp_path: Path) -> None:
+    """If it fails, an issue shows nothing to who reads it."""
+    wrong = minify(chained, randoms((2, 3), (3, 3)), backend="eager", preamble=IMPORT)
+    guards = [minify(fn, randoms(*sizes), backend="eager") for fn, sizes in GUARDED]
+    shape, *others = ran(tmp_path, wrong.script, *[found.script for found in guards])
+    assert shape.startswith("RuleViolation: planted::widened"), shape
+    assert all(each.startswith("AssertionError: specializes: [") for each in others), others
+
+
+def test_bounds_that_do_not_matter_go() -> None:
+    """If it fails, the facts are not the least: a mark or a bound stays that the failure does not need."""
+    x, y = randoms((4, 6), (5,))
+    mark_dynamic(x, 0, lo=2, hi=64, strict=False)
+    mark_maybe_dynamic(x, 1)
+    mark_dynamic(y, 0, lo=2, strict=False)
+    found = minify(lambda x, y: (torch.relu(x).reshape(3, -1).sum() * y), (x, y), backend="eager", dynamic=None)
+    assert found.failure.kind == "specializes"
+    assert len(found.facts) == 1 and "lo=" not in found.facts[0] and "hi=" not in found.facts[0]
+
+
+@native
+def test_gradients_are_looked_at(tmp_path: Path) -> None:
+    """If it fails, a wrong gradient counts as right, or the script does not compute it."""
+    x, y = randoms((3, 4), (4, 4))
+    with planted_in_gradients():
+        found = minify(
+            lambda x, y: torch.tanh(torch.relu(x @ y) + 1).sum(-1),
+            (x.requires_grad_(), y),
+            preamble=IN_GRADIENTS,
+        )
+    assert found.failure.kind == "differs" and found.operators == ("aten.tanh.default",)
+    mended, shown = ran(tmp_path, found.script.replace("place.__enter__()", ""), found.script)
+    assert mended == "" and shown.startswith("AssertionError: Tensor-likes are not"), (mended, shown)
+
+
+def test_what_does_not_fail_is_said_not_to() -> None:
+    """If it fails, a program that is right is minimized to something that is right as well."""
+    with pytest.raises(ConstraintViolation, match="does what eager torch does"):
+        minify(torch.relu, randoms((3,)), backend="eager")
+    with pytest.raises(ConstraintViolation, match="nothing specializes"):
+        minify(torch.relu, randoms((3,)), kind="specializes", backend="eager")
+    with pytest.raises(ConstraintViolation, match="expected one of raises, differs, specializes"):
+        minify(torch.relu, randoms((3,)), kind="wrong")
+    with pytest.raises(ConstraintViolation, match="marks of the arguments"):
+        minify(torch.relu, randoms((3,)), dynamic={"x": ("b",)})
+
+
+def test_arguments_stay_as_they_are() -> None:
+    """If it fails, the search changes the tensors that it is given."""
+    x, y = randoms((4, 6), (6,))
+    before = x.clone()
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return x.reshape(2, -1).sum() * y
+
+    found = minify(program, (x, y), kind="specializes", backend="eager")
+    assert torch.equal(x, before) and found.facts
+
+
+def test_a_compiled_function_is_taken_for_what_it_compiles() -> None:
+    """If it fails, a compiled function is not accepted, or is minimized together with the compiler."""
+    found = minify(compile(halved), randoms((4, 6), (5,)), kind="specializes", backend="eager")
+    assert found.operators == ("aten.view.default",)
