@@ -24,7 +24,8 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from frontends.pytorch import decompositions, differentiation
+from frontends.pytorch.decompositions import COMPOSITES, standing_in
+from frontends.pytorch.differentiation import GRADIENTS
 from frontends.pytorch.errors import (
     ConstraintViolation,
     GraphBreak,
@@ -46,7 +47,7 @@ from frontends.pytorch.python.messages import Messages
 from frontends.pytorch.python.ran import noted
 from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.side_effects import Said
-from frontends.pytorch.recording import pools, references, resampling
+from frontends.pytorch.recording import pools, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
@@ -69,6 +70,7 @@ from frontends.pytorch.recording.operations import generators_of
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
+from frontends.pytorch.recording.resampling import RESAMPLED
 from frontends.pytorch.source_location import returned_at
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
@@ -93,12 +95,18 @@ class Place(Protocol):
     def write(self, value: object) -> None: ...
 
 
+OPERATORS: Final = {**COMPOSITES, **GRADIENTS, **RESAMPLED}
+
+
 @contextmanager
 def instead_of_torch() -> Iterator[None]:
     """Replace parts of torch's Python and C++ while a trace runs."""
     with ExitStack() as stack:
-        for each in (decompositions, differentiation, references, pools, resampling):
-            stack.enter_context(each.installed())
+        stack.enter_context(standing_in(OPERATORS))
+        for module, name, function in (*references.PLACES, *pools.PLACES):
+            if (theirs := getattr(module, name)) is not function:
+                stack.callback(setattr, module, name, theirs)
+                setattr(module, name, function)
         stack.enter_context(casting_anew())
         stack.enter_context(saving_plainly())
         # autograd has a thread for each accelerator, in which no trace is active

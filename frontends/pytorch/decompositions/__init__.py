@@ -8,7 +8,7 @@
     >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
     torch.Size([6, 2])
 
-Each computes torch's result with operators of a graph, and replaces torch's while a trace runs (`installed`). One
+Each computes torch's result with operators of a graph, and replaces torch's while a trace runs (`standing_in`). One
 family in each file.
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from frontends.pytorch.decompositions.registry import composite, installed, standing_in
+from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
     *("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing", "dropping"),
@@ -26,4 +26,4 @@ FAMILIES: Final = (
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.decompositions.{family}")
 
-__all__ = ["composite", "installed", "standing_in"]
+__all__ = ["COMPOSITES", "composite", "standing_in"]

@@ -1,8 +1,8 @@
 """Registry of decompositions, installed at torch's dispatcher while a trace runs.
 
     >>> import torch
-    >>> from frontends.pytorch.decompositions.registry import COMPOSITES, installed
-    >>> with installed():
+    >>> from frontends.pytorch.decompositions.registry import COMPOSITES, standing_in
+    >>> with standing_in(COMPOSITES):
     ...     all(operator.py_kernels for operator in COMPOSITES)
     True
 
@@ -13,7 +13,7 @@ called, by the program or by another operator.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -26,31 +26,30 @@ PROFILER: Final = "profiler"
 KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
-def installed() -> AbstractContextManager[None]:
-    """Install the decompositions for the duration of the block."""
-    return standing_in(COMPOSITES)
-
-
 @contextmanager
-def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]) -> Iterator[None]:
-    """Replace operators by functions for the duration of the block."""
+def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object] | None]) -> Iterator[None]:
+    """Replace operators by functions for the duration of the block; by their C++ where that is None."""
     before: list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., object] | None]] = []
     for operator, function in functions.items():
         for key in KEYS:
             theirs = operator.py_kernels.get(key)
             if theirs is not function:
-                operator.py_kernels[key] = function
                 before.append((operator, key, theirs))
+                _set_kernel(operator, key, function)
         operator._dispatch_cache.clear()
     try:
         yield
     finally:
         for operator, key, theirs in reversed(before):
-            if theirs is None:
-                del operator.py_kernels[key]
-            else:
-                operator.py_kernels[key] = theirs
+            _set_kernel(operator, key, theirs)
             operator._dispatch_cache.clear()
+
+
+def _set_kernel(operator: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., object] | None) -> None:
+    if kernel is None:
+        operator.py_kernels.pop(key, None)
+    else:
+        operator.py_kernels[key] = kernel
 
 
 def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:

@@ -11,7 +11,7 @@
     [1.0, 8.0, 0.0]
 
 The operator itself is recorded unchanged; `gradient` registers its formula. Some of torch's formulas are operators,
-which `override_gradient` replaces. Both apply while a trace runs (`installed`). One family in each file.
+which `override_gradient` replaces. Both apply while a trace runs. One family in each file.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from frontends.pytorch.differentiation.registry import gradient, installed, override_gradient
+from frontends.pytorch.differentiation.registry import GRADIENTS, gradient, override_gradient
 
 FAMILIES: Final = ("products", "deviations", "factors", "reflections", "least_squares", "pointwise", "extremes")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.differentiation.{family}")
 
-__all__ = ["gradient", "installed", "override_gradient"]
+__all__ = ["GRADIENTS", "gradient", "override_gradient"]

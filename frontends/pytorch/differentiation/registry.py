@@ -9,13 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias
 
 import torch
 from torch._C import DispatchKey
 
-from frontends.pytorch.decompositions.registry import standing_in
 from frontends.pytorch.symbolic.tensor import current_trace
 
 Tensor: TypeAlias = torch.Tensor
@@ -24,11 +22,6 @@ Formula: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
 """Maps the outputs' gradients, the arguments, the outputs and the options to the arguments' gradients."""
 
 GRADIENTS: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
-
-
-def installed() -> AbstractContextManager[None]:
-    """Install the formulas for the duration of the block."""
-    return standing_in(GRADIENTS)
 
 
 def override_gradient(operator: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
 from frontends.pytorch.recording.operations import Operation, Recording, Result
 from frontends.pytorch.symbolic.node import Node
 
@@ -108,14 +108,10 @@ class Captured:
         these checks, or with all of them."""
         asserts = self.runtime_asserts if asserts is None else asserts
         builder = GraphBuilder(asserts)
-        for each in self.inputs:
-            builder.placeholder(each.name, each.result)
-        for atom in self.number_atoms:
-            builder.size_placeholder(atom)
         ends = self.recording.ends
         checked = [check.prop.symbols for check in asserts]
-        for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
-            builder.operation(operation)
+        left = unused_removed(operations, (outputs, [each.arguments for each in ends], symbols, checked))
+        builder.program([(each.name, each.result) for each in self.inputs], self.number_atoms, left)
         returned = [builder.argument(output) if in_graph(output) else None for output in outputs]
         return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]], ends)
 

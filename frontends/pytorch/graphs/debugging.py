@@ -70,12 +70,8 @@ def debug(variant: Captured, *args: object) -> list[Step]:
         WrongPrediction: the first result that differs, with the operator and the line of the program.
     """
     builder = _Builder()
-    for each in variant.inputs:
-        builder.placeholder(each.name, each.result)
-    for atom in variant.number_atoms:
-        builder.size_placeholder(atom)
-    for operation in variant.recording.operations:
-        builder.operation(operation)
+    inputs = [(each.name, each.result) for each in variant.inputs]
+    builder.program(inputs, variant.number_atoms, variant.recording.operations)
     graph = builder.module([])
     return _Stepping(graph, builder, variant.number_atoms).steps(args)
 
@@ -121,8 +117,8 @@ class _Stepping(fx.Interpreter):
                 self._check(f"argument {n.name}", result, found, None)
         operation = self._operations.get(n.name)
         if operation is not None:
-            outputs = operation.output if isinstance(operation.output, list) else [operation.output]
-            given = found if isinstance(operation.output, list) else [found]
+            outputs = operation.outputs
+            given = found if outputs is operation.output else [found]
             for said, real in zip(outputs, given):
                 if isinstance(said, Result) and isinstance(real, torch.Tensor):
                     self._check(str(n.target), said, real, operation.origin)

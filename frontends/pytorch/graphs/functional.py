@@ -34,12 +34,12 @@ from backends.decisions.questions import Decisions
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.functionalize import Values
-from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.graphs.graph import GraphBuilder, numbered, unused_removed
 from frontends.pytorch.graphs.joint import checkable, needed, told_later
 from frontends.pytorch.graphs.joint_decompositions import in_parts, with_slopes
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.undefined_gradients import without
-from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.recording.operations import Operation, Result, results_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from solver.terms.expr import Atom
@@ -75,12 +75,7 @@ class Functional:
     def graph(self) -> torch.fx.GraphModule:
         """The same as a graph."""
         builder = GraphBuilder(self.checks)
-        for name, result in self.inputs:
-            builder.placeholder(name, result)
-        for atom in self.numbers:
-            builder.size_placeholder(atom)
-        for operation in self.operations:
-            builder.operation(operation)
+        builder.program(self.inputs, self.numbers, self.operations)
         outputs = [
             builder.sizes.expression(output.expr) if isinstance(output, Atom) else builder.argument(output)
             for output in self.outputs
@@ -118,18 +113,8 @@ class Functional:
     @cached_property
     def constants(self) -> tuple[Result, ...]:
         """The tensors that the program brings along."""
-        found: dict[Result, None] = {}
-
-        def read(value: object) -> None:
-            if isinstance(value, Result):
-                if value.constant is not None:
-                    found[value] = None
-            elif isinstance(value, list | tuple):
-                for item in value:
-                    read(item)
-
-        read((arguments_of(self.operations), self.outputs))
-        return tuple(found)
+        used = results_of([*[each.arguments for each in self.operations], self.outputs])
+        return tuple(dict.fromkeys([each for each in used if each.constant is not None]))
 
 
 @dataclass(frozen=True)
@@ -229,8 +214,8 @@ def functional_joint(
         _forward(program, values, [*results, *saved], symbols, first_checks),
         Functional(
             (
-                *[(f"saved_{place}", result) for place, result in enumerate(saved)],
-                *[(f"tangent_{place}", result) for place, result in enumerate(joint.tangents)],
+                *numbered("saved", saved),
+                *numbered("tangent", joint.tangents),
             ),
             tuple(symbols),
             tuple(backward),

@@ -130,7 +130,7 @@ class Values:
         if operation.target is aten.as_strided.default and not _has_its_memory(parent):
             raise Unsupported("`as_strided` of a view goes by memory that the view does not show")
         self._plain(operation)
-        for place, result in enumerate(listed(operation.output)):
+        for place, result in enumerate(operation.outputs):
             if isinstance(result, Result):
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
@@ -199,7 +199,7 @@ class Values:
         tensors = [self.tensor(mean), self.tensor(variance)]
         updated = [self.recording.result(each.metadata) for each in (mean, variance)]
         args = tuple([self.argument(arg) for arg in operation.args])
-        output = [*listed(operation.output), *updated]
+        output = [*operation.outputs, *updated]
         self.operations.append(Operation(aten._native_batch_norm_legit_functional.default, args, {}, output))
         for tensor, value in zip(tensors, updated):
             self._write(tensor, value)
@@ -221,7 +221,7 @@ class Values:
         if view.target is aten.as_strided.default and not is_packed(metadata):
             raise Unsupported("a change in place of what `as_strided` gives of a tensor that does not lie row by row")
         rest = [self.argument(arg) for arg in view.args[1:]]
-        pieces = [piece.metadata.sizes for piece in listed(view.output)[: shared.place + 1]]
+        pieces = [piece.metadata.sizes for piece in view.outputs[: shared.place + 1]]
         target, args = inverse(before, value, rest, pieces, metadata)
         self._write(shared.parent, self._call(target, args, metadata))
 
@@ -231,7 +231,7 @@ class Values:
         made = {
             output
             for operation in self.operations
-            for output in listed(operation.output)
+            for output in operation.outputs
             if isinstance(output, Result) and operation.target is not aten.copy_.default
         }
         return [base.first for base in bases if base.version and base.first not in made]
@@ -273,10 +273,6 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 
 
-def listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
 def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
     """`add` for `add_`."""
     if target in NAMED_OTHERWISE:
@@ -300,4 +296,4 @@ def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
     return None
 
 
-__all__ = ["Values", "is_view", "listed"]
+__all__ = ["Values"]

@@ -19,7 +19,15 @@ from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
-from frontends.pytorch.recording.operations import Branch, Operation, Result, has_effects, is_custom, is_view
+from frontends.pytorch.recording.operations import (
+    Branch,
+    Operation,
+    Result,
+    has_effects,
+    is_custom,
+    is_view,
+    results_of,
+)
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.guards.lowering import Lowering, Operations
@@ -237,7 +245,7 @@ class GraphBuilder:
 
     def _checked(self, operation: Operation, node: fx.Node, operands: tuple[object, ...]) -> fx.Node:
         """What a custom operator gives, compared with its prediction before anything is read of it."""
-        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        outputs = operation.outputs
         made = [each if isinstance(each, Result) and each not in self._nodes else None for each in outputs]
         if not any(made):
             return node
@@ -299,16 +307,23 @@ class GraphBuilder:
             return self.branch(value)
         return value
 
+    def program(
+        self, tensors: Iterable[tuple[str, Result | None]], numbers: Iterable[Atom], operations: Iterable[Operation]
+    ) -> None:
+        """Placeholders for tensors and for numbers, and these operators behind them."""
+        for name, result in tensors:
+            self.placeholder(name, result)
+        for atom in numbers:
+            self.size_placeholder(atom)
+        for operation in operations:
+            self.operation(operation)
+
     def branch(self, branch: Branch) -> fx.Node:
         """A graph within the graph."""
         inner = GraphBuilder(branch.checks)
-        for place, result in enumerate(branch.placeholders):
-            inner.placeholder(f"operand_{place}", result)
-        for atom in branch.numbers:
-            inner.size_placeholder(atom)
         checked = [check.prop.symbols for check in branch.checks]
-        for operation in unused_removed(branch.operations, (branch.outputs, checked)):
-            inner.operation(operation)
+        left = unused_removed(branch.operations, (branch.outputs, checked))
+        inner.program(numbered("operand", branch.placeholders), branch.numbers, left)
         name = f"branch_{len(self.branches)}"
         self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
         return self.graph.get_attr(name)
@@ -348,9 +363,8 @@ def is_symbol(expr: Expr) -> bool:
     return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
 
 
-def arguments_of(operations: Sequence[Operation]) -> list[object]:
-    """What these operators take."""
-    return [[*operation.args, *operation.kwargs.values()] for operation in operations]
+def numbered(name: str, results: Iterable[Result]) -> list[tuple[str, Result]]:
+    return [(f"{name}_{place}", result) for place, result in enumerate(results)]
 
 
 def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
@@ -381,14 +395,13 @@ def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> l
     need(list(kept))
     left: list[Operation] = []
     for operation in reversed(operations):
-        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        outputs = operation.outputs
         if (
             any(output in needed or isinstance(output, Node) for output in outputs)
             or not outputs
             or has_effects(operation)
         ):
-            need(list(operation.args))
-            need(list(operation.kwargs.values()))
+            need(operation.arguments)
             left.append(operation)
     left.reverse()
     return left
@@ -398,7 +411,7 @@ def told_by(operations: Sequence[Operation]) -> set[Atom]:
     """The symbols that results of these operators tell, as sizes or as numbers."""
     found = set(_binders(operations))
     for operation in operations:
-        for output in operation.output if isinstance(operation.output, list) else (operation.output,):
+        for output in operation.outputs:
             if isinstance(output, Node) and not output.is_plain:
                 found.update(symbols_of(output.value))
     return found
@@ -408,8 +421,8 @@ def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
     """For each symbol that only the run tells, the first tensor that has this size."""
     found: dict[Atom, Result] = {}
     for operation in operations:
-        for output in operation.output if isinstance(operation.output, list) else (operation.output,):
-            if isinstance(output, Result) and output.metadata is not None:
+        for output in results_of(operation.output):
+            if output.metadata is not None:
                 for size in output.metadata.sizes:
                     if isinstance(size, torch.SymInt):
                         expr = size.node.value.expr

@@ -36,11 +36,11 @@ from torch.autograd.function import FunctionCtx
 from backends import eager
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.graphs.captured import Captured, Joint
-from frontends.pytorch.graphs.graph import GraphBuilder, told_by, unused_removed
+from frontends.pytorch.graphs.graph import GraphBuilder, numbered, told_by, unused_removed
 from frontends.pytorch.graphs.undefined_gradients import without
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.registry import packed
-from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.recording.operations import Operation, Result, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
@@ -348,10 +348,8 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
                 read(item)
 
     for operation in backward:
-        read(operation.args)
-        read(list(operation.kwargs.values()))
-        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
-        made.update([output for output in outputs if isinstance(output, Result) and output not in saved])
+        read(operation.arguments)
+        made.update([output for output in results_of(operation.output) if output not in saved])
     for gradient in joint.gradients:
         read(gradient)
     return list(saved), list(symbols)
@@ -422,14 +420,7 @@ def _backward_graph(
     checks: Sequence[RuntimeAssert],
 ) -> torch.fx.GraphModule:
     builder = GraphBuilder(checks)
-    for place, result in enumerate(saved):
-        builder.placeholder(f"saved_{place}", result)
-    for place, result in enumerate(tangents):
-        builder.placeholder(f"tangent_{place}", result)
-    for atom in symbols:
-        builder.size_placeholder(atom)
-    for operation in operations:
-        builder.operation(operation)
+    builder.program([*numbered("saved", saved), *numbered("tangent", tangents)], symbols, operations)
     return builder.module([None if each is None else builder.argument(each) for each in gradients])
 
 

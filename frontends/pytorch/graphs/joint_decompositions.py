@@ -22,7 +22,6 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.graphs.functionalize import listed
 from frontends.pytorch.recording.operations import Operation, Recording, Result
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 from frontends.pytorch.symbolic.node import Node, value_of
@@ -58,8 +57,8 @@ def with_slopes(
     forward: Sequence[Operation], backward: Sequence[Operation], recording: Recording
 ) -> tuple[list[Operation], list[Operation]]:
     """The same forward and backward, slopes computed in the forward, each behind what it is the slope at."""
-    makers = {output: place for place, each in enumerate(forward) for output in listed(each.output)}
-    inside = {output for each in backward for output in listed(each.output)}
+    makers = {output: place for place, each in enumerate(forward) for output in each.outputs}
+    inside = {output for each in backward for output in each.outputs}
     added: dict[int, list[Operation]] = {}
     ending: list[Operation] = []
     for operation in backward:

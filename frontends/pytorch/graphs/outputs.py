@@ -260,7 +260,7 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
 def made_at(value: Traced, operations: Sequence[Operation]) -> Origin | None:
     """The line of the program that made a tensor."""
     for operation in operations:
-        if value.result in (operation.output if isinstance(operation.output, list) else [operation.output]):
+        if value.result in operation.outputs:
             return operation.origin
     return None
 

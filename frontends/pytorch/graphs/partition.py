@@ -31,8 +31,15 @@ import networkx
 import torch
 
 from backends.loops.operations import OPERATIONS
-from frontends.pytorch.graphs.functionalize import is_view, listed
-from frontends.pytorch.recording.operations import Operation, Result, has_effects
+from frontends.pytorch.recording.operations import (
+    Operation,
+    Result,
+    has_effects,
+    is_view,
+    is_viewing,
+    listed,
+    results_of,
+)
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.env import ShapeEnv
@@ -111,7 +118,7 @@ def computed_again(
     """
     env = decisions.env
     in_memory = given_to_calls(forward, lowered)
-    makers = {output: each for each in forward for output in listed(each.output) if isinstance(output, Result)}
+    makers = {output: each for each in forward for output in each.outputs if isinstance(output, Result)}
 
     def is_moved(result: Result, maker: Operation | None) -> bool:
         """Whether kernels would not write it, but for the backward."""
@@ -195,22 +202,14 @@ def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> 
     """The results that operators are given which are called, as they are or as views: they are written in any case."""
     found: set[Result] = set()
     for operation in reversed(forward):
-        target = operation.target
-        views = isinstance(target, torch._ops.OpOverload) and is_view(target)
-        if target not in lowered or views and found.intersection(listed(operation.output)):
+        if operation.target not in lowered or is_viewing(operation) and found.intersection(operation.outputs):
             found.update(sources(operation))
     return found
 
 
 def sources(operation: Operation) -> Iterator[Result]:
     """The tensors that an operator takes."""
-    stack: list[object] = [*operation.kwargs.values(), *reversed(operation.args)]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Result):
-            yield value
-        elif isinstance(value, list | tuple):
-            stack.extend(value)
+    return results_of(operation.arguments)
 
 
 def is_dear(operation: Operation) -> bool:

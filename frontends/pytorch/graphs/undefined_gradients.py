@@ -24,10 +24,9 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.graphs.functionalize import is_view, listed
 from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import sources
-from frontends.pytorch.recording.operations import Operation, Result, replaced
+from frontends.pytorch.recording.operations import Operation, Result, is_view, replaced, results_of
 
 aten: Final = torch.ops.aten
 
@@ -75,7 +74,7 @@ def without(
         args = tuple([replaced(arg, same) for arg in operation.args])
         named = {name: replaced(arg, same) for name, arg in operation.kwargs.items()}
         operation = replace(operation, args=args, kwargs=named)
-        made = [each for each in listed(operation.output) if isinstance(each, Result)]
+        made = list(results_of(operation.output))
         given = following.intersection(sources(operation))
         if given:
             following.update(made)
@@ -118,7 +117,7 @@ def _is_zero(operation: Operation, given: set[Result], zeros: set[Result]) -> bo
     if name in FACTORS:
         return not zeros.isdisjoint([each for each in args if isinstance(each, Result)])
     if name.endswith("_backward"):
-        grads = [each for each in listed(args[0]) if isinstance(each, Result)]
+        grads = list(results_of(args[0]))
         return bool(grads) and zeros.issuperset(grads) and given.issubset(zeros)
     if name in FIRST or is_view(target):
         return args[0] in zeros and (name != "masked_fill" or _is_nothing(args[2]) or args[2] in zeros)

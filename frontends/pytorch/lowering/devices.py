@@ -19,7 +19,7 @@ import torch
 
 from backends.loops.operations import DTYPES
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.functionalize import listed
+from frontends.pytorch.recording.operations import results_of
 from frontends.pytorch.symbolic.metadata import name_of
 from frontends.pytorch.symbolic.tensor import Result
 
@@ -50,7 +50,7 @@ def place_of(form: Functional) -> Places:
     Raises:
         Unsupported: on several devices.
     """
-    made = [each for operation in form.operations for each in listed(operation.output) if isinstance(each, Result)]
+    made = list(results_of([operation.output for operation in form.operations]))
     given = [*[result for _, result in form.inputs], *form.constants]
     where = {each: each.metadata.device for each in (*given, *made) if each.metadata is not None}
     devices = [*dict.fromkeys(where.values())]
@@ -64,7 +64,7 @@ def place_of(form: Functional) -> Places:
     for each in apart:
         if each in seen or each not in literals.union(given) or not is_number(each):
             raise Unsupported(f"a program on both {device} and {where[each]} is no program of loops")
-    literals.update([arg for each in writing for arg in each.args if isinstance(arg, Result)])
+    literals.update(results_of([each.args for each in writing]))
     return Places(device, frozenset(apart) - literals)
 
 

@@ -20,7 +20,6 @@ from backends.program.layouts import Layout, is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
-from frontends.pytorch.graphs.functionalize import is_view, listed
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
@@ -29,7 +28,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Branch, Operation, Result, is_custom
+from frontends.pytorch.recording.operations import Branch, Operation, Result, is_custom, is_view, is_viewing, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from solver.terms.expr import Atom, Expr
@@ -121,7 +120,7 @@ class Writer:
     def _look_ahead(self, operation: Operation) -> None:
         """Record which results are views."""
         if is_viewing(operation):
-            self.results.views |= dict.fromkeys(listed(operation.output), operation.args[0])
+            self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
 
     # ------------------------------------------------------------------ values
 
@@ -134,7 +133,7 @@ class Writer:
         if values is None:
             self._call(operation)
             return
-        for result, value in zip(listed(operation.output), values):
+        for result, value in zip(operation.outputs, values):
             if isinstance(result, Result) and value is not None:
                 kind = self.results.kind(result)
                 converted = value.cast(name_of(kind.dtype))
@@ -154,14 +153,14 @@ class Writer:
                 return made
             self.results.memory(source)
         return [
-            self.results.viewed(source, each) if isinstance(each, Result) else None for each in listed(operation.output)
+            self.results.viewed(source, each) if isinstance(each, Result) else None for each in operation.outputs
         ]
 
     def _expressions(self, operation: Operation) -> Sequence[Value | None] | None:
         function = LOWERINGS.get(operation.target)
         if function is None:
             return None
-        kinds = [each.metadata if isinstance(each, Result) else None for each in listed(operation.output)]
+        kinds = [each.metadata if isinstance(each, Result) else None for each in operation.outputs]
         if not all(kind is None or self._is_loopable(kind, function) for kind in kinds):
             return None
         try:
@@ -213,7 +212,7 @@ class Writer:
 
     def _call(self, operation: Operation) -> None:
         self.calls.append(operation)
-        outputs = listed(operation.output)
+        outputs = operation.outputs
         by_place, by_name = in_order(operation)
         images = images_of(operation, self.results, begins=self._begins)
         read = dict.fromkeys(images, self.results.channels_last_strides)
@@ -362,18 +361,14 @@ class Writer:
 
     def _same_dtype(self, operation: Operation) -> bool:
         source = self.results.kind(operation.args[0])
-        return all(
-            self.results.kind(each).dtype is source.dtype
-            for each in listed(operation.output)
-            if isinstance(each, Result)
-        )
+        return all(self.results.kind(each).dtype is source.dtype for each in results_of(operation.output))
 
 
 def checking(operation: Operation, made: Sequence[object]) -> Callable[..., object] | None:
     """A call that compares a custom operator's results with the predicted sizes and strides."""
     if not any(isinstance(each, Buffer) for each in made):
         return None
-    kinds = [each.metadata if isinstance(each, Result) else None for each in listed(operation.output)]
+    kinds = [each.metadata if isinstance(each, Result) else None for each in operation.outputs]
     what = (str(operation.target.name()), prediction_of(operation), is_view(operation.target))
 
     def checked(results: object, operands: Sequence[object], layouts: Sequence[Layout | None]) -> object:
@@ -384,11 +379,6 @@ def checking(operation: Operation, made: Sequence[object]) -> Callable[..., obje
         return check_results(results, operands, predicted, *what)
 
     return checked
-
-
-def is_viewing(operation: Operation) -> bool:
-    """Whether an operator returns views of its first argument."""
-    return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
 
 
 def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:

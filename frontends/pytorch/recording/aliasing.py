@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.recording.operations import Copy
+from frontends.pytorch.recording.operations import Copy, follow, results_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced
@@ -92,40 +92,18 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
     def root(result: Result) -> Result:
         return roots.get(result, result)
 
-    def reads(value: object, place: float) -> None:
-        if isinstance(value, Result):
-            read[root(value)] = place
-        elif isinstance(value, list | tuple):
-            for item in value:
-                reads(item, place)
-
     for place, operation in enumerate(recorder.recording.operations):
-        reads([*operation.args, *operation.kwargs.values()], place)
-        target = operation.target
-        results = operation.output if isinstance(operation.output, list) else [operation.output]
-        for result in results:
-            if isinstance(result, Result):
-                places.setdefault(result, place)
-        if not isinstance(target, torch._ops.OpOverload):
-            continue
-        schema = target._schema
-        if target is aten._unsafe_view.default or any(
-            each.alias_info is not None and not each.alias_info.is_write for each in schema.returns
-        ):
-            for result in results:
-                if isinstance(result, Result) and isinstance(operation.args[0], Result):
-                    roots[result] = root(operation.args[0])
-        if schema.is_mutable:
-            given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
-            for argument in schema.arguments:
-                if argument.alias_info is not None and argument.alias_info.is_write:
-                    written = given.get(argument.name)
-                    for each in written if isinstance(written, list) else [written]:
-                        if isinstance(each, Result):
-                            writes.append((place, root(each)))
-    reads(list(outputs), math.inf)
-    for result in [*recorder.given, *recorder.recording.constants]:
-        read[result] = math.inf
+        target, made = operation.target, operation.output
+        read.update([(root(each), place) for each in results_of(operation.arguments)])
+        for result in results_of(made):
+            places.setdefault(result, place)
+        if target is aten._unsafe_view.default and isinstance(made, Result) and isinstance(operation.args[0], Result):
+            roots[made] = root(operation.args[0])
+        follow(operation, roots)
+        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
+            writes += [(place, root(each)) for each in written_and_read(operation)[0]]
+    read.update(dict.fromkeys(map(root, results_of(list(outputs))), math.inf))
+    read.update(dict.fromkeys([*recorder.given, *recorder.recording.constants], math.inf))
     for copy in copies:
         source, made = root(copy.source), root(copy.made)
         since = places.get(copy.made, -1)

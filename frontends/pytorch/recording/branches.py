@@ -25,7 +25,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.recording.operations import Branch, Operation, Result
+from frontends.pytorch.recording.operations import Branch, Operation, Result, listed, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import Node, value_of
@@ -306,13 +306,13 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
         for argument, value in _named(schema, operation):
             if argument.alias_info is None:
                 continue
-            touched = [each for each in (value if isinstance(value, list) else [value]) if each in shared]
+            touched = [each for each in listed(value) if each in shared]
             if touched and argument.alias_info.is_write:
                 what = f"a branch of torch.cond changes a tensor from outside in place ({schema.name})"
                 fix = "compute a new one in the branch, return it, and copy it outside"
                 raise TraceError(refusal(what, fix, operation.origin or origin()))
             if touched:
-                shared.update([each for each in _flat(operation.output) if isinstance(each, Result)])
+                shared.update(results_of(operation.output))
     return shared
 
 
@@ -322,10 +322,6 @@ def _named(schema: torch._C.FunctionSchema, operation: Operation) -> Iterator[tu
             yield argument, operation.kwargs[argument.name]
         elif place < len(operation.args):
             yield argument, operation.args[place]
-
-
-def _flat(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
 
 
 def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
@@ -339,8 +335,7 @@ def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
                 yield from read(item)
 
     for operation in branch.operations:
-        yield from read(operation.args)
-        yield from read(list(operation.kwargs.values()))
+        yield from read(operation.arguments)
     yield from read(branch.outputs)
     for check in branch.checks:
         yield from [atom for atom in sorted(check.prop.symbols, key=lambda atom: atom.serial) if atom in env.symbols]

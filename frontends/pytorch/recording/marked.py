@@ -24,7 +24,7 @@ import torch
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
-from frontends.pytorch.recording.operations import Result, follow, written_and_read
+from frontends.pytorch.recording.operations import Result, follow, roots_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.tensor import Traced
 
@@ -100,10 +100,7 @@ def _is_marked(recorder: Recorder, tensor: object) -> bool:
     marked = recorder.recording.marked
     if not marked or not isinstance(tensor, Traced):
         return False
-    roots: dict[Result, Result] = {}
-    for operation in recorder.recording.operations:
-        follow(operation, roots)
-    return roots.get(tensor.result, tensor.result) in marked
+    return roots_of(recorder.recording.operations).get(tensor.result, tensor.result) in marked
 
 
 def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bool) -> None:

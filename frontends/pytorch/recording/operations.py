@@ -40,7 +40,8 @@ Argument: TypeAlias = object
 
 @dataclass(slots=True)
 class Operation:
-    """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
+    """One operator of the program as it was run; its `output` is a result, a number known only at run time, or a list
+    of these."""
 
     target: Callable[..., object]
     args: tuple[Argument, ...]
@@ -48,6 +49,14 @@ class Operation:
     output: object
     backward: bool = False
     origin: Origin | None = None
+
+    @property
+    def arguments(self) -> list[Argument]:
+        return [*self.args, *self.kwargs.values()]
+
+    @property
+    def outputs(self) -> list[object]:
+        return listed(self.output)
 
 
 @dataclass(slots=True)
@@ -87,6 +96,11 @@ def is_view(target: torch._ops.OpOverload) -> bool:
     return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
 
 
+def is_viewing(operation: Operation) -> bool:
+    """Whether an operator returns views of its first argument."""
+    return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
+
+
 @cache
 def draws_numbers(func: torch._ops.OpOverload) -> bool:
     """Whether one of torch's operators draws random numbers."""
@@ -112,7 +126,7 @@ def _drops_nothing(operation: Operation) -> bool:
 def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:
     """The generators that operators draw from, but torch's own, and where."""
     for operation in operations:
-        for argument in (*operation.args, *operation.kwargs.values()):
+        for argument in operation.arguments:
             if isinstance(argument, torch.Generator):
                 yield argument, operation.origin
             elif isinstance(argument, Branch):
@@ -155,11 +169,18 @@ class Recording:
 
 def follow(operation: Operation, roots: dict[Result, Result]) -> None:
     """Learn what a view is of: `roots` has for each the tensor that is none."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload) and is_view(target) and isinstance(operation.args[0], Result):
+    if is_viewing(operation) and isinstance(operation.args[0], Result):
         source = operation.args[0]
         for made in results_of(operation.output):
             roots[made] = roots.get(source, source)
+
+
+def roots_of(operations: Iterable[Operation]) -> dict[Result, Result]:
+    """For each view the tensor that it is of."""
+    roots: dict[Result, Result] = {}
+    for operation in operations:
+        follow(operation, roots)
+    return roots
 
 
 def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
@@ -172,6 +193,10 @@ def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
         is_written = argument.alias_info is not None and argument.alias_info.is_write
         (written if is_written else read).extend(results_of(given.get(argument.name)))
     return written, read
+
+
+def listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def results_of(value: object) -> Iterator[Result]:

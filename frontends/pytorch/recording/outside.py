@@ -88,7 +88,7 @@ def is_of_outside(recording: Recording, tensor: torch.Tensor) -> bool:
         operation = made.get(result)
         if operation is None or draws_numbers(operation.target):
             return False
-        for each in results_of([*operation.args, *operation.kwargs.values()]):
+        for each in results_of(operation.arguments):
             if each not in seen:
                 seen.add(each)
                 waiting.append(each)

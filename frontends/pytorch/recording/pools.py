@@ -14,8 +14,7 @@ torch has for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -105,16 +104,3 @@ PLACES: Final[tuple[tuple[ModuleType, str, Callable[..., object]], ...]] = (
     (torch.nn.functional, "adaptive_avg_pool1d", AVERAGE),
 )
 """Where they are called by name."""
-
-
-@contextmanager
-def installed() -> Iterator[None]:
-    """Ours in their place, while this lasts."""
-    before = [getattr(module, name) for module, name, _ in PLACES]
-    for module, name, function in PLACES:
-        setattr(module, name, function)
-    try:
-        yield
-    finally:
-        for (module, name, _), theirs in zip(PLACES, before):
-            setattr(module, name, theirs)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.recording.operations import Result
+from frontends.pytorch.recording.operations import roots_of
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
@@ -42,7 +42,7 @@ def as_strided(recorder: Recorder, func, args, kwargs):
     source, env = args[0], recorder.env
     if recorder.backward or not isinstance(source, Traced):
         return recorder.operator(func, args, kwargs)
-    whole = _origin(recorder, source.result).metadata
+    whole = roots_of(recorder.recording.operations).get(source.result, source.result).metadata
     assert whole is not None
     made = recorder.operator(func, args, kwargs)
     view = made.metadata
@@ -66,14 +66,3 @@ def _last(metadata: Metadata):
     return max_storage_index(sizes, strides, value_of(metadata.offset))
 
 
-def _origin(recorder: Recorder, result: Result) -> Result:
-    """The tensor that another is a view of."""
-    for operation in reversed(recorder.recording.operations):
-        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
-        if result not in outputs or not isinstance(operation.target, torch._ops.OpOverload):
-            continue
-        returns = operation.target._schema.returns
-        is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
-        if is_view and isinstance(operation.args[0], Result):
-            result = operation.args[0]
-    return result

@@ -15,8 +15,7 @@ of every size whether it is 1, and of a packed tensor whether it is packed; here
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 import torch
@@ -128,21 +127,9 @@ INSTEAD: Final = {
     "_compute_upsample_nearest_indices": (NEAREST, nearest),
 }
 PLACES: Final = [
-    (module, name, theirs, new)
+    (module, name, new)
     for name, (theirs, new) in INSTEAD.items()
     for module in list(sys.modules.values())
     if getattr(module, "__name__", "").startswith("torch._") and vars(module).get(name) is theirs
 ]
 """Where they are called by name."""
-
-
-@contextmanager
-def installed() -> Iterator[None]:
-    """Ours in their place, while this lasts."""
-    for module, name, _, new in PLACES:
-        setattr(module, name, new)
-    try:
-        yield
-    finally:
-        for module, name, theirs, _ in PLACES:
-            setattr(module, name, theirs)

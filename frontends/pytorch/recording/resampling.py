@@ -15,8 +15,7 @@ those over two axes are whole again. All refuse images without points, as eager 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import torch
@@ -29,7 +28,6 @@ from frontends.pytorch.meta_rules.registry import metadata_of, sizes_of
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
-KEYS: Final = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
 Kernel = Callable[..., torch.Tensor]
 
 
@@ -67,13 +65,7 @@ def picked(kernel: Kernel) -> Kernel:
     return function
 
 
-WHOLE: Final[dict[torch._ops.OpOverload, Kernel | None]] = {
-    operator: function
-    for name in ("upsample_bilinear2d", "upsample_nearest2d", "upsample_bicubic2d")
-    for packet in (getattr(aten, name),)
-    for operator, function in ((packet.vec, whole(packet.default)), (packet.default, None))
-}
-"""For each operator what computes it instead of torch's Python; None where that is its C++."""
+WHOLE: Final = ("upsample_bilinear2d", "upsample_nearest2d", "upsample_bicubic2d")
 APART: Final = [
     getattr(aten, name).vec
     for name in (
@@ -93,27 +85,14 @@ PICKED: Final = frozenset(
 """Those of which it gives each point as it is, in a layout of its own."""
 
 
-@contextmanager
-def installed() -> Iterator[None]:
-    """While this lasts, resampling is one operator, or asks for points."""
-    operators = [*WHOLE, *APART]
-    before = {operator: {key: operator.py_kernels.get(key) for key in KEYS} for operator in operators}
-    for operator, function in WHOLE.items():
-        _set(operator, dict.fromkeys(KEYS, function))
-    for operator in APART:
-        kernels = {key: with_points(kernel) for key, kernel in before[operator].items() if kernel is not None}
-        _set(operator, {key: picked(kernel) for key, kernel in kernels.items()} if operator in PICKED else kernels)
-    try:
-        yield
-    finally:
-        for operator, kernels in before.items():
-            _set(operator, kernels)
+def asking(operator: torch._ops.OpOverload) -> Kernel:
+    kernel = with_points(operator.py_kernels[DispatchKey.Autograd])
+    return picked(kernel) if operator in PICKED else kernel
 
 
-def _set(operator: torch._ops.OpOverload, kernels: dict[DispatchKey, Kernel | None]) -> None:
-    for key, function in kernels.items():
-        if function is None:
-            operator.py_kernels.pop(key, None)
-        else:
-            operator.py_kernels[key] = function
-    operator._dispatch_cache.clear()
+RESAMPLED: Final[Mapping[torch._ops.OpOverload, Kernel | None]] = {
+    **{getattr(aten, name).vec: whole(getattr(aten, name).default) for name in WHOLE},
+    **{getattr(aten, name).default: None for name in WHOLE},
+    **{operator: asking(operator) for operator in APART},
+}
+"""For each operator what computes it instead of torch's Python; None where that is its C++."""
