@@ -18,7 +18,7 @@ from frontends.pytorch.meta_rules.layouts import (
     suggests_channels_last,
 )
 from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import KindRule, kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.environment.layout import channels_last_strides
 from shapes.errors import ShapeError
@@ -113,23 +113,16 @@ def convolution_backward(
 # ---------------------------------------------------------------------- permuted pixels
 
 
-def moved(func: torch._ops.OpOverload) -> KindRule:
-    """The rule of an operator that moves pixels, and may repeat some."""
-
-    def rule(recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
-        x = metadata_of(recorder, self)
-        return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
-
-    return rule
-
-
-for _func in (
+@kind_rules(
     aten.reflection_pad2d.default,
     aten.replication_pad2d.default,
     aten.pixel_shuffle.default,
     aten.pixel_unshuffle.default,
-):
-    kind_rule(_func)(moved(_func))
+)
+def moved(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
+    """Pixels moved, and some repeated."""
+    x = metadata_of(recorder, self)
+    return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
 
 
 @kind_rule(aten.roll.default)

@@ -23,7 +23,7 @@ import torch
 
 from frontends.pytorch.meta_rules.layouts import suggests_channels_last
 from frontends.pytorch.meta_rules.normalization import normalized_strides
-from frontends.pytorch.meta_rules.registry import metadata_of
+from frontends.pytorch.meta_rules.registry import column_strides, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from shapes.environment.layout import channels_last_strides, contiguous_strides
 from shapes.rules.shape import Shape
@@ -45,8 +45,7 @@ def packed(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[In
 
 def by_columns(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int]:
     """Column-major matrices, as LAPACK writes them."""
-    turned = contiguous_strides([*sizes[:-2], sizes[-1], sizes[-2]])
-    return [*turned[:-2], turned[-1], turned[-2]]
+    return column_strides(sizes, sizes[-2])
 
 
 def as_image(place: int = 0) -> Strides:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
+CPU: Final = torch.device("cpu")
 PRESERVED: Final = (None, torch.preserve_format)
 
 
@@ -45,123 +46,76 @@ def copied(
     return NotImplemented if strides is None else recorder.kinds.laid(base.shape, strides, 0, dtype, device)
 
 
-@kind_rule(aten.clone.default)
-def clone(recorder: Trace, self: torch.Tensor, *, memory_format: torch.memory_format | None = None) -> object:
-    """A copy."""
-    return copied(recorder, metadata_of(recorder, self), memory_format=memory_format)
+def is_dense(options: Mapping[str, object]) -> bool:
+    """Whether a strided tensor in pageable memory is requested."""
+    return options.get("layout") in (None, torch.strided) and not options.get("pin_memory")
 
 
-@kind_rule(aten._to_copy.default)
-def to_copy(
-    recorder: Trace, self: torch.Tensor, *, dtype: torch.dtype | None = None, layout: object = None,
-    device: torch.device | None = None, pin_memory: bool | None = None, non_blocking: bool = False,
-    memory_format: torch.memory_format | None = None,
+def is_on_cpu(options: Mapping[str, object]) -> bool:
+    return is_dense(options) and torch.device(options.get("device") or "cpu").type == "cpu"
+
+
+@kind_rule(
+    aten.clone.default, aten._to_copy.default, aten.ones_like.default, aten.zeros_like.default, aten.empty_like.default,
+    aten.rand_like.default, aten.randn_like.default, aten.full_like.default,
+)  # fmt: skip
+def like(
+    recorder: Trace, self: torch.Tensor, *values: object, dtype: torch.dtype | None = None,
+    device: torch.device | None = None, memory_format: torch.memory_format | None = None, **options: object,
 ) -> object:  # fmt: skip
-    """A copy with another dtype or device."""
-    if layout not in (None, torch.strided) or pin_memory:
+    """A copy with another dtype or device, or a new tensor like this one."""
+    if not is_dense(options):
         return NotImplemented
     return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
 
 
-def _register_like(operator: object, arguments: int) -> None:
-    @kind_rule(operator)
-    def like(
-        recorder: Trace, self: torch.Tensor, *values: object, dtype: torch.dtype | None = None,
-        layout: object = None, device: torch.device | None = None, pin_memory: bool | None = None,
-        memory_format: torch.memory_format | None = None,
-    ) -> object:  # fmt: skip
-        """A new tensor like another one."""
-        if layout not in (None, torch.strided) or pin_memory or len(values) != arguments:
-            return NotImplemented
-        return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
+@kind_rule(aten.new_zeros.default, aten.new_ones.default, aten.new_empty.default, aten.new_full.default)
+def new(
+    recorder: Trace, self: torch.Tensor, size: Sequence[object], *values: object, dtype: torch.dtype | None = None,
+    device: torch.device | None = None, **options: object,
+) -> object:  # fmt: skip
+    """A new tensor with the dtype of another one."""
+    if not is_on_cpu({**options, "device": device}):
+        return NotImplemented
+    base = metadata_of(recorder, self)
+    place = base.device if device is None else torch.device(device)
+    return packed(recorder, sizes_of(size), base.dtype if dtype is None else dtype, place)
 
 
-for _operator, _arguments in (
-    (aten.ones_like.default, 0), (aten.zeros_like.default, 0), (aten.empty_like.default, 0),
-    (aten.rand_like.default, 0), (aten.randn_like.default, 0), (aten.full_like.default, 1),
-):  # fmt: skip
-    _register_like(_operator, _arguments)
-
-
-def _register_new(operator: object) -> None:
-    @kind_rule(operator)
-    def new(
-        recorder: Trace, self: torch.Tensor, size: Sequence[object], *values: object,
-        dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None,
-        pin_memory: bool | None = None,
-    ) -> object:  # fmt: skip
-        """A new tensor with the dtype of another one."""
-        if layout not in (None, torch.strided) or pin_memory or torch.device(device or "cpu").type != "cpu":
-            return NotImplemented
-        base = metadata_of(recorder, self)
-        place = base.device if device is None else torch.device(device)
-        return packed(recorder, sizes_of(size), base.dtype if dtype is None else dtype, place)
-
-
-for _operator in (aten.new_zeros.default, aten.new_ones.default, aten.new_empty.default, aten.new_full.default):
-    _register_new(_operator)
-
-
-def _register_fresh(operator: object) -> None:
-    @kind_rule(operator)
-    def fresh(recorder: Trace, size: Sequence[object], *values: object, **options: object) -> object:
-        """A new tensor of given sizes."""
-        device = torch.device(options.get("device") or "cpu")
-        if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
-            return NotImplemented
-        if options.get("memory_format") not in (None, torch.contiguous_format):
-            return NotImplemented
-        asked = {"dtype": options.get("dtype"), "device": torch.device("meta")}
-        dtypes = dtypes_of(operator, ((), *values), asked | {"generator": None} if "generator" in options else asked)
-        return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], device)
-
-
-for _operator in (
+@kind_rules(
     aten.zeros.default, aten.ones.default, aten.empty.memory_format, aten.full.default, aten.rand.default,
     aten.randn.default, aten.rand.generator, aten.randn.generator,
-):  # fmt: skip
-    _register_fresh(_operator)
-
-
-def _register_integers(operator: object) -> None:
-    @kind_rule(operator)
-    def integers(recorder: Trace, *bounds_and_size: object, **options: object) -> object:
-        """Random integers of given sizes."""
-        device = torch.device(options.get("device") or "cpu")
-        if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
-            return NotImplemented
-        return packed(recorder, sizes_of(bounds_and_size[-1]), options.get("dtype") or torch.int64, device)
-
-
-@kind_rule(aten.randperm.default, aten.randperm.generator)
-def permutation(recorder: Trace, n: object, **options: object) -> object:
-    """A random permutation of the numbers below n."""
-    device = torch.device(options.get("device") or "cpu")
-    if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
+)  # fmt: skip
+def fresh(
+    operator: torch._ops.OpOverload, recorder: Trace, size: Sequence[object], *values: object, **options: object
+) -> object:
+    """A new tensor of given sizes."""
+    if not is_on_cpu(options) or options.get("memory_format") not in (None, torch.contiguous_format):
         return NotImplemented
-    dtype = options.get("dtype") or torch.int64
-    return packed(recorder, ruled(recorder, aten.randperm.default, n), dtype, device)
+    asked = {"dtype": options.get("dtype"), "device": torch.device("meta")}
+    dtypes = dtypes_of(operator, ((), *values), asked | {"generator": None} if "generator" in options else asked)
+    return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], CPU)
 
 
-for _operator in (aten.randint.default, aten.randint.low, aten.randint.generator, aten.randint.low_generator):
-    _register_integers(_operator)
+@kind_rule(aten.randint.default, aten.randint.low, aten.randint.generator, aten.randint.low_generator)
+def integers(recorder: Trace, *bounds_and_size: object, **options: object) -> object:
+    """Random integers of given sizes."""
+    if not is_on_cpu(options):
+        return NotImplemented
+    return packed(recorder, sizes_of(bounds_and_size[-1]), options.get("dtype") or torch.int64, CPU)
 
 
-def _register_range(operator: object) -> None:
-    @kind_rule(operator)
-    def counted(recorder: Trace, *numbers: object, **options: object) -> object:
-        """Evenly spaced numbers."""
-        device = torch.device(options.get("device") or "cpu")
-        if device.type != "cpu" or options.get("pin_memory") or any(isinstance(one, float) for one in numbers):
-            return NotImplemented
-        if any(isinstance(one, torch.SymFloat) for one in numbers):
-            return NotImplemented
-        dtype = options.get("dtype") or torch.int64
-        return packed(recorder, ruled(recorder, aten.arange.default, *numbers), dtype, device)
-
-
-for _operator in (aten.arange.default, aten.arange.start, aten.arange.start_step):
-    _register_range(_operator)
+@kind_rules(
+    aten.randperm.default, aten.randperm.generator, aten.arange.default, aten.arange.start, aten.arange.start_step
+)
+def counted(
+    operator: torch._ops.OpOverload, recorder: Trace, *numbers: object, **options: object
+) -> object:
+    """Evenly spaced numbers, or a random permutation of those below n."""
+    if not is_on_cpu(options) or any(isinstance(one, float | torch.SymFloat) for one in numbers):
+        return NotImplemented
+    sizes = ruled(recorder, operator.overloadpacket.default, *numbers)
+    return packed(recorder, sizes, options.get("dtype") or torch.int64, CPU)
 
 
 @kind_rule(aten.copy_.default)

@@ -134,9 +134,9 @@ def unique(
 
 
 @kind_rule(aten._unique.default, once=True)
-def unique_inverse(recorder: Trace, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
+def unique_inverse(recorder: Trace, *args: object) -> object:
     """The distinct elements and, if requested, the inverse indices."""
-    return unique(recorder, self, sorted, return_inverse)[:2]
+    return unique(recorder, *args)[:2]
 
 
 @kind_rule(aten.unique_consecutive.default, once=True)
@@ -149,29 +149,13 @@ def unique_consecutive(
 ) -> object:
     """One element for each run of equal ones, or one slice."""
     if dim is not None:
-        return unique_slices_consecutive(recorder, self, dim)
-    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
-    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
+        return unique_slices(recorder, self, dim)
+    return unique(recorder, self, True, return_inverse, return_counts)
 
 
-@kind_rule(aten.unique_dim.default, once=True)
-def unique_slices(
-    recorder: Trace,
-    self: torch.Tensor,
-    dim: int,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-) -> object:
-    """The distinct slices; inverse indices and counts are computed in any case."""
-    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
-
-
-@kind_rule(aten.unique_dim_consecutive.default, once=True)
-def unique_slices_consecutive(
-    recorder: Trace, self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
-) -> object:
-    """One slice for each run of equal ones."""
+@kind_rule(aten.unique_dim.default, aten.unique_dim_consecutive.default, once=True)
+def unique_slices(recorder: Trace, self: torch.Tensor, dim: int, *requested: bool) -> object:
+    """The distinct slices, or one for each run of equal ones; inverse indices and counts are computed in any case."""
     return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
 
 

@@ -1,4 +1,4 @@
-"""Concatenation and repetition."""
+"""Concatenation and padding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import is_number, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
 
@@ -27,20 +27,9 @@ def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
     return order is None or not order.axes or order.axes[0] != len(kind.sizes) - 1
 
 
-@kind_rule(aten.cat.default)
-def cat(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
-    """Concatenation along an existing axis."""
-    return joined(recorder, aten.cat.default, tensors, dim)
-
-
-@kind_rule(aten.stack.default)
-def stack(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
-    """Concatenation along a new axis."""
-    return joined(recorder, aten.stack.default, tensors, dim)
-
-
-def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: int) -> object:
-    """The metadata of a concatenation."""
+@kind_rules(aten.cat.default, aten.stack.default)
+def joined(func: torch._ops.OpOverload, recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
+    """Concatenation along an existing axis, or along a new one."""
     kinds = [metadata_of(recorder, tensor) for tensor in tensors]
     if not kinds or any(may_be_channels_last(recorder, kind) for kind in kinds):
         return NotImplemented
@@ -51,13 +40,6 @@ def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: 
     if dtypes is None:
         return NotImplemented
     return packed(recorder, ruled(recorder, func, kinds, dim), dtypes[0], first.device)
-
-
-@kind_rule(aten.repeat.default)
-def repeat(recorder: Trace, self: torch.Tensor, repeats: Sequence[object]) -> object:
-    """Copies along each axis."""
-    x = metadata_of(recorder, self)
-    return packed(recorder, ruled(recorder, aten.repeat.default, x, repeats), x.dtype, x.device)
 
 
 @kind_rule(aten.constant_pad_nd.default)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
@@ -14,18 +14,13 @@ if TYPE_CHECKING:
 aten: Final = torch.ops.aten
 
 
-def _register(operator: object) -> None:
-    @kind_rule(operator)
-    def product(recorder: Trace, *tensors: torch.Tensor, **numbers: object) -> object:
-        factors = [metadata_of(recorder, tensor) for tensor in tensors]
-        first = factors[0]
-        if any(factor.dtype is not first.dtype or factor.device != first.device for factor in factors):
-            return NotImplemented
-        return packed(recorder, ruled(recorder, operator, *factors, **numbers), first.dtype, first.device)
-
-
-for _operator in (
+@kind_rules(
     aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.addmm.default, aten.addmv.default,
     aten.baddbmm.default,
-):  # fmt: skip
-    _register(_operator)
+)  # fmt: skip
+def product(operator: torch._ops.OpOverload, recorder: Trace, *tensors: torch.Tensor, **numbers: object) -> object:
+    factors = [metadata_of(recorder, tensor) for tensor in tensors]
+    first = factors[0]
+    if any(factor.dtype is not first.dtype or factor.device != first.device for factor in factors):
+        return NotImplemented
+    return packed(recorder, ruled(recorder, operator, *factors, **numbers), first.dtype, first.device)

@@ -15,10 +15,9 @@ from typing import Final
 import torch
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import Ruled, by_columns, kind_rule, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace, Traced
-from shapes.rules import Shape
 from shapes.rules.broadcasting import broadcast
 from shapes.symbolic.choices import Int, sym_max
 
@@ -63,16 +62,6 @@ def histogram_between(recorder: Trace, self: torch.Tensor, bins: Sequence[torch.
 
 
 # ---------------------------------------------------------------------- linear algebra
-
-
-def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
-    """A batch of column-major matrices."""
-    steps: list[Int] = [1, rows]
-    step: Int = rows * shape[-1]
-    for size in reversed(shape[:-2]):
-        steps.insert(0, step)
-        step = step * size
-    return recorder.kinds.laid(shape, steps, 0, dtype, device)
 
 
 @kind_rule(aten.geqrf.default)
@@ -209,23 +198,17 @@ def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
 
 
-@kind_rule(aten.adaptive_max_pool3d_backward.default)
-def adaptive_max_pool3d_backward(
-    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
-) -> object:
+@kind_rule(
+    aten.adaptive_max_pool3d_backward.default,
+    aten.fractional_max_pool2d_backward.default,
+    aten.fractional_max_pool3d_backward.default,
+    aten._ctc_loss_backward.default,
+    aten._ctc_loss_backward.Tensor,
+    aten.glu_backward.default,
+)
+def gradient(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object) -> object:
+    """A new tensor of the input's sizes."""
     return packed(recorder, sizes_of(self), self.dtype, self.device)
-
-
-@kind_rule(aten.fractional_max_pool2d_backward.default, aten.fractional_max_pool3d_backward.default)
-def fractional_max_pool_backward(
-    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
-) -> object:
-    return packed(recorder, sizes_of(self), self.dtype, self.device)
-
-
-@kind_rule(aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor)
-def ctc_loss_backward(recorder: Trace, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
-    return packed(recorder, sizes_of(log_probs), log_probs.dtype, log_probs.device)
 
 
 # ---------------------------------------------------------------------- products
@@ -258,19 +241,6 @@ def trilinear(
 # ---------------------------------------------------------------------- where the meta function differs from the kernel
 
 
-@kind_rule(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: object) -> object:
-    """The sizes of the input; nothing is saved. The kernel does not check the channels of the other arguments."""
-    if type(input) is not Traced:
-        return NotImplemented
-    for each in rest:
-        if isinstance(each, torch.Tensor):
-            channels = sizes_of(each)[0] == sizes_of(input)[1]
-            recorder.env.require(channels, "batch_norm: expected one number for each channel")
-    none = packed(recorder, (0,), torch.float32, input.device)
-    return recorder.kinds.like(input.metadata), none, none
-
-
 @kind_rule(aten.linalg_eig.default)
 def eigen(recorder: Trace, self: torch.Tensor) -> object:
     """Eigenvalues, and a column-major matrix of eigenvectors."""
@@ -287,12 +257,6 @@ def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
     return packed(recorder, ruled(recorder, aten.glu.default, self, dim), self.dtype, self.device)
-
-
-@kind_rule(aten.glu_backward.default)
-def gated_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
-    """A new tensor of the input's sizes."""
-    return packed(recorder, sizes_of(self), self.dtype, self.device)
 
 
 @kind_rule(aten.flip.default)

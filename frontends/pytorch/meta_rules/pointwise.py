@@ -6,14 +6,14 @@ element (`dtypes`); its sizes and strides follow from the operands (`layouts`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import common_sizes, elementwise_strides, is_by_channel, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
@@ -98,9 +98,8 @@ def out_overloads() -> Sequence[object]:
     return found
 
 
-def result_of(
-    recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
-) -> object:
+@kind_rules(*overloads())
+def result_of(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwargs: object) -> object:
     """The metadata of an elementwise operator's result."""
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     if func in SUBTRACTING and any(is_boolean(value) for value in args[:2]):
@@ -178,24 +177,10 @@ def masked_fill_in_place(recorder: Trace, self: torch.Tensor, mask: torch.Tensor
     return 0 if alike else NotImplemented
 
 
-def _register() -> None:
-    for operator in overloads():
-
-        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
-            return result_of(recorder, _func, args, kwargs)
-
-        kind_rule(operator)(rule)
-    for operator in in_place_overloads():
-
-        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
-            return written(recorder, _func, args, kwargs)
-
-        kind_rule(operator)(rule)
-
-
-def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+@kind_rules(*in_place_overloads())
+def written(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwargs: object) -> object:
     """The first operand, if the others broadcast to it."""
-    made = result_of(recorder, func, args, kwargs)
+    made = result_of(func, recorder, *args, **kwargs)
     target = metadata_of(recorder, args[0])
     if isinstance(made, Metadata):
         sizes: Sequence[Int] = made.shape
@@ -209,6 +194,3 @@ def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mappi
         # torch's meta functions in Python do not check
         raise RuntimeError(f"{func}: what is broadcast to {tuple(sizes)} does not fit {tuple(target.shape)}")
     return NotImplemented
-
-
-_register()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axes_of
 
@@ -29,39 +28,30 @@ WITH_PLACES: Final = (aten.max.dim, aten.min.dim)
 PLACES: Final = (aten.argmax.default, aten.argmin.default)
 
 
+@kind_rules(*WHOLE, *WITH_PLACES, *PLACES)
 def reduced(
-    recorder: Trace, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
+    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object
 ) -> Metadata | tuple[Metadata, ...] | object:
     """Contiguous results with the sizes of the shape rule."""
-    dtypes = dtypes_of(func, args, kwargs)
+    dtypes = dtypes_of(func, (self, *args), kwargs)
     if dtypes is None:
         return NotImplemented
-    base = metadata_of(recorder, args[0])
-    found = ruled(recorder, func, base, *args[1:], **{name: value for name, value in kwargs.items() if name != "dtype"})
+    base = metadata_of(recorder, self)
+    found = ruled(recorder, func, base, *args, **{name: value for name, value in kwargs.items() if name != "dtype"})
     if len(dtypes) == 1:
         return packed(recorder, found, dtypes[0], base.device)
     return tuple([packed(recorder, one, dtype, base.device) for one, dtype in zip(found, dtypes)])
 
 
-def _register(operator: object) -> None:
-    @kind_rule(operator)
-    def reduction(recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object) -> object:
-        return reduced(recorder, operator, (self, *args), kwargs)
-
-
-def _register_along(operator: object) -> None:
-    @kind_rule(operator)
-    def reduction(recorder: Trace, self: torch.Tensor, dim: object = None, *args: object, **kwargs: object) -> object:
-        if isinstance(dim, list | tuple) and not dim:
-            # no axes mean all of them
-            dim = axes_of(None, self.dim())
-        return reduced(recorder, operator, (self, dim, *args), kwargs)
-
-
-for _operator in (*WHOLE, *WITH_PLACES, *PLACES):
-    _register(_operator)
-for _operator in ALONG_AXES:
-    _register_along(_operator)
+@kind_rules(*ALONG_AXES)
+def reduced_along(
+    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, dim: object = None, *args: object,
+    **kwargs: object,
+) -> object:  # fmt: skip
+    """The same along some axes, or along all of them where there are none."""
+    if isinstance(dim, list | tuple) and not dim:
+        dim = axes_of(None, self.dim())
+    return reduced(func, recorder, self, dim, *args, **kwargs)
 
 
 @kind_rule(aten.isin.Tensor_Tensor, aten.isin.Tensor_Scalar)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 import torch
@@ -12,6 +13,7 @@ from frontends.pytorch.python.torch_calls import dtype_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Trace, Traced
+from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
@@ -34,6 +36,17 @@ def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
             RULES[operator] = rule
             if once:
                 ONCE.add(operator)
+        return rule
+
+    return register
+
+
+def kind_rules(*operators: object) -> Callable[[Rule], Rule]:
+    """Register a function as the rule of each of these operators, which is its first argument."""
+
+    def register(rule: Rule) -> Rule:
+        for operator in operators:
+            RULES[operator] = partial(rule, operator)
         return rule
 
     return register
@@ -78,6 +91,17 @@ def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
 def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
     """The metadata of a new contiguous tensor."""
     return recorder.kinds.laid(shape, None, 0, dtype, device)
+
+
+def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
+    """A batch of column-major matrices, whose columns are `rows` apart."""
+    return recorder.kinds.laid(shape, column_strides(shape, rows), 0, dtype, device)
+
+
+def column_strides(shape: Shape, rows: Int) -> Sequence[Int]:
+    """The strides of column-major matrices."""
+    turned = contiguous_strides([*shape[:-2], shape[-1], rows])
+    return [*turned[:-2], turned[-1], turned[-2]]
 
 
 def viewed(recorder: Trace, shape: object, base: Metadata) -> Metadata:

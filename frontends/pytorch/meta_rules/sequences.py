@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.meta_rules.registry import kind_rule, packed, ruled
-from shapes.rules import Shape
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
@@ -33,7 +32,6 @@ def registered(
     @kind_rule(*operators)
     def factory(recorder: Trace, *numbers: object, **options: object) -> object:
         shape = ruled(recorder, default, *numbers[:counts])
-        assert isinstance(shape, Shape)
         kind = options.get("dtype") or dtype or torch.get_default_dtype()
         device = options.get("device")
         where = torch.get_default_device() if device is None else torch.device(device)
@@ -52,6 +50,4 @@ for window in WINDOWS:
 @kind_rule(aten.one_hot.default, once=True)
 def one_hot(recorder: Trace, self: torch.Tensor, num_classes: int = -1) -> object:
     """One element for each class; the number of classes is data-dependent if it is not given."""
-    shape = ruled(recorder, aten.one_hot.default, self, num_classes)
-    assert isinstance(shape, Shape)
-    return packed(recorder, shape, torch.int64, self.device)
+    return packed(recorder, ruled(recorder, aten.one_hot.default, self, num_classes), torch.int64, self.device)

@@ -13,7 +13,7 @@ import torch
 
 from frontends.pytorch.meta_rules.creation import copied
 from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of, viewed
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import known, same
@@ -183,17 +183,24 @@ def unbind(recorder: Trace, self: torch.Tensor, dim: int = 0) -> object:
 # ---------------------------------------------------------------------- a part replaced by another tensor
 
 
-def _register_scatter(operator: torch._ops.OpOverload) -> None:
-    @kind_rule(operator)
-    def scattered(recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
-        base = metadata_of(recorder, self)
-        if operator is not aten.as_strided_scatter.default:
-            ruled(recorder, operator, base, src, *args, **kwargs)
-        if not is_repeated(base) and overlaps(recorder, base):
-            return copied(recorder, base)
-        if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
-            return NotImplemented
-        return packed(recorder, base.shape, base.dtype, base.device)
+@kind_rules(
+    aten.select_scatter.default,
+    aten.slice_scatter.default,
+    aten.diagonal_scatter.default,
+    aten.as_strided_scatter.default,
+)
+def scattered(
+    operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object,
+    **kwargs: object,
+) -> object:  # fmt: skip
+    base = metadata_of(recorder, self)
+    if operator is not aten.as_strided_scatter.default:
+        ruled(recorder, operator, base, src, *args, **kwargs)
+    if not is_repeated(base) and overlaps(recorder, base):
+        return copied(recorder, base)
+    if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
+        return NotImplemented
+    return packed(recorder, base.shape, base.dtype, base.device)
 
 
 def overlaps(recorder: Trace, base: Metadata) -> bool:
@@ -208,15 +215,6 @@ def overlaps(recorder: Trace, base: Metadata) -> bool:
             if longer is not False:
                 return True
     return False
-
-
-for _operator in (
-    aten.select_scatter.default,
-    aten.slice_scatter.default,
-    aten.diagonal_scatter.default,
-    aten.as_strided_scatter.default,
-):
-    _register_scatter(_operator)
 
 
 # ---------------------------------------------------------------------- gradients of views
