@@ -35,23 +35,10 @@ def scalar_tensor(at: Site, value: Argument, **options: object) -> Value:
     return at.operand(value)
 
 
-@lowering(aten.arange.default)
-def arange(at: Site, end: Argument, **options: object) -> Value:
-    return _from(at, 0, 1)
-
-
-@lowering(aten.arange.start)
-def arange_start(at: Site, start: Argument, end: Argument, **options: object) -> Value:
-    return _from(at, start, 1)
-
-
-@lowering(aten.arange.start_step)
-def arange_step(at: Site, start: Argument, end: Argument, step: Argument = 1, **options: object) -> Value:
-    return _from(at, start, step)
-
-
-def _from(at: Site, start: Argument, step: Argument) -> Value:
+@lowering(aten.arange.default, aten.arange.start, aten.arange.start_step)
+def arange(at: Site, *numbers: Argument, **options: object) -> Value:
     """Integers are exact; floats are start + i * step in double, as in eager."""
+    start, _, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if isinstance(start, Value) or isinstance(step, Value) or at.dtype == "bool":
         raise Declined
     place = at.iota(0)

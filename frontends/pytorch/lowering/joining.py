@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Final
 
@@ -121,18 +122,22 @@ def slice_scatter(
     step: int = 1,
 ) -> Value:
     axis %= x.rank
-    whole = at.new()
-    at.assign(whole, x)
-    at.assign(sliced(at, whole, axis, first_of(at, x.sizes[axis], start), step, source.sizes), source)
-    return whole
+    first = first_of(at, x.sizes[axis], start)
+    return _replaced(at, x, lambda whole: sliced(at, whole, axis, first, step, source.sizes), source)
 
 
 @lowering(aten.select_scatter.default)
 def select_scatter(at: Site, x: Value, source: Value, axis: int, place: Number) -> Value:
     axis %= x.rank
+    first = first_of(at, x.sizes[axis], place)
+    return _replaced(at, x, lambda whole: selected(whole, axis, first), source)
+
+
+def _replaced(at: Site, x: Value, part: Callable[[Value], Value], source: Value) -> Value:
+    """Another tensor in the place of a part."""
     whole = at.new()
     at.assign(whole, x)
-    at.assign(selected(whole, axis, first_of(at, x.sizes[axis], place)), source)
+    at.assign(part(whole), source)
     return whole
 
 
@@ -144,37 +149,24 @@ def slice_backward(
     first, zero = first_of(at, at.sizes[axis], start), at.full(0)
     if step == 1:
         return _within(at, zero, grad.cast(at.dtype), axis, first, at.sizes[axis])
-    whole = at.new()
-    at.assign(whole, zero)
-    at.assign(sliced(at, whole, axis, first, step, grad.sizes), grad)
-    return whole
+    return _replaced(at, zero, lambda whole: sliced(at, whole, axis, first, step, grad.sizes), grad)
 
 
 @lowering(aten.select_backward.default)
 def select_backward(at: Site, grad: Value, sizes: object, axis: int, place: Number) -> Value:
     axis %= len(at.sizes)
-    whole = at.new()
-    at.assign(whole, at.full(0))
-    at.assign(selected(whole, axis, first_of(at, at.sizes[axis], place)), grad)
-    return whole
+    first = first_of(at, at.sizes[axis], place)
+    return _replaced(at, at.full(0), lambda whole: selected(whole, axis, first), grad)
 
 
 @lowering(aten.diag_embed.default)
 def diag_embed(at: Site, x: Value, offset: int = 0, first: int = -2, second: int = -1) -> Value:
-    whole = at.new()
-    target = along_diagonal(whole, x.sizes, offset, first, second)
-    at.assign(whole, at.full(0))
-    at.assign(target, x)
-    return whole
+    return _replaced(at, at.full(0), lambda whole: along_diagonal(whole, x.sizes, offset, first, second), x)
 
 
 @lowering(aten.diagonal_scatter.default)
 def diagonal_scatter(at: Site, x: Value, source: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
-    whole = at.new()
-    target = along_diagonal(whole, source.sizes, offset, first, second)
-    at.assign(whole, x)
-    at.assign(target, source)
-    return whole
+    return _replaced(at, x, lambda whole: along_diagonal(whole, source.sizes, offset, first, second), source)
 
 
 @lowering(aten.diagonal_backward.default)

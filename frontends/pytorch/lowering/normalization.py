@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -38,6 +38,10 @@ def _gradient(grad: Value, normalized: Value, deviation: Value, axes: tuple[int,
     return (grad - average - normalized * along) * deviation
 
 
+def _asked(wanted: list[bool], *gradients: Value) -> Lowered:
+    return [gradient if is_wanted else None for gradient, is_wanted in zip(gradients, wanted)]
+
+
 # ---------------------------------------------------------------------- over the last axes
 
 
@@ -67,11 +71,7 @@ def native_layer_norm_backward(
     grad, x = grad.computed(), x.computed()
     normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
     inner = _gradient(_scaled(grad, weight, None), normalized, deviation.cast(x.dtype), axes)
-    return [
-        inner if wanted[0] else None,
-        (grad * normalized).sum(outer) if wanted[1] else None,
-        grad.sum(outer) if wanted[2] else None,
-    ]
+    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
 
 
 @lowering(aten._fused_rms_norm.default)
@@ -102,7 +102,7 @@ def rms_norm_backward(
     normalized = x * deviation
     scaled = _scaled(grad, weight, None)
     inner = (scaled - normalized * (scaled * normalized).mean(axes, keepdim=True)) * deviation
-    return [inner if wanted[0] else None, (grad * normalized).sum(outer) if wanted[1] else None]
+    return _asked(wanted, inner, (grad * normalized).sum(outer))
 
 
 # ---------------------------------------------------------------------- over groups of channels
@@ -181,8 +181,7 @@ def native_group_norm_backward(
         grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
         channels = Groups(at, x, *parts.sizes[1:3])
         inner, *sums = group_norm_backward(grad, x, channels, mean, deviation, weight)
-        vectors = [each.sum((0,)) if asked else None for each, asked in zip(sums, wanted[1:])]
-        return [inner if wanted[0] else None, *vectors]
+        return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
     inside = range(2, parts.rank)
     mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
     normalized = (parts - mean) * deviation
@@ -196,11 +195,8 @@ def native_group_norm_backward(
     inner = (_scaled(grads, by_group, None) - average - normalized * slope) * deviation
     rest = (0, *space_axes)
     vector = (x.sizes[1],)
-    return [
-        _ungrouped(inner, x.sizes) if wanted[0] else None,
-        _ungrouped(along.sum(rest), vector) if wanted[1] else None,
-        _ungrouped(total.sum(rest), vector) if wanted[2] else None,
-    ]
+    vectors = [_ungrouped(each.sum(rest), vector) for each in (along, total)]
+    return _asked(wanted, _ungrouped(inner, x.sizes), *vectors)
 
 
 # ---------------------------------------------------------------------- over the batch
@@ -295,17 +291,9 @@ def batch_norm(
 
 
 @lowering(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_no_training(
-    at: Site,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value,
-    variance: Value,
-    momentum,
-    eps: float,
-) -> Lowered:
-    return _by_statistics(at, x, weight, bias, mean, variance, eps)
+def batch_norm_no_training(at: Site, *given: Any) -> Lowered:
+    *tensors, momentum, eps = given
+    return batch_norm(at, *tensors, False, momentum, eps)
 
 
 @lowering(aten._native_batch_norm_legit.no_stats)
@@ -346,8 +334,5 @@ def native_batch_norm_backward(
     mean, deviation = [each.cast(x.dtype).along(1, x.rank) for each in (mean, deviation)]
     normalized = (x - mean) * deviation
     inner = _gradient(grad, normalized, deviation, axes) if training else grad * deviation
-    return [
-        _scaled(inner, None if weight is None else weight.along(1, x.rank), None) if wanted[0] else None,
-        (grad * normalized).sum(axes) if wanted[1] else None,
-        grad.sum(axes) if wanted[2] else None,
-    ]
+    inner = _scaled(inner, None if weight is None else weight.along(1, x.rank), None)
+    return _asked(wanted, inner, (grad * normalized).sum(axes), grad.sum(axes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import torch
@@ -25,64 +26,43 @@ ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
 COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _register_float_function(name: str) -> None:
-    @lowering(getattr(aten, name).default)
-    def function(at: Site, x: Value) -> Value:
-        return at.operand(x).apply(name)
+LOGIC: Final = {"and": "bitand", "or": "bitor", "xor": "bitxor"}
 
 
-def _register_rounding(name: str) -> None:
-    @lowering(getattr(aten, name).default)
-    def rounding(at: Site, x: Value) -> Value:
-        return x.apply(name) if x.is_float else x
+@lowering(*[getattr(aten, name).default for name in FLOAT_FUNCTIONS])
+def float_function(at: Site, x: Value) -> Value:
+    return at.operand(x).apply(at.name)
 
 
-def _register_comparison(name: str) -> None:
-    packet = getattr(aten, name)
-
-    @lowering(packet.Tensor, packet.Scalar)
-    def comparison(at: Site, x: Value, y: Argument) -> Value:
-        dtype = dtype_of(x, y)
-        return at.operand(x, dtype).apply(name, at.operand(y, dtype))
+@lowering(*[getattr(aten, name).default for name in ROUNDINGS])
+def rounding(at: Site, x: Value) -> Value:
+    return x.apply(at.name) if x.is_float else x
 
 
-def _register_logical(name: str, operation: str) -> None:
-    @lowering(getattr(aten, name).default)
-    def logical(at: Site, x: Value, y: Value) -> Value:
-        return at.operand(x, "bool").apply(operation, at.operand(y, "bool"))
+@lowering(*[getattr(getattr(aten, name), of) for name in COMPARISONS for of in ("Tensor", "Scalar")])
+def comparison(at: Site, x: Value, y: Argument) -> Value:
+    dtype = dtype_of(x, y)
+    return at.operand(x, dtype).apply(at.name, at.operand(y, dtype))
 
 
-def _register_bitwise(name: str, operation: str) -> None:
-    packet = getattr(aten, name)
-
-    @lowering(packet.Tensor, packet.Scalar, packet.Scalar_Tensor)
-    def bitwise(at: Site, x: Argument, y: Argument) -> Value:
-        return at.operand(x).apply(operation, at.operand(y))
+@lowering(*[getattr(aten, f"logical_{name}").default for name in LOGIC])
+def logical(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x, "bool").apply(LOGIC[at.name.removeprefix("logical_")], at.operand(y, "bool"))
 
 
-for _name in FLOAT_FUNCTIONS:
-    _register_float_function(_name)
-for _name in ROUNDINGS:
-    _register_rounding(_name)
-for _name in COMPARISONS:
-    _register_comparison(_name)
-for _name, _operation in (("logical_and", "bitand"), ("logical_or", "bitor"), ("logical_xor", "bitxor")):
-    _register_logical(_name, _operation)
-for _name, _operation in (("bitwise_and", "bitand"), ("bitwise_or", "bitor"), ("bitwise_xor", "bitxor")):
-    _register_bitwise(_name, _operation)
+@lowering(
+    *[getattr(getattr(aten, f"bitwise_{name}"), of) for name in LOGIC for of in ("Tensor", "Scalar", "Scalar_Tensor")]
+)
+def bitwise(at: Site, x: Argument, y: Argument) -> Value:
+    return at.operand(x).apply(LOGIC[at.name.removeprefix("bitwise_")], at.operand(y))
 
 
 # ---------------------------------------------------------------------- arithmetic
 
 
-@lowering(aten.add.Tensor, aten.add.Scalar)
+@lowering(aten.add.Tensor, aten.add.Scalar, aten.sub.Tensor, aten.sub.Scalar)
 def add(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
-    return _sum(at, x, y, alpha, "add")
-
-
-@lowering(aten.sub.Tensor, aten.sub.Scalar)
-def sub(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
-    return _sum(at, x, y, alpha, "sub")
+    return _sum(at, x, y, alpha, at.name)
 
 
 @lowering(aten.rsub.Tensor, aten.rsub.Scalar)
@@ -123,19 +103,12 @@ def div_mode(at: Site, x: Argument, y: Argument, *, rounding_mode: str | None) -
     return _division(at, x, y, "truncdiv")
 
 
-@lowering(aten.floor_divide.default, aten.floor_divide.Scalar)
-def floor_divide(at: Site, x: Argument, y: Argument) -> Value:
-    return _division(at, x, y, "floordiv")
-
-
-@lowering(aten.remainder.Tensor, aten.remainder.Scalar, aten.remainder.Scalar_Tensor)
-def remainder(at: Site, x: Argument, y: Argument) -> Value:
-    return _division(at, x, y, "remainder")
-
-
-@lowering(aten.fmod.Tensor, aten.fmod.Scalar)
-def fmod(at: Site, x: Argument, y: Argument) -> Value:
-    return _division(at, x, y, "fmod")
+@lowering(
+    aten.floor_divide.default, aten.floor_divide.Scalar, aten.remainder.Tensor, aten.remainder.Scalar,
+    aten.remainder.Scalar_Tensor, aten.fmod.Tensor, aten.fmod.Scalar,
+)  # fmt: skip
+def division(at: Site, x: Argument, y: Argument) -> Value:
+    return _division(at, x, y, "floordiv" if at.name == "floor_divide" else at.name)
 
 
 def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
@@ -191,55 +164,28 @@ POWERS: Final = {
 """Powers that have simpler forms, in eager as well."""
 
 
-@lowering(aten.pow.Tensor_Tensor, aten.pow.Scalar)
-def power(at: Site, x: Argument, y: Argument) -> Value:
-    return _of_floats(at, "pow", x, y)
-
-
-@lowering(aten.atan2.default)
-def atan2(at: Site, x: Value, y: Value) -> Value:
-    return _of_floats(at, "atan2", x, y)
-
-
-@lowering(aten.copysign.Tensor, aten.copysign.Scalar)
-def copysign(at: Site, x: Value, y: Argument) -> Value:
-    return _of_floats(at, "copysign", x, y)
-
-
-def _of_floats(at: Site, operation: str, x: Argument, y: Argument) -> Value:
+@lowering(aten.pow.Tensor_Tensor, aten.pow.Scalar, aten.atan2.default, aten.copysign.Tensor, aten.copysign.Scalar)
+def of_floats(at: Site, x: Argument, y: Argument) -> Value:
     if not is_float(at.dtype):
         raise Declined
-    return at.operand(x).apply(operation, at.operand(y))
+    return at.operand(x).apply(at.name, at.operand(y))
 
 
-@lowering(aten.fmin.default)
-def fmin(at: Site, x: Value, y: Value) -> Value:
-    return at.operand(x).apply("fmin" if is_float(at.dtype) else "minimum", at.operand(y))
+WHOLE: Final = {"fmin": "minimum", "fmax": "maximum"}
+"""Of integers, none of which is a nan, they are these."""
 
 
-@lowering(aten.fmax.default)
-def fmax(at: Site, x: Value, y: Value) -> Value:
-    return at.operand(x).apply("fmax" if is_float(at.dtype) else "maximum", at.operand(y))
+@lowering(aten.fmin.default, aten.fmax.default, aten.minimum.default, aten.maximum.default)
+def extreme(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x).apply(at.name if is_float(at.dtype) else WHOLE.get(at.name, at.name), at.operand(y))
 
 
-@lowering(aten.minimum.default)
-def minimum(at: Site, x: Value, y: Value) -> Value:
-    return at.operand(x).apply("minimum", at.operand(y))
+ANGLES: Final = {"deg2rad": math.pi / 180, "rad2deg": 180 / math.pi}
 
 
-@lowering(aten.maximum.default)
-def maximum(at: Site, x: Value, y: Value) -> Value:
-    return at.operand(x).apply("maximum", at.operand(y))
-
-
-@lowering(aten.deg2rad.default)
-def deg2rad(at: Site, x: Value) -> Value:
-    return at.operand(x) * (math.pi / 180)
-
-
-@lowering(aten.rad2deg.default)
-def rad2deg(at: Site, x: Value) -> Value:
-    return at.operand(x) * (180 / math.pi)
+@lowering(aten.deg2rad.default, aten.rad2deg.default)
+def angle(at: Site, x: Value) -> Value:
+    return at.operand(x) * ANGLES[at.name]
 
 
 @lowering(aten.round.decimals)
@@ -282,47 +228,35 @@ def bitwise_not(at: Site, x: Value) -> Value:
     return ~x
 
 
-def _register_shift(name: str, operation: str) -> None:
-    packet = getattr(aten, name)
-
-    @lowering(packet.Tensor_Scalar, getattr(aten, SHIFTS[name]).Scalar)
-    def shift(at: Site, x: Value, by: Argument) -> Value:
-        bits = (
-            torch.iinfo(getattr(torch, at.dtype)).bits if at.dtype != "bool" and not is_float(at.dtype) else 0
-        )
-        if type(by) is not int or not 0 <= by < bits:
-            raise Declined
-        return at.operand(x).apply(operation, by)
+SHIFTS: Final = {
+    aten.bitwise_left_shift.Tensor_Scalar: "shl",
+    aten.__lshift__.Scalar: "shl",
+    aten.bitwise_right_shift.Tensor_Scalar: "shr",
+    aten.__rshift__.Scalar: "shr",
+}
 
 
-SHIFTS: Final = {"bitwise_left_shift": "__lshift__", "bitwise_right_shift": "__rshift__"}
-_register_shift("bitwise_left_shift", "shl")
-_register_shift("bitwise_right_shift", "shr")
+@lowering(*SHIFTS)
+def shift(at: Site, x: Value, by: Argument) -> Value:
+    bits = torch.iinfo(getattr(torch, at.dtype)).bits if at.dtype != "bool" and not is_float(at.dtype) else 0
+    if type(by) is not int or not 0 <= by < bits:
+        raise Declined
+    return at.operand(x).apply(SHIFTS[at.operation.target], by)
 
 
-@lowering(aten.isnan.default)
-def isnan(at: Site, x: Value) -> Value:
-    return x.apply("isnan") if x.is_float else at.full(False)
+CLASSES: Final[Mapping[object, Callable[[Value], Value]]] = {
+    aten.isnan.default: lambda x: x.apply("isnan"),
+    aten.isinf.default: lambda x: x.apply("isinf"),
+    aten.isfinite.default: lambda x: ~(x.apply("isnan") | x.apply("isinf")),
+    aten.isposinf.default: lambda x: x.equals(float("inf")),
+    aten.isneginf.default: lambda x: x.equals(float("-inf")),
+}
 
 
-@lowering(aten.isinf.default)
-def isinf(at: Site, x: Value) -> Value:
-    return x.apply("isinf") if x.is_float else at.full(False)
-
-
-@lowering(aten.isfinite.default)
-def isfinite(at: Site, x: Value) -> Value:
-    return ~(x.apply("isnan") | x.apply("isinf")) if x.is_float else at.full(True)
-
-
-@lowering(aten.isposinf.default)
-def isposinf(at: Site, x: Value) -> Value:
-    return x.equals(float("inf")) if x.is_float else at.full(False)
-
-
-@lowering(aten.isneginf.default)
-def isneginf(at: Site, x: Value) -> Value:
-    return x.equals(float("-inf")) if x.is_float else at.full(False)
+@lowering(*CLASSES)
+def classified(at: Site, x: Value) -> Value:
+    """Which floats are of a class; all integers are finite."""
+    return CLASSES[at.operation.target](x) if x.is_float else at.full(at.name == "isfinite")
 
 
 @lowering(aten.signbit.default)

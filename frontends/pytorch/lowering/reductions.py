@@ -32,24 +32,15 @@ def prod(at: Site, x: Value, axis: object = None, keepdim: bool = False, *, dtyp
     return x.cast(computed_as(at.dtype)).reduce("product", axes_of(axis, x.rank), keepdim=keepdim)
 
 
-@lowering(aten.amax.default)
-def amax(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return _extreme(at, x, "maximum", axes, keepdim)
+EXTREMES: Final = {
+    **dict.fromkeys((aten.amax.default, aten.max.default, aten.argmax.default, aten.max.dim), "maximum"),
+    **dict.fromkeys((aten.amin.default, aten.min.default, aten.argmin.default, aten.min.dim), "minimum"),
+}
 
 
-@lowering(aten.amin.default)
-def amin(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return _extreme(at, x, "minimum", axes, keepdim)
-
-
-@lowering(aten.max.default)
-def max_(at: Site, x: Value) -> Value:
-    return _extreme(at, x, "maximum", None, False)
-
-
-@lowering(aten.min.default)
-def min_(at: Site, x: Value) -> Value:
-    return _extreme(at, x, "minimum", None, False)
+@lowering(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
+def extreme(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return _extreme(at, x, EXTREMES[at.operation.target], axes, keepdim)
 
 
 def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) -> Value:
@@ -71,28 +62,16 @@ def aminmax(at: Site, x: Value, *, dim: int | None = None, keepdim: bool = False
     return [_extreme(at, x, operation, dim, keepdim) for operation in ("minimum", "maximum")]
 
 
-@lowering(aten.argmax.default)
-def argmax(at: Site, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
-    return _extreme_and_place(at, x, "maximum", axis, keepdim)[1]
+@lowering(aten.max.dim, aten.min.dim)
+def extreme_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
+    index = extreme_index(at, x, axis, keepdim)
+    return [x.computed().reduce(EXTREMES[at.operation.target], (axis % x.rank,), keepdim=keepdim), index]
 
 
-@lowering(aten.argmin.default)
-def argmin(at: Site, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
-    return _extreme_and_place(at, x, "minimum", axis, keepdim)[1]
-
-
-@lowering(aten.max.dim)
-def max_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
-    return list(_extreme_and_place(at, x, "maximum", axis, keepdim))
-
-
-@lowering(aten.min.dim)
-def min_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
-    return list(_extreme_and_place(at, x, "minimum", axis, keepdim))
-
-
-def _extreme_and_place(at: Site, x: Value, operation: str, axis: int | None, keepdim: bool) -> tuple[Value, Value]:
+@lowering(aten.argmax.default, aten.argmin.default)
+def extreme_index(at: Site, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
     """The index of the first extreme element, or of the first nan."""
+    operation = EXTREMES[at.operation.target]
     if axis is None or not x.rank or x.dtype == "bool" or not _is_positive(at, x.sizes[axis % x.rank]):
         raise Declined
     axes = (axis % x.rank,)
@@ -101,8 +80,7 @@ def _extreme_and_place(at: Site, x: Value, operation: str, axis: int | None, kee
     found = x.equals(most)
     if x.is_float:
         found = found | x.apply("isnan")
-    place = found.select(at.iota(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
-    return x.reduce(operation, axes, keepdim=keepdim), place
+    return found.select(at.iota(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
 
 
 @lowering(aten.nansum.default)
@@ -112,14 +90,9 @@ def nansum(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dt
     return numbers.sum(axes_of(axes, x.rank), keepdim=keepdim)
 
 
-@lowering(aten.any.default, aten.any.dim, aten.any.dims)
-def any_(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return x.cast("bool").reduce("any", axes_of(axes, x.rank), keepdim=keepdim)
-
-
-@lowering(aten.all.default, aten.all.dim, aten.all.dims)
-def all_(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return x.cast("bool").reduce("all", axes_of(axes, x.rank), keepdim=keepdim)
+@lowering(aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims)
+def truth(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return x.cast("bool").reduce(at.name, axes_of(axes, x.rank), keepdim=keepdim)
 
 
 @lowering(aten.count_nonzero.default, aten.count_nonzero.dim_IntList)
@@ -130,29 +103,13 @@ def count_nonzero(at: Site, x: Value, axes: object = None) -> Value:
 # ---------------------------------------------------------------------- variance
 
 
-@lowering(aten.var.correction)
-def var(
+@lowering(aten.var.correction, aten.std.correction, aten.var_mean.correction, aten.std_mean.correction)
+def variance(
     at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
-) -> Value:
-    return moments(x, axes_of(axes, x.rank), correction, keepdim)[0]
-
-
-@lowering(aten.std.correction)
-def std(
-    at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
-) -> Value:
-    return moments(x, axes_of(axes, x.rank), correction, keepdim)[0].apply("sqrt")
-
-
-@lowering(aten.var_mean.correction)
-def var_mean(at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False):
-    return list(moments(x, axes_of(axes, x.rank), correction, keepdim))
-
-
-@lowering(aten.std_mean.correction)
-def std_mean(at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False):
-    variance, average = moments(x, axes_of(axes, x.rank), correction, keepdim)
-    return [variance.apply("sqrt"), average]
+) -> Lowered:
+    found, average = moments(x, axes_of(axes, x.rank), correction, keepdim)
+    found = found.apply("sqrt") if at.name.startswith("std") else found
+    return [found, average] if at.name.endswith("_mean") else found
 
 
 def moments(
@@ -195,19 +152,11 @@ def plain_moments(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value]:
 # ---------------------------------------------------------------------- norms and exponentials
 
 
-@lowering(aten.linalg_vector_norm.default)
-def vector_norm(
-    at: Site, x: Value, order: object = 2, axes: object = None, keepdim: bool = False, *, dtype=None
-):
-    return _norm(at, x, order, axes, keepdim)
-
-
-@lowering(aten.norm.Scalar, aten.norm.ScalarOpt_dim)
-def norm(at: Site, x: Value, order: object = 2, axes: object = None, keepdim: bool = False) -> Value:
-    return _norm(at, x, 2 if order is None else order, axes, keepdim)
-
-
-def _norm(at: Site, x: Value, order: object, axes: object, keepdim: bool) -> Value:
+@lowering(aten.linalg_vector_norm.default, aten.norm.Scalar, aten.norm.ScalarOpt_dim)
+def norm(
+    at: Site, x: Value, order: object = 2, axes: object = None, keepdim: bool = False, *, dtype: object = None
+) -> Value:
+    order = 2 if order is None else order
     if not x.is_float or not is_float(at.dtype):
         raise Declined
     axes = axes_of(axes, x.rank)
@@ -273,18 +222,12 @@ def logarithm_of_rows(at: Site, x: Value, most: Value, axis: int) -> Value:
     return (x - most).apply("exp").sum((axis % x.rank,), keepdim=True).apply("log")
 
 
-@lowering(aten._softmax_backward_data.default)
+@lowering(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
 def softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
     if not output.rank:
         raise Declined
     grad, output = grad.computed(), output.computed()
-    product = grad * output
-    return product - output * product.sum((axis % output.rank,), keepdim=True)
-
-
-@lowering(aten._log_softmax_backward_data.default)
-def log_softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
-    if not output.rank:
-        raise Declined
-    grad, output = grad.computed(), output.computed()
+    if at.name == "_softmax_backward_data":
+        product = grad * output
+        return product - output * product.sum((axis % output.rank,), keepdim=True)
     return grad - output.apply("exp") * grad.sum((axis % output.rank,), keepdim=True)

@@ -81,6 +81,11 @@ class Site:
         self.kinds = kinds
 
     @property
+    def name(self) -> str:
+        """The operator's name, without that of its overload."""
+        return self.operation.target.overloadpacket.__name__
+
+    @property
     def kind(self) -> Metadata:
         found = self.kinds[0]
         if found is None:
