@@ -14,17 +14,17 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Final
 
 import torch
 from torch.nn.modules import module as modules
 
+from frontends.pytorch.python.fields import HEAP_TYPE
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import kind_of
+from frontends.pytorch.python.snapshots import has_fields_of_c
 
-HEAP_TYPE: Final = 1 << 9
-WORD: Final = tuple.__itemsize__
 SOLID: Final = (
     *(object, BaseException, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, bytearray),
     *(type, ModuleType, property, functools.partial),
@@ -38,10 +38,7 @@ def is_python(kind: type) -> bool:
     for each in kind.__mro__:
         if not each.__flags__ & HEAP_TYPE:
             return each in SOLID or each.__name__ == "SimpleNamespace"
-        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
-        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
-        if each.__basicsize__ - each.__base__.__basicsize__ > WORD * own:
-            # a class in C
+        if has_fields_of_c(each):
             return False
     return True
 

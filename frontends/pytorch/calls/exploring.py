@@ -46,7 +46,6 @@ from typing import Final
 import torch
 
 from frontends.pytorch.calls.classes import (
-    HEAP_TYPE,
     OF_MODULES,
     hooks_of,
     is_generic,
@@ -71,6 +70,7 @@ from frontends.pytorch.calls.reads import (
 )
 from frontends.pytorch.python.appended import GROWING, WHOLE, can_grow, read_otherwise
 from frontends.pytorch.python.code_replacement import own_code
+from frontends.pytorch.python.fields import HEAP_TYPE
 from frontends.pytorch.python.importing import imported
 from frontends.pytorch.python.impure_calls import CLOCKS
 from frontends.pytorch.python.memoized import is_programs

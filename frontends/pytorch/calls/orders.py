@@ -19,23 +19,20 @@ from functools import lru_cache
 from types import CodeType
 from typing import Final
 
+from frontends.pytorch.python.appended import ATTRIBUTES, names_unless, steps_of
+
 BY_HASH: Final = frozenset(("set", "frozenset", "hash", "id"))
 """Names of functions that make sets, or tell what their order goes by."""
 OF_SETS: Final = frozenset(("union", "intersection", "difference", "symmetric_difference"))
 VIEWS: Final = frozenset(("keys", "items"))
 OPERATORS: Final = frozenset(("&", "|", "^", "-", "&=", "|=", "^=", "-="))
 LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
-ATTRIBUTES: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-NAMED: Final = LOADS | ATTRIBUTES | {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
-PASSED: Final = frozenset(("LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS"))
-"""What hands the variable of a closure on to a function, whose code is looked at as well."""
-SKIPPED: Final = frozenset(("CACHE", "NOP", "PRECALL", "RESUME", "EXTENDED_ARG"))
 
 
 @lru_cache(maxsize=4096)
 def goes_by_order(code: CodeType) -> bool:
     """Whether this code, or code inside of it, may."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    steps = steps_of(code)
     names = {step.argval for step in steps if step.opname in LOADS}
     if not names.isdisjoint(BY_HASH) or not OF_SETS.isdisjoint(code.co_names):
         return True
@@ -60,28 +57,14 @@ def goes_by_order(code: CodeType) -> bool:
     return False
 
 
-@lru_cache(maxsize=4096)
 def names_in_order(code: CodeType) -> frozenset[str]:
     """The names whose values this code, and code inside of it, does something else with than to ask whether something
     is in them, or to add to them."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
-    found: set[str] = set()
-    for step, following in zip(steps, (*steps[1:], None)):
-        if step.opname in PASSED or step.opname.startswith(("LOAD_CONST", "KW_")) or type(step.argval) is not str:
-            continue
-        is_asked = following is not None and following.opname == "CONTAINS_OP"
-        is_added_to = following is not None and following.opname in ATTRIBUTES and following.argval == "add"
-        if step.opname not in NAMED or not (is_asked or is_added_to):
-            found.add(step.argval)
-    if "locals" in code.co_names:
-        found.update(code.co_freevars, code.co_cellvars)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found |= names_in_order(constant)
-        elif isinstance(constant, tuple):
-            # attributes that a pattern asks for
-            found.update([each for each in constant if isinstance(each, str)])
-    return frozenset(found)
+    return names_unless(code, _is_asked)
+
+
+def _is_asked(step: dis.Instruction, following: dis.Instruction) -> bool:
+    return following.opname == "CONTAINS_OP" or (following.opname in ATTRIBUTES and following.argval == "add")
 
 
 def _called(steps: list[dis.Instruction], place: int) -> int:

@@ -134,9 +134,9 @@ def unique(
 
 
 @kind_rule(aten._unique.default, once=True)
-def unique_inverse(recorder: Trace, *args: object) -> object:
+def unique_inverse(recorder: Trace, self: torch.Tensor, *options: bool) -> object:
     """The distinct elements and, if requested, the inverse indices."""
-    return unique(recorder, *args)[:2]
+    return unique(recorder, self, *options)[:2]
 
 
 @kind_rule(aten.unique_consecutive.default, once=True)

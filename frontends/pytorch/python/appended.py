@@ -17,46 +17,54 @@ from __future__ import annotations
 
 import dis
 from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Final
 
 GROWING: Final = frozenset(("append", "extend"))
-METHODS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR"))
-NAMES: Final = frozenset(
-    ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
-)
-NOTHING: Final = frozenset(("EXTENDED_ARG", "CACHE", "NOP"))
+ATTRIBUTES: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR"))
+NAMED: Final = ATTRIBUTES | {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 PASSED: Final = frozenset(("LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS"))
 """What hands the variable of a closure on to a function, whose code is looked at as well."""
+SKIPPED: Final = frozenset(("CACHE", "NOP", "PRECALL", "RESUME", "EXTENDED_ARG"))
+
+
+def steps_of(code: CodeType) -> list[dis.Instruction]:
+    return [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
 
 
 @lru_cache(maxsize=4096)
-def read_otherwise(code: CodeType) -> frozenset[str]:
-    """The names in code, and in the functions inside of it, that are not only appended to. Of local variables too."""
+def names_unless(
+    code: CodeType, is_fine: Callable[[dis.Instruction, dis.Instruction], bool]
+) -> frozenset[str]:
+    """The names in code, and in the functions inside of it, but those that are only loaded where the next instruction
+    makes that `is_fine`. Of local variables too."""
+    steps = steps_of(code)
     found: set[str] = set()
-    before: str | None = None
-    for each in dis.get_instructions(code):
-        if each.opname in NOTHING:
+    for step, following in zip(steps, (*steps[1:], None)):
+        if not isinstance(step.argval, str) or step.opname in PASSED or step.opname.startswith(("LOAD_CONST", "KW_")):
             continue
-        if before is not None and not (each.opname in METHODS and each.argval in GROWING):
-            found.add(before)
-        before = None
-        if not isinstance(each.argval, str) or each.opname in PASSED or each.opname.startswith(("LOAD_CONST", "KW_")):
-            continue
-        if each.opname in NAMES:
-            before = each.argval if each.argval not in GROWING else None
-        else:
-            found.add(each.argval)
+        if step.opname not in NAMED or following is None or not is_fine(step, following):
+            found.add(step.argval)
     if "locals" in code.co_names:
         found.update(code.co_freevars, code.co_cellvars)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            found |= read_otherwise(inner)
+            found |= names_unless(inner, is_fine)
         elif isinstance(inner, tuple):
             # attributes that a pattern asks for
             found.update([each for each in inner if isinstance(each, str)])
     return frozenset(found)
+
+
+def read_otherwise(code: CodeType) -> frozenset[str]:
+    """The names that are not only appended to."""
+    return names_unless(code, _is_appended)
+
+
+def _is_appended(step: dis.Instruction, following: dis.Instruction) -> bool:
+    return step.argval in GROWING or (following.opname in ATTRIBUTES and following.argval in GROWING)
 
 
 def can_grow(value: object) -> bool:

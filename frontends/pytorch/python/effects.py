@@ -222,7 +222,7 @@ class Effects:
                 continue
             if id(cell) not in self._seen:
                 self._seen.add(id(cell))
-                self._hold(name, name, cell, value)
+                self._hold(name, name, cell, [value])
                 self._value(name, name, value, 0)
         defaults = function.__defaults__ or ()
         named = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
@@ -255,7 +255,7 @@ class Effects:
         if key not in self._globals:
             self._globals.add(key)
             value = scope.get(name, ABSENT)
-            self._hold(text, name, (scope, name), value)
+            self._hold(text, name, (scope, name), [value])
             installed = INSTALLED in str(scope.get("__file__"))
             if value is not ABSENT:
                 # of an installed package, what its globals hold is looked at, not what is inside of that
@@ -318,11 +318,11 @@ class Effects:
         elif isinstance(value, type):
             for key in data_of(value):
                 held = vars(value).get(key)
-                self._hold(f"{text}.{key}", key, (value, key), held)
+                self._hold(f"{text}.{key}", key, (value, key), [held])
                 self._value(f"{text}.{key}", key, held, depth + 1)
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
             if value.size <= LARGEST:
-                self._hold(text, name, value, value.copy())
+                self._hold(text, name, value, copied(value))
         elif not isinstance(value, FunctionType | Enum) and (attributes := attributes_of(value)) is not None:
             if isinstance(value, OPTIMIZING) or is_programs(sys.modules.get(type(value).__module__)):
                 self._hold(text, "", attributes, dict(attributes))

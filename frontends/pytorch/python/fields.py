@@ -145,14 +145,23 @@ def is_plain(kind: type) -> bool:
 def attributes_of(value: object) -> dict[Attribute, object]:
     """The attributes of an object, those in `__slots__` too."""
     found: dict[Attribute, object] = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        for slot in vars(kind).values():
-            if isinstance(slot, MemberDescriptorType) and kind.__flags__ & HEAP_TYPE:
-                try:
-                    found[slot] = slot.__get__(value)
-                except AttributeError:
-                    continue
+    for slot in slots_of(type(value)):
+        try:
+            found[slot] = slot.__get__(value)
+        except AttributeError:
+            continue
     return found
+
+
+def slots_of(kind: type) -> list[MemberDescriptorType]:
+    """The slots of classes in Python, those of the class itself first."""
+    return [
+        each
+        for base in kind.__mro__
+        if base.__flags__ & HEAP_TYPE
+        for each in vars(base).values()
+        if isinstance(each, MemberDescriptorType)
+    ]
 
 
 def is_dictionary(kind: type, names: Iterable[object]) -> bool:
@@ -160,9 +169,8 @@ def is_dictionary(kind: type, names: Iterable[object]) -> bool:
     reads: object = kind.__getattribute__
     if any(type(name) is not str for name in names) or reads is not object.__getattribute__:
         return False
-    slots = [each for base in kind.__mro__ for each in vars(base).values() if isinstance(each, MemberDescriptorType)]
     own = [vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)]
-    return not slots and bool(own) and all(isinstance(each, GetSetDescriptorType) for each in own)
+    return not slots_of(kind) and bool(own) and all(isinstance(each, GetSetDescriptorType) for each in own)
 
 
 def held_by(value: object) -> tuple[list[object], object]:

@@ -29,6 +29,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+from frontends.pytorch.python.fields import slots_of
 from frontends.pytorch.python.snapshots import (
     ABSENT,
     ATTRIBUTES,
@@ -73,7 +74,9 @@ class Entries:
             for key, value in zip(self.stored, values):
                 OrderedDict.__setitem__(owner, key, value)
         elif part is SLOTS:
-            slots = slots_of(type(owner))
+            slots: dict[Hashable, MemberDescriptorType] = {
+                each.__name__: each for each in reversed(slots_of(type(owner)))
+            }
             for key in self.removed:
                 slots[key].__delete__(owner)
             for key, value in zip(self.stored, values):
@@ -265,16 +268,6 @@ def check_keys(keys: Any) -> None:
 def is_one(one: object, other: object) -> bool:
     """Whether a program can not tell what is in a place now from what was."""
     return one is other or (type(one) is type(other) and type(one) in PLAIN and one == other)
-
-
-def slots_of(kind: type) -> dict[Any, MemberDescriptorType]:
-    """The slots of a class by name."""
-    return {
-        name: each
-        for base in reversed(kind.__mro__)
-        for name, each in vars(base).items()
-        if isinstance(each, MemberDescriptorType)
-    }
 
 
 __all__ = ["SideEffect", "Steps", "Unsayable", "steps_between"]

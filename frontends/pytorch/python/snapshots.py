@@ -29,7 +29,7 @@ from typing import Any, Final
 import torch
 from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, tree_leaves
 
-from frontends.pytorch.python.fields import held_by, objects_in
+from frontends.pytorch.python.fields import HEAP_TYPE, held_by, objects_in, slots_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
@@ -218,19 +218,9 @@ def _write_namespace(owner: Any, before: dict[str, object]) -> None:
             store(owner, key, value)
 
 
-def _slots(owner: Any) -> list[MemberDescriptorType]:
-    return [
-        each
-        for kind in type(owner).__mro__
-        if kind.__flags__ & HEAP_TYPE
-        for each in vars(kind).values()
-        if isinstance(each, MemberDescriptorType)
-    ]
-
-
 def _read_slots(owner: Any) -> dict[object, object]:
     found: dict[object, object] = {}
-    for slot in _slots(owner):
+    for slot in slots_of(type(owner)):
         try:
             found[slot.__name__] = slot.__get__(owner)
         except AttributeError:
@@ -239,7 +229,7 @@ def _read_slots(owner: Any) -> dict[object, object]:
 
 
 def _write_slots(owner: Any, before: dict[object, object]) -> None:
-    for slot in _slots(owner):
+    for slot in slots_of(type(owner)):
         value = before[slot.__name__]
         try:
             slot.__delete__(owner) if value is ABSENT else slot.__set__(owner, value)
@@ -298,7 +288,6 @@ def _put_array(owner: Any, before: list[Any]) -> None:
         owner[...] = numpy.frombuffer(before[3], dtype=owner.dtype).reshape(owner.shape)
 
 
-HEAP_TYPE: Final = 1 << 9
 OF_CLASSES: Final = frozenset(("__dict__", "__weakref__", "__abstractmethods__", "__builtins__"))
 ATTRIBUTES: Final = Part(_read_attributes, _write_attributes)
 SLOTS: Final = Part(_read_slots, _write_slots)
@@ -352,7 +341,7 @@ def parts_of(owner: object) -> list[Part]:
         getattr(owner, "__dict__", None) if hasattr(kind, "__dictoffset__") and kind.__dictoffset__ else None, dict
     ):
         found.append(ATTRIBUTES)
-    if _slots(owner):
+    if slots_of(kind):
         found.append(SLOTS)
     return found
 
@@ -392,11 +381,16 @@ def _is_in_c(kind: type) -> bool:
     for each in kind.__mro__:
         if not each.__flags__ & HEAP_TYPE:
             return each is not object
-        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
-        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
-        if each.__basicsize__ - (each.__base__ or object).__basicsize__ > tuple.__itemsize__ * own:
+        if has_fields_of_c(each):
             return True
     return True
+
+
+def has_fields_of_c(kind: type) -> bool:
+    """Whether objects of a class have more than its base says and its slots hold."""
+    held = [isinstance(value, MemberDescriptorType) for value in vars(kind).values()]
+    own = sum(held) + ("__dict__" in vars(kind)) + ("__weakref__" in vars(kind))
+    return kind.__basicsize__ - (kind.__base__ or object).__basicsize__ > tuple.__itemsize__ * own
 
 
 def is_torchs(kind: type) -> bool:

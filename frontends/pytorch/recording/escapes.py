@@ -33,6 +33,7 @@ import torch
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.ran import noted
 from frontends.pytorch.python.rewriting import Cache, caches
+from frontends.pytorch.python.snapshots import attributes_of
 from frontends.pytorch.recording.object_reconstruction import MadeInside
 from frontends.pytorch.symbolic.tensor import Traced
 
@@ -177,7 +178,7 @@ def removed_from(holder: object, chain: dict[int, object]) -> str:
     if isinstance(holder, set):
         holder.difference_update([item for item in holder if id(item) in chain])
         return "a set"
-    attributes = vars(holder) if isinstance(holder, threading.local) else attributes_of(holder)
+    attributes = vars(holder) if isinstance(holder, threading.local) else attributes_of(holder) or {}
     names = emptied(attributes, chain)
     return f"the attribute `{names[0]}` of a {type(holder).__qualname__}" if names else ""
 
@@ -192,14 +193,6 @@ def emptied(holder: dict[Any, object], chain: dict[int, object]) -> list[Any]:
     for key in [key for key in found if not isinstance(dict.get(holder, key), dict)]:
         dict.pop(holder, key, None)
     return found
-
-
-def attributes_of(value: object) -> dict[str, object]:
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return found if type(found) is dict else {}
 
 
 def cache_text(cache: Callable[..., object]) -> str:
