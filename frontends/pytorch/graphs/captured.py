@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
-from frontends.pytorch.recording.operations import Operation, Recording, Result
+from frontends.pytorch.recording.operations import Operation, Recording
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.outputs import Outputs

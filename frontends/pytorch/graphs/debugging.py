@@ -27,8 +27,9 @@ from torch import fx
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.graph import GraphBuilder, is_symbol
 from frontends.pytorch.python.python_calls import pattern
-from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:

@@ -39,8 +39,9 @@ from frontends.pytorch.graphs.joint import checkable, needed, told_later
 from frontends.pytorch.graphs.joint_decompositions import in_parts, with_slopes
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.undefined_gradients import without
-from frontends.pytorch.recording.operations import Operation, Result, results_of
+from frontends.pytorch.recording.operations import Operation, results_of
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
 from solver.terms.expr import Atom
 

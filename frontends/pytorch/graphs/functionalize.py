@@ -14,16 +14,9 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.inverses import INVERSES
 from frontends.pytorch.meta_rules.layouts import is_packed
-from frontends.pytorch.recording.operations import (
-    STATISTICS,
-    Argument,
-    Operation,
-    Recording,
-    Result,
-    is_random,
-    is_view,
-)
+from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, is_random, is_view
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 

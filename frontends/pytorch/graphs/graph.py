@@ -22,13 +22,13 @@ from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import (
     Branch,
     Operation,
-    Result,
     has_effects,
     is_custom,
     is_view,
     results_of,
 )
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt

@@ -7,8 +7,9 @@ from typing import Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.recording.operations import Argument, Result
+from frontends.pytorch.recording.operations import Argument
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 

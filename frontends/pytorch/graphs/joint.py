@@ -40,11 +40,11 @@ from frontends.pytorch.graphs.graph import GraphBuilder, numbered, told_by, unus
 from frontends.pytorch.graphs.undefined_gradients import without
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.registry import packed
-from frontends.pytorch.recording.operations import Operation, Result, results_of
+from frontends.pytorch.recording.operations import Operation, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
-from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.guards.guards import RuntimeAssert
 from solver.terms.expr import Atom

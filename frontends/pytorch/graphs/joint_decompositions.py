@@ -22,9 +22,10 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.recording.operations import Operation, Recording, Result
+from frontends.pytorch.recording.operations import Operation, Recording
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 SLOPED: Final = (aten.gelu_backward.default,)

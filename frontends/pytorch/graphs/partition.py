@@ -33,7 +33,6 @@ import torch
 from backends.loops.operations import OPERATIONS
 from frontends.pytorch.recording.operations import (
     Operation,
-    Result,
     has_effects,
     is_view,
     is_viewing,
@@ -42,6 +41,7 @@ from frontends.pytorch.recording.operations import (
 )
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Expr

@@ -26,7 +26,8 @@ import torch
 
 from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import sources
-from frontends.pytorch.recording.operations import Operation, Result, is_view, replaced, results_of
+from frontends.pytorch.recording.operations import Operation, is_view, replaced, results_of
+from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 

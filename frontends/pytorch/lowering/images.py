@@ -16,7 +16,8 @@ import torch
 
 from backends.loops.channels_last import is_channels_last
 from frontends.pytorch.lowering.results import Results
-from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.recording.operations import Operation
+from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 

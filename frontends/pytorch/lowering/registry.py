@@ -13,10 +13,11 @@ from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.operations import Operation, Result
+    from frontends.pytorch.recording.operations import Operation
 
 Number: TypeAlias = int | float | bool | Expr
 Lowered: TypeAlias = Value | list[Value | None]

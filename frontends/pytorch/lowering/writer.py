@@ -28,9 +28,10 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Branch, Operation, Result, is_custom, is_view, is_viewing, results_of
+from frontends.pytorch.recording.operations import Branch, Operation, is_custom, is_view, is_viewing, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Atom, Expr
 
 aten: Final = torch.ops.aten

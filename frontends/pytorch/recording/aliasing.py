@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import Copy, follow, results_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
@@ -44,7 +45,7 @@ OF_SLICES: Final = "torch::autograd::CopySlices"
 
 
 @special(aten.clone.default)
-def clone(recorder: Recorder, func, args, kwargs):
+def clone(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A packed copy, as `reshape` and `contiguous` make it."""
     (source,) = args
     if kwargs.get("memory_format") is not torch.contiguous_format or not isinstance(source, Traced):

@@ -18,26 +18,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.recording.operations import Branch, Operation, Result, listed, results_of
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
+from frontends.pytorch.recording.operations import Branch, Operation, listed, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import Node, value_of
-from frontends.pytorch.symbolic.tensor import Traced, tensor_of
-from frontends.pytorch.symbolic.values import Value, symbols_of
+from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from frontends.pytorch.symbolic.values import symbols_of
 from shapes.env import ShapeEnv
 from shapes.environment.events import Forced, Guarded
 from shapes.guards.guards import within
-from shapes.symbolic.choices import sym_not
+from shapes.origin import Origin
+from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymBool, SymInt
 from solver.decide.verdict import Always
-from solver.terms.expr import Atom
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from solver.proofs.fact import Fact
@@ -90,7 +93,9 @@ class Substitution(TorchFunctionMode):
                     found.requires_grad_(True)
         return found
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         args, kwargs = tree_map(
             lambda value: self.of(value) if isinstance(value, torch.Tensor) else value, (args, kwargs or {})
         )
@@ -125,13 +130,13 @@ class Joined:
     """A symbol that is one size in the one branch, another in the other."""
 
     symbol: SymInt
-    sizes: tuple[Value, Value]
+    sizes: tuple[Int, Int]
 
 
 class Choice:
     """One predicate, with the branches that are recorded under it and under its negation."""
 
-    def __init__(self, recorder: Recorder, predicate: object) -> None:
+    def __init__(self, recorder: Recorder, predicate: Any) -> None:
         self.recorder = recorder
         around = recorder.branches[-1] if recorder.branches else None
         # a function mode does not see what the operator is given
@@ -145,8 +150,8 @@ class Choice:
         """What holds in a branch, where it is about sizes."""
         if not isinstance(self.predicate, torch.SymBool):
             return None
-        truth = value_of(self.predicate)
-        return truth if side else sym_not(truth)
+        truth: SymBool = value_of(self.predicate)
+        return truth if side else truth.negated()
 
     def _way(self, function: Callable[[], object], side: bool) -> Way:
         recorder, env = self.recorder, self.recorder.env
@@ -183,7 +188,7 @@ class Choice:
         env = self.recorder.env
         for way in ways:
             for fact in way.guards:
-                with env.at(fact.origin):
+                with env.at(fact.origin if isinstance(fact.origin, Origin) else None):
                     env.guard(SymBool(env, within(fact), env.interner.true))
         symbols: list[Joined] = []
         outputs = [self._output(place, ways, symbols) for place in range(len(ways[0].values))]
@@ -226,7 +231,7 @@ class Choice:
     def _is_outside(self, size: object) -> bool:
         return isinstance(size, int) or all(atom in self.recorder.env.symbols for atom in symbols_of(value_of(size)))
 
-    def _size(self, ways: Ways, one: Value, other: Value, symbols: list[Joined], least: int | None) -> Value:
+    def _size(self, ways: Ways, one: Int, other: Int, symbols: list[Joined], least: int | None) -> Int:
         """A size that the branches give, a symbol where they differ."""
         env = self.recorder.env
         for size in (one, other):
@@ -341,14 +346,14 @@ def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
         yield from [atom for atom in sorted(check.prop.symbols, key=lambda atom: atom.serial) if atom in env.symbols]
 
 
-def equality(env: ShapeEnv, one: Value, other: Value) -> object:
-    def expr(value: Value) -> object:
+def equality(env: ShapeEnv, one: Int, other: Int) -> Prop:
+    def expr(value: Int) -> Expr:
         return value.expr if isinstance(value, SymInt) else env.interner.constant(value)
 
     return env.interner.eq(expr(one), expr(other))
 
 
-def _equal(env: ShapeEnv, one: Value, other: Value) -> bool:
+def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
     """Whether two sizes are the same one as far as is known there."""
     return isinstance(env.decide(equality(env, one, other), env.interner.true, "default"), Always)
 

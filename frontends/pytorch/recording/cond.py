@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch._higher_order_ops import utils as higher_order
@@ -31,6 +31,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import TraceError, refusal
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.branches import Choice, Ways, equality
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.recording.recorder import Recorder
@@ -106,7 +107,7 @@ class Gradient:
     operands: Sequence[object]
     ways: Ways
     learned: list[torch.Tensor]
-    values: list[object] = None
+    values: Sequence[Any] = ()
 
     def forward(self) -> list[torch.Tensor]:
         self.values = self.choice.joined(self.ways)
@@ -164,14 +165,14 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
+    def backward(ctx: FunctionCtx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         return None, *ctx.gradient.backward(tangents)
 
 
 _eager: Final = higher_order._hop_compile_and_call
 
 
-def _hop_compile_and_call(fn: Function, args: Sequence[object], kwargs: dict[str, object] | None = None) -> object:
+def _hop_compile_and_call(fn: Function, args: Arguments, kwargs: Keywords | None = None) -> object:
     """In the place of torch's own, which compiles the branches: in a trace they are recorded."""
     try:
         recorder = current_trace()

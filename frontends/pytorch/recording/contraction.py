@@ -17,7 +17,7 @@ import torch
 from torch.backends import opt_einsum
 
 from frontends.pytorch.python.interception import suspended
-from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, TorchCalls, handles
 from frontends.pytorch.symbolic.node import value_of
 from shapes.symbolic.numbers import SymInt
 
@@ -26,7 +26,7 @@ TYPICAL = 8
 
 
 @handles(torch.functional.einsum)
-def einsum(mode: TorchCalls, func, args, kwargs):
+def einsum(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The same contraction, in an order that costs no guard."""
     equation, operands = args[0], args[1:]
     if len(operands) == 1 and isinstance(operands[0], list | tuple):

@@ -31,7 +31,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch._library import custom_ops, fake_impl, simple_registry
@@ -41,11 +41,13 @@ from torch.utils._pytree import tree_leaves, tree_map
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.python.interception import suspended
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.env import ShapeEnv
+from shapes.environment.reader import Question
 from shapes.rules import Rule, Shape
 from shapes.rules.registry import rules
 
@@ -108,7 +110,7 @@ class CustomOperator:
         self._definition.register_autograd(backward, setup_context=save)
         return backward
 
-    def check(self, **arguments: object) -> None:
+    def check(self, **arguments: Any) -> None:
         """Compare the shape rule with the kernel at many sizes; `arguments` are strategies for single parameters.
 
         Raises:
@@ -148,7 +150,9 @@ def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object
 # ---------------------------------------------------------------------- in a trace
 
 
-def template(recorder: Trace, func: torch._ops.OpOverload, args, kwargs, tensors: Sequence[Traced]) -> Template:
+def template(
+    recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
+) -> Template:
     """What a custom operator gives: by its rule, by its fake implementation, or else by a rule that is inferred."""
     if not all(is_tensors(each.type) for each in func._schema.returns) or (
         len(func._schema.returns) > 1 and _is_list(func)
@@ -168,7 +172,8 @@ def template(recorder: Trace, func: torch._ops.OpOverload, args, kwargs, tensors
     env = recorder.env
     before = len(env.symbols)
     named = {name: sizes_of(value) for name, value in kwargs.items()}
-    outputs = rule(TestedEnv(env, func.name()), *[sizes_of(arg) for arg in args], **named)
+    tested: Any = TestedEnv(env, func.name())  # in an environment's place
+    outputs = rule(tested, *[sizes_of(arg) for arg in args], **named)
     like = next((tensor.metadata for tensor in tensors), None)
     dtype = like.dtype if like is not None else torch.get_default_dtype()
     device = like.device if like is not None else torch.get_default_device()
@@ -216,10 +221,10 @@ class TestedEnv:
         self._env = env
         self._operator = operator
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:  # what an environment has
         return getattr(self._env, name)
 
-    def unbacked(self, name: str | None = None, lo: int | None = None, hi: int | None = None, **options: object):
+    def unbacked(self, name: str | None = None, lo: int | None = None, hi: int | None = None, **options: Any) -> Any:
         """A value of the run. It is a size, so not negative; tighter bounds are checked."""
         if options.get("kind", "int") != "int":
             return self._env.unbacked(name, **options)
@@ -230,7 +235,7 @@ class TestedEnv:
             self.postulate(value <= hi)
         return value
 
-    def postulate(self, question: object) -> None:
+    def postulate(self, question: Question) -> None:
         self._env.expect_true(question, f"the shape rule of {self._operator} says so")
 
 
@@ -302,12 +307,12 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
     from shapes.testing.inferring import NotInferred
     from shapes.testing.references.torch_eager import tensor_of as real_tensor
 
-    varied: dict[str, st.SearchStrategy[object]] = {}
+    varied: dict[str, Any] = {}  # strategies, among what `infer_rule` is told by name
     for name, value in given.items():
         if isinstance(value, torch.Tensor):
             axes, dtype = value.dim(), str(value.dtype).removeprefix("torch.")
             varied[name] = st.lists(st.integers(0, 6), min_size=axes, max_size=axes).map(
-                lambda sizes, dtype=dtype: Input(sizes, dtype=dtype, low=0, high=2)
+                functools.partial(Input, dtype=dtype, low=0, high=2)
             )
         elif isinstance(value, int | torch.SymInt) and not isinstance(value, bool):
             varied[name] = st.integers(0, 6)
@@ -362,7 +367,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
     return Rule(rule.name, typed)
 
 
-def _flat(outputs: object) -> list[Shape]:
+def _flat(outputs: Any) -> list[Shape]:
     return [outputs] if isinstance(outputs, Shape) else [shape for shape in outputs if shape is not None]
 
 

@@ -13,8 +13,9 @@ A trace runs on containers of its own, that hold tensors of the trace. The nodes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
@@ -29,12 +30,14 @@ class GivenBack:
     number: int
 
 
-def containers_given(structure: TreeSpec, arguments: Sequence[object]) -> dict[int, GivenBack]:
+def containers_given(
+    structure: TreeSpec, arguments: tuple[Sequence[object], Mapping[str, object]]
+) -> dict[int, GivenBack]:
     """By identity, the containers in the arguments of a trace, which are the positional and the named ones."""
     found: dict[int, GivenBack] = {}
     count = 0
 
-    def visit(spec: TreeSpec, items: Sequence[object] | None) -> None:
+    def visit(spec: TreeSpec, items: Sequence[Any] | None) -> None:  # of classes that torch's registry knows
         nonlocal count
         for place, child in enumerate(spec.children()):
             if child.is_leaf():

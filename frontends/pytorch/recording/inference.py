@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from frontends.pytorch.meta_rules.corrected import MEANT, corrected
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import is_custom
@@ -14,7 +17,9 @@ from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.errors import ShapeError, UndecidedGuard
 
 
-def infer(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
+def infer(
+    recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
+) -> Template:
     """What an operator gives for arguments like these."""
     rule = RULES.get(func)
     if rule is not None:

@@ -32,7 +32,7 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.recording.recorder import Recorder
-from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.node import TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
 from shapes.environment.symbols import RESERVED
 from shapes.symbolic.numbers import SymFloat
@@ -163,14 +163,14 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     )
 
 
-def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[object, Number]:
+def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A number of the trace for an integer argument."""
     choice = dynamism.choose(name, -1, value)
     word = free_name(recorder.env, name)
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
 
 
-def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[object, Number]:
+def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A number of the trace for a float argument: a double whose 64 bits are the symbol, as 0.0 == -0.0."""
     env = recorder.env
     word = free_name(env, name)
@@ -204,12 +204,12 @@ def strides_of(
     recorder: Recorder,
     name: str,
     tensor: torch.Tensor,
-    sizes: Sequence[object],
+    sizes: Sequence[TorchValue],
     symbols: list[tuple[str, Path]],
-) -> list[object]:
+) -> tuple[TorchValue, ...]:
     """The strides of an input that is not contiguous, those that are products of sizes expressed so."""
     env, nodes = recorder.env, recorder.nodes
-    strides: list[object] = [None] * tensor.dim()
+    strides: list[TorchValue] = [None] * tensor.dim()
     order = sorted(range(tensor.dim()), key=lambda axis: (tensor.stride(axis), -axis))
     inner: list[int] = []
     for axis in order:
@@ -229,7 +229,7 @@ def strides_of(
                     strides[axis] = product
                     break
         inner.append(axis)
-    return strides
+    return tuple(strides)
 
 
 def check_supported(name: str, tensor: torch.Tensor) -> None:

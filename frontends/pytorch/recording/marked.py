@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.python.torch_calls import TorchCalls, handles
-from frontends.pytorch.recording.operations import Result, follow, roots_of, written_and_read
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, TorchCalls, handles
+from frontends.pytorch.recording.operations import follow, roots_of, written_and_read
 from frontends.pytorch.recording.special import special
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
@@ -53,18 +53,18 @@ UNRESOLVED: Final = (
 
 
 @special(aten._conj.default)
-def conjugate(recorder: Recorder, func, args, kwargs):
+def conjugate(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The conjugate itself."""
     return _computed(recorder, aten._conj_physical.default, args)
 
 
 @special(aten._neg_view.default)
-def negative(recorder: Recorder, func, args, kwargs):
+def negative(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The negative itself."""
     return _computed(recorder, aten.neg.default, args)
 
 
-def _computed(recorder: Recorder, target: torch._ops.OpOverload, args):
+def _computed(recorder: Recorder, target: torch._ops.OpOverload, args: Arguments) -> object:
     made = recorder.operator(target, args, {})
     if not recorder.backward:
         recorder.recording.marked[made.result] = recorder.result_of(args[0])
@@ -72,7 +72,7 @@ def _computed(recorder: Recorder, target: torch._ops.OpOverload, args):
 
 
 @handles(torch.view_as_real)
-def refuse_marked(mode: TorchCalls, func, args, kwargs):
+def refuse_marked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """Raise torch's error for a conjugate."""
     if args and _is_marked(mode.trace, args[0]):
         raise RuntimeError(UNRESOLVED)
@@ -80,7 +80,7 @@ def refuse_marked(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg)
-def asked(mode: TorchCalls, func, args, kwargs):
+def asked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """Whether it is marked: an argument is not, at other calls neither, and what was made of one by an operator."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
@@ -89,7 +89,7 @@ def asked(mode: TorchCalls, func, args, kwargs):
 
 
 @handles(torch.Tensor.resolve_conj, torch.resolve_conj, torch.Tensor.resolve_neg, torch.resolve_neg)
-def resolved(mode: TorchCalls, func, args, kwargs):
+def resolved(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """A copy of what is marked, else the tensor itself."""
     mode.trace.marks_asked = True
     return args[0].clone() if args and _is_marked(mode.trace, args[0]) else NotImplemented

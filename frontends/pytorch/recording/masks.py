@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
@@ -32,7 +33,7 @@ aten: Final = torch.ops.aten
 
 
 @special(aten.index_put_.default, aten.index_put.default)
-def write_through_mask(recorder: Recorder, func, args, kwargs) -> object:
+def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A choice where one mask is the only index, and the value has no axis for what it picks."""
     self, indices, values, accumulate = arguments(*args, **kwargs)
     self, values = traced(recorder, self), traced(recorder, values)

@@ -10,6 +10,7 @@ from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
@@ -19,14 +20,22 @@ WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
 """What a meta function of C++ ends with that reads a symbolic size as a plain number."""
 
 
-def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, run=None) -> Template:
+def by_meta(
+    recorder: Trace,
+    func: torch._ops.OpOverload,
+    args: Arguments,
+    kwargs: Keywords,
+    tensors: Sequence[Traced],
+    *,
+    run: Function | None = None,
+) -> Template:
     """Torch's own meta function, or `run`, on tensors of the meta device with the same symbolic sizes."""
     mutates = func._schema.is_mutable
     twins: dict[int, torch.Tensor] = {}
     places: dict[int, int] = {}
     order = iter(range(len(tensors)))
 
-    def on_meta(value):
+    def on_meta(value: object) -> object:
         if isinstance(value, torch.Tensor):
             place = next(order)
             tensor = tensors[place]
@@ -61,7 +70,7 @@ def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, r
             raise
         output = func(*tree_map(with_numbers, on_meta_args), **tree_map(with_numbers, on_meta_kwargs))
 
-    def piece(value):
+    def piece(value: object) -> object:
         if isinstance(value, torch.Tensor):
             place = places.get(id(value))
             if place is not None and (mutates or func._schema.returns[0].alias_info is not None):
@@ -77,7 +86,7 @@ def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, r
     return Template(piece(output), renames=renames)
 
 
-def may_rename(func) -> bool:
+def may_rename(func: torch._ops.OpOverload) -> bool:
     """Whether an operator may leave an argument with other sizes or strides than it had."""
     return torch.Tag.inplace_view in func.tags or any(
         argument.is_out or (argument.alias_info is not None and argument.alias_info.is_write and argument.kwarg_only)

@@ -138,7 +138,7 @@ class Plan:
     @cached_property
     def made(self) -> Callable[[Iterable[object]], object]:
         """What the call returned, from its leaves: written as one function, as a cache of keys and values is many."""
-        scope: dict[str, object] = {"new": object.__new__}
+        scope: dict[str, Any] = {"new": object.__new__}
 
         def known(value: object) -> str:
             scope[name := f"known{len(scope)}"] = value
@@ -251,7 +251,7 @@ class _Walk:
                 return self._container(Opened(value))
             self.leaves.append(value)
             return "leaf", len(self.leaves) - 1
-        if type(value) is torch.Size:
+        if isinstance(value, tuple) and type(value) is torch.Size:
             # of which the pytree makes a tuple
             self.beyond_pytree = True
             return self._gathered(torch.Size, value)

@@ -11,10 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import torch
 
@@ -35,6 +35,8 @@ STATISTICS: Final = {
 """Operators that update their running statistics, said or not, where the argument at this place is true."""
 
 Argument: TypeAlias = object
+Target: TypeAlias = Any
+"""An operator of torch's, or a function that takes branches."""
 """A `Result`, a `Node`, a plain value, or a list of them."""
 
 
@@ -43,7 +45,7 @@ class Operation:
     """One operator of the program as it was run; its `output` is a result, a number known only at run time, or a list
     of these."""
 
-    target: Callable[..., object]
+    target: Target
     args: tuple[Argument, ...]
     kwargs: dict[str, Argument]
     output: object

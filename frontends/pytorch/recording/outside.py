@@ -85,10 +85,10 @@ def is_of_outside(recording: Recording, tensor: torch.Tensor) -> bool:
             if not is_small(result.constant):
                 return False
             continue
-        operation = made.get(result)
-        if operation is None or draws_numbers(operation.target):
+        maker = made.get(result)
+        if maker is None or draws_numbers(maker.target):
             return False
-        for each in results_of(operation.arguments):
+        for each in results_of(maker.arguments):
             if each not in seen:
                 seen.add(each)
                 waiting.append(each)

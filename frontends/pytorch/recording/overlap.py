@@ -27,11 +27,12 @@ import torch
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.pointwise import in_place_overloads, out_overloads
-from frontends.pytorch.recording.operations import Operation, Result, follow, is_view, results_of, written_and_read
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
+from frontends.pytorch.recording.operations import Operation, follow, is_view, results_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Result, Traced
 from shapes.environment.dependence import Holds, Proof, disjoint, identical, injective
 from shapes.environment.layout import Layout
 from shapes.rules.broadcasting import known, same
@@ -52,7 +53,7 @@ READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
 
 
 @special(*in_place_overloads(), *out_overloads(), aten.copy_.default)
-def refuse_overlap(recorder: Recorder, func, args, kwargs):
+def refuse_overlap(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Raise torch's error, where the trace knows that the kernel would."""
     written = kwargs.get("out", args[0])
     if not isinstance(written, Traced):
@@ -74,7 +75,7 @@ def refuse_overlap(recorder: Recorder, func, args, kwargs):
 
 def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
     """Whether it is expanded to an axis of several elements; guarded where sizes decide."""
-    for size, stride in zip(metadata.shape, metadata.shape.strides):
+    for size, stride in zip(metadata.shape, metadata.shape.strides or ()):
         if type(stride) is int and stride == 0 and not (type(size) is int and size <= 1):
             several = size > 1
             if several if isinstance(several, bool) else env.guard(several):
@@ -165,8 +166,9 @@ def _holding(env: ShapeEnv) -> Holds:
 
 
 def _layout(result: Result) -> Layout:
+    assert result.metadata is not None
     shape = result.metadata.shape
-    return Layout(tuple(shape), tuple(shape.strides), value_of(result.metadata.offset))
+    return Layout(tuple(shape), shape.strides or (), value_of(result.metadata.offset))
 
 
 def _base(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -184,7 +186,8 @@ def partly_overlaps(env: ShapeEnv, one: Metadata, other: Metadata) -> bool:
     if any(order is None or not order.dense for order in orders):
         return False
     first, second = _extent(one), _extent(other)
-    if all(_equal(env, a, b) for a, b in zip((*first, *one.shape.strides), (*second, *other.shape.strides))):
+    strides = zip(one.shape.strides or (), other.shape.strides or ())
+    if all(_equal(env, a, b) for a, b in (*zip(first, second), *strides)):
         return len(one.shape) != len(other.shape)
     return not (_precedes(env, first, second) or _precedes(env, second, first))
 
@@ -199,7 +202,7 @@ def _extent(metadata: Metadata) -> tuple[Int, Int]:
 
 
 def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
-    return same(one, other) or known(env, one == other)
+    return same(one, other) or known(env, one == other) is True
 
 
 def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bool:

@@ -82,7 +82,7 @@ def at_random(axes: int) -> Callable[..., object]:
     return fractional_max_pool
 
 
-def over_one_axis(theirs: Callable[..., object], over_two: Callable[..., object]) -> Callable[..., object]:
+def over_one_axis(theirs: Callable[..., object], over_two: Callable[..., Any]) -> Callable[..., object]:
     """A pool over one axis by that over two, of which one is 1 long."""
 
     def pool(input: Tensor, output_size: object) -> object:

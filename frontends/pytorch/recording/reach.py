@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import eager_only
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import roots_of
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.environment.layout import is_empty, max_storage_index
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
@@ -37,7 +39,7 @@ READS_OFFSET: Final = frozenset(
 
 
 @special(aten.as_strided.default, aten.as_strided_.default)
-def as_strided(recorder: Recorder, func, args, kwargs):
+def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A view, guarded to reach no element that is not known to be in memory."""
     source, env = args[0], recorder.env
     if recorder.backward or not isinstance(source, Traced):
@@ -60,7 +62,7 @@ def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
     return empty if isinstance(empty, bool) else env.guard(empty)
 
 
-def _last(metadata: Metadata):
+def _last(metadata: Metadata) -> Int:
     """Where in its memory the last element is."""
     sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
     return max_storage_index(sizes, strides, value_of(metadata.offset))

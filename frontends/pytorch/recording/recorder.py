@@ -11,7 +11,7 @@ import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import GraphBreak, eager_only, refusal, unsupported
 from frontends.pytorch.python.generators import READ, STATE
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
@@ -29,8 +30,9 @@ from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_defa
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Metadata, Template
-from frontends.pytorch.symbolic.node import Nodes
+from frontends.pytorch.symbolic.node import Nodes, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
+from frontends.pytorch.symbolic.values import Value
 from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class Recorder(Trace):
         """What stands in for the tensors outside of the branches that are being recorded, the outermost first."""
         self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
-        self._templates: dict[tuple[object, ...], Template] = {}
+        self._templates: dict[tuple[object, ...] | None, Template] = {}
         self._constants: dict[int, Result] = {}
         self._known: dict[Result, torch.Tensor] = {}
         """The values of tensors that the program wrote down, and of small ones computed from them."""
@@ -72,13 +74,17 @@ class Recorder(Trace):
 
     supports_higher_order_operators = True
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: torch._ops.OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         if is_composite(func):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
         return self.seen(func, types, args, kwargs)
 
-    def seen(self, func, types, args=(), kwargs=None):
+    def seen(
+        self, func: torch._ops.OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         """What becomes of an operator."""
         if isinstance(func, torch._ops.HigherOrderOperator):
             refuse_control_flow(func.name())
@@ -93,7 +99,7 @@ class Recorder(Trace):
             return drawn(self, self.draws, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
         return self.operator(func, args, kwargs or {})
 
-    def operator(self, func, args, kwargs):
+    def operator(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> Any:
         """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
         key: list[object] = [func]
         tensors: list[Traced] = []
@@ -102,7 +108,7 @@ class Recorder(Trace):
         for name, value in kwargs.items():
             key.append(name)
             named[name] = self._argument(value, key, tensors)
-        whole = tuple(key)
+        whole: tuple[object, ...] | None = tuple(key)
         try:
             template = self._templates.get(whole)
         except TypeError:
@@ -123,7 +129,14 @@ class Recorder(Trace):
             self._follow(func, args, kwargs, tensors, outside)
         return outside
 
-    def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
+    def _record(
+        self,
+        func: torch._ops.OpOverload,
+        args: tuple[Argument, ...],
+        kwargs: dict[str, Argument],
+        template: Template,
+        tensors: Sequence[Traced],
+    ) -> object:
         recording, recent, tensors_made = self.recording, self.nodes.made, self.tensors
         results: list[object] = []
 
@@ -154,7 +167,7 @@ class Recorder(Trace):
         recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2)))
         return outside
 
-    def number(self, func, args, kwargs, value):
+    def number(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, value: Value) -> TorchValue:
         """Record an operator whose result is a number that only the run knows, and give it to the program."""
         key: list[object] = []
         converted = tuple([self._argument(arg, key, []) for arg in args])
@@ -163,7 +176,7 @@ class Recorder(Trace):
         self.recording.operations.append(Operation(func, converted, named, node, self.backward, self._line()))
         return node.outside
 
-    def _argument(self, value, key: list[object], tensors: list[Traced]) -> Argument:
+    def _argument(self, value: Any, key: list[object], tensors: list[Traced]) -> Argument:
         """An argument as the graph holds it; what it says about the outcome goes to `key`."""
         kind = type(value)
         if kind is Traced:
@@ -278,7 +291,14 @@ class Recorder(Trace):
         """The value of a tensor, if the program wrote it down."""
         return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
 
-    def _follow(self, func, args, kwargs, tensors: Sequence[Traced], outside) -> None:
+    def _follow(
+        self,
+        func: torch._ops.OpOverload,
+        args: Arguments,
+        kwargs: Keywords,
+        tensors: Sequence[Traced],
+        outside: object,
+    ) -> None:
         """Keep track of the values that are known."""
         involved = [tensor.result in self._known for tensor in tensors]
         if not any(involved):
@@ -297,7 +317,9 @@ class Recorder(Trace):
                     self.know(tensor, value)
                     self.outside.follow([tensor.result], [each.result for each in tensors])
 
-    def _apart(self, template: Template, tensors: Sequence[Traced], args, kwargs):
+    def _apart(
+        self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]
+    ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
         """What an operator such as `t_` changes, as a tensor of its own.
 
         Others in the graph may stand for the same value and keep their sizes; what the change means for an argument of

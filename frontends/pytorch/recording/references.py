@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 import torch._meta_registrations
@@ -26,12 +26,12 @@ import torch._refs.special
 from torch._prims_common import is_cpu_scalar_tensor
 from torch._prims_common.wrappers import Number, TensorLike
 
-from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from shapes.environment.layout import non_overlapping_and_dense
 from solver.decide.verdict import Always
 
-Size = int | torch.SymInt
-Sizes = Sequence[Size]
+Size: TypeAlias = TorchValue
+Sizes: TypeAlias = Sequence[Size]
 
 BROADCAST: Final = torch._refs._broadcast_shapes
 EXPAND: Final = torch._refs._maybe_broadcast

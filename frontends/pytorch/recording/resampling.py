@@ -16,7 +16,7 @@ those over two axes are whole again. All refuse images without points, as eager 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch._C import DispatchKey
@@ -34,7 +34,7 @@ Kernel = Callable[..., torch.Tensor]
 def whole(operator: torch._ops.OpOverload) -> Kernel:
     """A call with factors as one of the operator, which takes sizes; both as it is in between."""
 
-    def function(input, output_size, *given):
+    def function(input: torch.Tensor, output_size: Any, *given: Any) -> torch.Tensor:
         *options, factors = given
         sizes = upsample_compute_output_size(input.size(), output_size, factors)
         return operator(input, sizes, *options, *(factors or [None, None]))
@@ -45,7 +45,7 @@ def whole(operator: torch._ops.OpOverload) -> Kernel:
 def with_points(kernel: Kernel) -> Kernel:
     """A kernel of torch's Python that is given factors or a size, for images with points."""
 
-    def function(input, output_size, *options):
+    def function(input: torch.Tensor, output_size: Any, *options: Any) -> torch.Tensor:
         sizes = upsample_compute_output_size(input.size(), output_size, options[-1])
         require_points(current_trace().env, sizes_of(input), sizes_of(sizes))
         return kernel(input, output_size, *options)
@@ -57,7 +57,7 @@ def picked(kernel: Kernel) -> Kernel:
     """A kernel of torch's Python that gathers points, which leaves them as they lie in the input, gaps aside: packed
     instead, or by channel, as the operator of C++ gives them."""
 
-    def function(input, output_size, *options):
+    def function(input: torch.Tensor, output_size: Any, *options: Any) -> torch.Tensor:
         by_channel = suggests_channels_last(current_trace().env, metadata_of(current_trace(), input))
         form = torch.channels_last_3d if by_channel else torch.contiguous_format
         return kernel(input, output_size, *options).contiguous(memory_format=form)

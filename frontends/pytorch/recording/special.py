@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
 
 import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal, unsupported
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.outside import is_of_outside
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
+Recorder: TypeAlias = Any
+"""The recorder, which looks into the table here."""
 aten = torch.ops.aten
 
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
@@ -31,7 +34,7 @@ def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..
 
 
 @special(aten.detach.default)
-def detach(recorder, func, args, kwargs):
+def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The same value: gradients are decided outside of the graph. Of an argument it is a tensor of its own, as the
     argument may change its sizes in place."""
     (tensor,) = args
@@ -44,7 +47,7 @@ def detach(recorder, func, args, kwargs):
 
 
 @special(aten.detach_.default)
-def detach_in_place(recorder, func, args, kwargs):
+def detach_in_place(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The same tensor, unless an argument is to be seen detached by the caller."""
     (tensor,) = args
     if not isinstance(tensor, Traced) or tensor.result in recorder.given:
@@ -53,7 +56,7 @@ def detach_in_place(recorder, func, args, kwargs):
 
 
 @special(aten.lift_fresh.default)
-def lift_fresh(recorder, func, args, kwargs):
+def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A tensor written down in the program: a copy for each run, as it may be changed; its value is known till then."""
     (tensor,) = args
     if isinstance(tensor, Traced):
@@ -70,13 +73,13 @@ def lift_fresh(recorder, func, args, kwargs):
     torch.ops.profiler._record_function_exit.default,
     torch.ops.profiler._record_function_exit._RecordFunction,
 )
-def profiled(recorder, func, args, kwargs):
+def profiled(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Where a program is, said to a profiler: of the trace, as the graph has no such places."""
     return func(*args, **kwargs)
 
 
 @special(aten.select.int)
-def element(recorder, func, args, kwargs):
+def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """An element that is a size stays known for one."""
     tensor, *where = args
     number = recorder.first_elements.get(tensor.result) if isinstance(tensor, Traced) else None
@@ -87,7 +90,7 @@ def element(recorder, func, args, kwargs):
     return made
 
 
-def is_changed(recorder, result) -> bool:
+def is_changed(recorder: Recorder, result: Result) -> bool:
     """Whether the program may have written to a tensor since it was made, or to a view of it."""
     views = {result}
     for operation in recorder.recording.operations:
@@ -101,7 +104,7 @@ def is_changed(recorder, result) -> bool:
 
 
 @special(aten._local_scalar_dense.default)
-def item(recorder, func, args, kwargs):
+def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A number that only the run knows, unless the program wrote it down or it is a size."""
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
@@ -122,25 +125,25 @@ def item(recorder, func, args, kwargs):
 
 
 @special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)
-def without_cudnn(recorder, func, args, kwargs):
+def without_cudnn(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """cuDNN wants lengths that are known, and torch has a loss of its own for all devices."""
     return False
 
 
 @special(aten.size.default)
-def sizes(recorder, func, args, kwargs):
+def sizes(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The sizes where a composite operator of C++ wants them as plain numbers: they become constants."""
     return [int(size) for size in args[0].metadata.sizes]
 
 
 @special(aten.stride.default)
-def strides(recorder, func, args, kwargs):
+def strides(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """The strides, likewise."""
     return [int(stride) for stride in args[0].metadata.strides]
 
 
 @special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)
-def compared(recorder, func, args, kwargs):
+def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A truth that C++ wants now.
 
     Raises:
@@ -150,7 +153,7 @@ def compared(recorder, func, args, kwargs):
 
 
 @special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
-def squeeze_copy(recorder, func, args, kwargs):
+def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A copy of the view: torch's meta function takes a size for other than 1 without a guard."""
     view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
@@ -171,7 +174,7 @@ def squeeze_copy(recorder, func, args, kwargs):
     aten._nested_tensor_from_tensor_list.default,
     aten._nested_view_from_buffer.default,
 )
-def not_dense(recorder, func, args, kwargs):
+def not_dense(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """No kind of ours.
 
     Raises:
