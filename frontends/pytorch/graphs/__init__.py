@@ -1,1 +1,2 @@
-"""From a recording to graphs: sizes as nodes, forward and backward, without changes in place, node by node."""
+"""Graphs from a recording: size computations as nodes, joint forward and backward, functionalization, partition,
+debugging."""

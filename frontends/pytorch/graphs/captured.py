@@ -1,4 +1,4 @@
-"""A program as a trace gives it, with what it takes and gives, and its graph.
+"""A captured program: inputs, outputs, recording and graph.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """What the backward part of a recording computes.
+    """The backward part of a recording.
 
     Attributes:
-        differentiable: the outputs that have a gradient, each once.
-        tangents: their gradients, given to the backward.
-        leaves: the inputs and constants whose gradients come out, in the order of `gradients`.
+        differentiable: the distinct outputs with a gradient.
+        tangents: their gradients, the backward's inputs.
+        leaves: the inputs and constants whose gradients are computed, in the order of `gradients`.
     """
 
     differentiable: tuple[Result, ...]
@@ -49,15 +49,15 @@ class Captured:
 
     Attributes:
         env: the facts about its sizes.
-        inputs: the tensors among the arguments, in order, each once.
-        integers: the integers among the arguments, and the floats that are symbols.
-        numbers: those of them that are symbols; the graph takes them behind the tensors.
-        outputs: what it returns, flat.
-        with_gradient: which outputs have one.
-        joint: the backward, where it was recorded.
-        relations: how the outputs are related, to each other and to the arguments.
-        bases: what outputs are views of that is none, which the graph of a program with a gradient gives behind them.
-        written: the tensors that it writes, inputs by their places, each with how often.
+        inputs: the distinct tensors among the arguments, in order.
+        integers: the integers among the arguments, and the symbolic floats.
+        numbers: those of them that are symbols; the graph's inputs after the tensors.
+        outputs: the flat results.
+        with_gradient: which outputs have a gradient.
+        joint: the backward, if it was recorded.
+        relations: the aliasing of outputs, with each other and with the arguments.
+        bases: the bases of outputs that are views, which the graph of a program with gradients returns after them.
+        written: the tensors that it writes, inputs by index, each with the number of writes.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Captured:
 
     @property
     def graph(self) -> torch.fx.GraphModule:
-        """The graph, made when it is first looked at; it returns a list of the outputs that are tensors or sizes."""
+        """The graph, built lazily; it returns a list of the outputs that are tensors or sizes."""
         if self._graph is None:
             self._graph = self.graph_of(self.recording.operations, self.outputs)
         return self._graph
@@ -105,8 +105,8 @@ class Captured:
         symbols: Sequence[Atom] = (),
         asserts: Sequence[RuntimeAssert] | None = None,
     ) -> torch.fx.GraphModule:
-        """A graph of these operators, from the same inputs, that returns these outputs, and symbols behind them; with
-        these checks, or with all of them."""
+        """A graph of these operators with the same inputs; it returns these outputs, then the symbols. It has these
+        checks, or all."""
         asserts = self.runtime_asserts if asserts is None else asserts
         builder = GraphBuilder(asserts)
         ends = self.recording.ends
@@ -124,11 +124,11 @@ class Captured:
 
     @property
     def float_atoms(self) -> tuple[Atom, ...]:
-        """Those that stand for the bits of a float, which is what the graph is given."""
+        """The symbols that are the bits of a float input."""
         names = self.env.names
         return tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
 
 
 def in_graph(output: object) -> bool:
-    """Whether a graph returns this, and not its caller."""
+    """Whether the graph itself returns this output."""
     return type(output) in (Result, Node, int, float, bool, str, type(None))

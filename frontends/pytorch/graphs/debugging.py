@@ -1,4 +1,4 @@
-"""Differential debugging: a graph run node by node, to the first operator whose result differs from what was traced.
+"""Differential debugging: run a graph node by node to the first result that differs from its prediction.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -11,8 +11,8 @@
     aten.mm.default            float32[x_size0, x_size0] = [5, 5]   (... in <lambda>)
     aten.sum.dim_IntList       float32[x_size0] = [5]   (... in <lambda>)
 
-Each tensor's sizes, strides, dtype and device are compared with what the trace says of them at the sizes at hand.
-A symbol whose value only the run tells takes it where it first appears.
+Each tensor's sizes, strides, dtype and device are compared with the traced metadata, evaluated for the actual sizes. An
+unbacked symbol is bound at its first occurrence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operator as it ran: what the trace said about its result, and what came out."""
+    """One executed operator: predicted and actual result."""
 
     operator: str
     said: str
@@ -52,7 +52,7 @@ class Step:
 
 
 class WrongPrediction(TraceError):
-    """An operator gave another kind of tensor than the trace says. `step` is the operator."""
+    """An operator's result differs from its prediction. `step` is the operator."""
 
     def __init__(self, step: Step, what: str) -> None:
         self.step = step
@@ -65,7 +65,7 @@ class WrongPrediction(TraceError):
 
 
 def debug(variant: Captured, *args: object) -> list[Step]:
-    """Run the graph of a variant on these inputs, node by node, each result checked. Gives the operators that ran.
+    """Run the graph of a variant on these inputs, node by node, and check each result. Returns the executed operators.
 
     Raises:
         WrongPrediction: the first result that differs, with the operator and the line of the program.
@@ -78,7 +78,7 @@ def debug(variant: Captured, *args: object) -> list[Step]:
 
 
 class _Builder(GraphBuilder):
-    """Notes which node is which operator."""
+    """Builds a graph and records the operator of each node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class _Stepping(fx.Interpreter):
         return found
 
     def _number(self, said: Node, real: object) -> None:
-        """A number that the run tells, as the integer that stands for it."""
+        """An unbacked number as the integer of its symbol."""
         value = said.value
         if isinstance(value, SymInt):
             self._bind(value.expr, int(real))

@@ -1,4 +1,4 @@
-"""Floats of sizes as nodes: the text of a program over doubles (`solver.floats.programs`), read as Python."""
+"""Float expressions over sizes as nodes: parse the text of a double program (`solver.floats.programs`) as Python."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ COMPARISONS: Final[Mapping[type, Callable[..., object]]] = {
 
 
 def program_nodes(graph: fx.Graph, text: str, operands: Sequence[Operand]) -> Operand:
-    """The nodes that compute a program; `{0}` and on in its text are the operands.
+    """The nodes that compute a program; `{0}` etc. in its text are the operands.
 
-    The pattern of a float that the run gives is represented by the float itself.
+    The bits of a runtime float are represented by the float itself.
     """
     names = {f"operand_{place}": operand for place, operand in enumerate(operands)}
     tree = ast.parse(text.format(*names), mode="eval").body

@@ -12,12 +12,12 @@
     >>> [name for name, result in form.inputs if result in form.changed]
     ['x']
 
-Tensors that share memory are views of one base, each made from the one before it. A change of a view becomes a new
-value of the base, put together by the inverse of the views; a view that is read afterwards is made from it anew. What
-an output shares with an argument, or with another output, it still shares.
+Aliased tensors are chains of views of one base. A write to a view becomes a new value of the base, by the inverses of
+the views; views that are read afterwards are regenerated from it. Outputs keep their aliasing with arguments and with
+each other.
 
-The form is right where nothing in `changed` overlaps another argument (`overlaps`); the graph that changes in place
-needs no such condition.
+The form is valid if nothing in `changed` overlaps another argument (`overlaps`); the mutating graph needs no such
+condition.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ aten: Final = torch.ops.aten
 
 @dataclass(frozen=True)
 class Functional:
-    """A program without changes in place.
+    """A functionalized program.
 
     Attributes:
-        inputs: the tensors that it is given, with their names.
-        numbers: the symbols that it is given behind them.
-        outputs: what the program returns: results, numbers, symbols and plain values.
+        inputs: the input tensors with their names.
+        numbers: the input symbols, which follow them.
+        outputs: results, numbers, symbols and constants.
         changed: the inputs and constants that are written at the end.
-        checks: conditions on sizes that the run must meet.
-        floats: the numbers that are given as floats, each the symbol of its bits.
+        checks: runtime conditions on sizes.
+        floats: the numbers that are passed as floats, each the symbol of its bits.
     """
 
     inputs: tuple[tuple[str, Result], ...]
@@ -74,7 +74,7 @@ class Functional:
 
     @cached_property
     def graph(self) -> torch.fx.GraphModule:
-        """The same as a graph."""
+        """The program as a graph."""
         builder = GraphBuilder(self.checks)
         builder.program(self.inputs, self.numbers, self.operations)
         outputs = [
@@ -84,8 +84,8 @@ class Functional:
         return builder.module(outputs)
 
     def overlaps(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether for these inputs the form may be wrong, as what is changed lies in the memory of another one. Numbers
-        behind the inputs are not looked at."""
+        """Whether the form may be wrong for these inputs because a mutated one overlaps another. Numbers after them are
+        ignored."""
         if not self.changed:
             return False
         found = None if self._apart is None else self._apart(tensors)
@@ -96,13 +96,13 @@ class Functional:
 
     @cached_property
     def _written(self) -> tuple[int, ...]:
-        """Where what is changed is among the inputs and, behind them, the constants."""
+        """The indices of mutated tensors among inputs, then constants."""
         places = {each: place for place, each in enumerate([*[result for _, result in self.inputs], *self.constants])}
         return tuple([places[each] for each in self.changed])
 
     @cached_property
     def _apart(self) -> Callable[[Sequence[torch.Tensor]], bool | None] | None:
-        """The same in C, which remembers what has not moved: an eighth of a microsecond for ten tensors."""
+        """The same in C, which caches by data pointers: 0.125 us for ten tensors."""
         results = [*[result for _, result in self.inputs], *self.constants]
         if any(each.metadata.device.type != "cpu" for each in results):
             return None
@@ -113,20 +113,20 @@ class Functional:
 
     @cached_property
     def constants(self) -> tuple[Result, ...]:
-        """The tensors that the program brings along."""
+        """The program's constant tensors."""
         used = results_of([*[each.arguments for each in self.operations], self.outputs])
         return tuple(dict.fromkeys([each for each in used if each.constant is not None]))
 
 
 @dataclass(frozen=True)
 class FunctionalJoint:
-    """Forward and backward without changes in place.
+    """Functionalized forward and backward.
 
     Attributes:
-        results: what the forward returns first, of the variant's outputs each once.
-        saved: the tensors that it returns next, and that the backward is given first.
-        symbols: the sizes that it returns last, and that the backward is given behind `saved` and the tangents.
-        later: the numbers and sizes that only the backward tells.
+        results: the forward's first results: the distinct outputs of the variant.
+        saved: its next results: the tensors that are the backward's first inputs.
+        symbols: its last results: the sizes that are the backward's inputs after `saved` and the tangents.
+        later: the unbacked numbers and sizes that the backward computes.
     """
 
     forward: Functional
@@ -137,7 +137,8 @@ class FunctionalJoint:
     later: frozenset[Atom]
 
     def without(self, absent: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
-        """The backward without the gradients of these outputs, and which it is given; None where it is the same."""
+        """The backward specialized to undefined gradients of these outputs, and the gradients that it takes; None if it
+        is the same."""
         whole, count = self.backward, len(self.saved)
         tangents = [result for _, result in whole.inputs[count:]]
         left = without(absent, whole.operations, whole.outputs, tangents)
@@ -156,10 +157,10 @@ class FunctionalJoint:
 
 
 def functional(program: Captured) -> Functional:
-    """A program without changes in place.
+    """Functionalize a program.
 
     Raises:
-        Unsupported: it changes the size of an argument, or uses an operator that only exists as a change in place.
+        Unsupported: it resizes an argument, or uses an operator that has no functional variant.
     """
     values = _taken_over(program)
     outputs = [values.argument(output) for output in program.outputs]
@@ -169,8 +170,8 @@ def functional(program: Captured) -> Functional:
 def functional_joint(
     program: Captured, lowered: Container[object], decisions: Decisions | None = None
 ) -> FunctionalJoint:
-    """Forward and backward, as `frontends.pytorch.graphs.joint` cuts them, for kernels that compute these operators, by
-    the answers to `decisions`.
+    """Functionalized forward and backward, partitioned for a backend that lowers these operators, by the answers to
+    `decisions`.
 
     Raises:
         Unsupported: as `functional`.
@@ -231,7 +232,7 @@ def functional_joint(
 
 
 def _taken_over(program: Captured) -> Values:
-    """All values at the end of the forward, with the arguments written."""
+    """Functionalize the forward, with the arguments written at its end."""
     if program.recording.ends:
         raise Unsupported("an argument changes its sizes in place: there is no form without such a change")
     if program.recording.overlapping:
@@ -265,7 +266,7 @@ def _forward(
 
 
 def sizes_in(results: object) -> list[Atom]:
-    """The symbols in the sizes, strides and offsets of these results, and the numbers among them, each once."""
+    """The distinct symbols in the sizes, strides and offsets of these results, and the numbers among them."""
     found: dict[Atom, None] = {}
 
     def read(value: object) -> None:
@@ -283,11 +284,10 @@ def sizes_in(results: object) -> list[Atom]:
 
 
 def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bool:
-    """Whether the memory of a tensor that is written, by its place, may hold an element of another tensor, or one of
-    its own twice.
+    """Whether the memory of a written tensor, by index, may hold an element of another tensor, or one of its own twice.
 
-    Ranges are compared, so two that lie between each other count as well. They are taken in the order of their starts:
-    one overlaps another before it if the one that reaches furthest does.
+    Address ranges are compared, so interleaved tensors count as overlapping. A sweep in the order of their starts keeps
+    the furthest end.
     """
     ranges: list[tuple[int, int, bool]] = []
     for place, tensor in enumerate(tensors):
@@ -306,7 +306,7 @@ def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bo
 
 
 def _repeats(tensor: torch.Tensor) -> bool:
-    """Whether axes may step on elements of others: each goes further than all inside of it reach, if none does."""
+    """Whether a tensor may overlap itself: it does not if each stride exceeds the extent of all inner axes."""
     reach = 0
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
         if size > 1:

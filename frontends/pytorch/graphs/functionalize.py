@@ -1,6 +1,6 @@
 """Functionalization: each mutation becomes a new value, and views of it are regenerated.
 
-A `Base` is memory of its own with the value that is in it now; a `Shared` is its whole, or a view of another one.
+A `Base` is separate memory with its current value; a `Shared` is the whole of it, or a view of another one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ aten: Final = torch.ops.aten
 
 
 class Base:
-    """Memory of its own, and the value that is in it now."""
+    """Separate memory with its current value."""
 
     def __init__(self, result: Result) -> None:
         self.first = result
@@ -31,7 +31,7 @@ class Base:
 
 
 class Shared:
-    """A tensor: the base's whole, or a view of another one."""
+    """A tensor: the whole base, or a view of another one."""
 
     def __init__(self, base: Base, result: Result, parent: Shared | None, view: Operation | None, place: int) -> None:
         self.base = base
@@ -43,7 +43,7 @@ class Shared:
 
 
 class Values:
-    """What each tensor of the recording is, while its operators are gone through."""
+    """The current value of each tensor while operators are functionalized in order."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -59,7 +59,7 @@ class Values:
         return found
 
     def current(self, shared: Shared) -> Result:
-        """The tensor's value now."""
+        """The tensor's current value."""
         if shared.parent is None:
             return shared.base.value
         if shared.version != shared.base.version:
@@ -79,7 +79,7 @@ class Values:
         return value
 
     def _emit(self, target, args, like: Operation, place: int, metadata: Metadata | None) -> Result:
-        """One more operator, and its result, or the one of its results at a place."""
+        """Append an operator; returns its result, or one of its results by index."""
         result = self.recording.result(metadata)
         output: object = result
         if isinstance(like.output, list):
@@ -99,7 +99,7 @@ class Values:
     # ------------------------------------------------------------------ operators
 
     def run(self, operation: Operation) -> None:
-        """Take an operator over, as one that changes nothing."""
+        """Functionalize one operator."""
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
             self._plain(operation)
@@ -128,7 +128,7 @@ class Values:
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
     def _turned(self, operation: Operation) -> None:
-        """`t_` and the like: the tensor, an alias made for it, is a view of what it was."""
+        """`t_` and the like: the tensor becomes a view of its former value."""
         result = operation.args[0]
         alias = self.tensor(result)
         plain = without_underscore(operation.target)
@@ -152,7 +152,7 @@ class Values:
         if plain is None:
             raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
         if is_random(operation) and not is_packed(kind):
-            # numbers are drawn in the order in which elements lie
+            # numbers are drawn in memory order
             raise Unsupported(f"{operation.target}: what is filled does not lie row by row")
         args = [self.argument(arg) for arg in operation.args]
         named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
@@ -161,7 +161,7 @@ class Values:
             if place >= len(args) and argument.name in defaults and argument.name not in named:
                 named[argument.name] = defaults[argument.name].default_value
             if argument.name == "dtype" and place >= len(args) and named.get("dtype") is None:
-                # of integers, sums would be made of another dtype
+                # sums of integers would have another dtype
                 named["dtype"] = kind.dtype
         value = self.recording.result(kind if not out or _meets(operation, kind) else None)
         self.operations.append(Operation(plain, tuple(args), named, value))
@@ -171,12 +171,12 @@ class Values:
                 self._replaced(given[written[0]], before, value)
                 return
         if out:
-            # the result is written as it is converted, into memory as it lies
+            # the result is converted while it is written to existing memory
             value = self._call(aten.copy.default, (self.current(target), value), kind)
         self._write(target, value)
 
     def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """A tensor without elements that was given for a result: it has memory of its own from here on."""
+        """An empty `out` tensor: it owns new memory from here on."""
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
             raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
         converted = self.recording.result(result.metadata)
@@ -200,7 +200,7 @@ class Values:
     # ------------------------------------------------------------------ writing
 
     def _write(self, shared: Shared, value: Result) -> None:
-        """A tensor has another value from here on, and so has what it is a view of."""
+        """Set a tensor's value, and that of its base."""
         if shared.parent is None:
             shared.base.value = value
             shared.base.version += 1
@@ -219,7 +219,7 @@ class Values:
         self._write(shared.parent, self._call(target, args, metadata))
 
     def written(self) -> list[Result]:
-        """The arguments and constants that have another value than at first."""
+        """The arguments and constants whose value has changed."""
         bases = dict.fromkeys([shared.base for shared in self._tensors.values()])
         made = {
             output
@@ -230,11 +230,11 @@ class Values:
         return [base.first for base in bases if base.version and base.first not in made]
 
     def unwritten(self) -> list[Result]:
-        """The arguments and constants that have changed since they were written."""
+        """The arguments and constants that have changed since they were last written back."""
         return [first for first in self.written() if self.tensor(first).base.value is not first]
 
     def finish(self) -> None:
-        """Write the arguments; what is read from now on is a view of them."""
+        """Write the arguments back; later reads are views of them."""
         for first in self.written():
             base = self.tensor(first).base
             self.operations.append(Operation(aten.copy_.default, (first, base.value), {}, first))
@@ -242,7 +242,7 @@ class Values:
             base.version += 1
 
 
-# ---------------------------------------------------------------------- operators and their other forms
+# ---------------------------------------------------------------------- functional variants of operators
 
 NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
@@ -252,7 +252,7 @@ NAMED_OTHERWISE: Final[dict[object, object]] = {
 
 
 def _has_its_memory(shared: Shared) -> bool:
-    """Whether a tensor shows the memory from its beginning, being no view but of all that is there."""
+    """Whether a tensor is the whole of its memory, from the beginning."""
     while shared.parent is not None:
         if shared.view is None or shared.view.target not in (aten.alias.default, aten.detach.default):
             return False
@@ -261,7 +261,7 @@ def _has_its_memory(shared: Shared) -> bool:
 
 
 def _meets(operation: Operation, kind: Metadata) -> bool:
-    """Whether what is computed is of the dtype of the tensor that is given for it: all others are."""
+    """Whether a result has the dtype of its `out` tensor."""
     given = [arg for arg in operation.args if isinstance(arg, Result)]
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 
@@ -279,7 +279,7 @@ def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload |
 
 
 def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The overload with the same arguments that makes its result."""
+    """The functional overload with the same arguments."""
     wanted = [(a.name, str(a.type)) for a in target._schema.arguments if not a.is_out]
     packet = target.overloadpacket
     for name in packet.overloads():

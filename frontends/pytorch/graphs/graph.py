@@ -1,7 +1,8 @@
-"""From a recording to a `torch.fx.GraphModule`: operators as nodes, sizes computed once, checks where they belong.
+"""Build a `torch.fx.GraphModule` from a recording: operators as nodes, each size computed once, checks as early as
+possible.
 
-Sizes of inputs are read where they are first needed; an expression over sizes is lowered (`shapes.guards.lowering`) so
-that what two arguments share is one node. A check of the run stands right after the last value that it needs.
+Sizes of inputs are read at their first use; size expressions are lowered with common subexpressions shared
+(`shapes.guards.lowering`). A runtime check follows the last value that it needs.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ BINARY: Final[Mapping[str, Callable[..., object]]] = {
 
 
 class Sizes:
-    """The nodes that compute sizes; symbols are bound to nodes as their values come up."""
+    """The nodes that compute sizes; symbols are bound to nodes when their values become available."""
 
     def __init__(self, graph: fx.Graph) -> None:
         self.graph = graph
@@ -73,7 +74,7 @@ class Sizes:
         self._nodes: dict[Lowered, fx.Node | int | bool] = {}
 
     def bind(self, symbol: Expr, read: Callable[[], fx.Node]) -> None:
-        """The value of a symbol is read so, when it is needed."""
+        """Bind a symbol to a node that is created when it is needed."""
         (atom,) = symbol.symbols
         if atom not in self.bound:
             self._lowering.bind(symbol, self._operations.leaf(len(self._leaves)))
@@ -81,13 +82,13 @@ class Sizes:
             self.bound[atom] = read
 
     def is_bound(self, e: Expr) -> bool:
-        """Whether every symbol in an expression has a value by now."""
+        """Whether every symbol of an expression is bound."""
         return all(
             atom in self.bound or (atom.definition is not None and self.is_bound(atom.definition)) for atom in e.symbols
         )
 
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
-        """The node of a number, made now if it is new."""
+        """The node of a number, created on demand."""
         if isinstance(value, SymInt):
             return self.expression(value.expr)
         if isinstance(value, SymBool):
@@ -104,7 +105,7 @@ class Sizes:
         return self._node(self._complete(self._lowering.proposition(prop)))
 
     def _complete(self, lowered: Lowered) -> Lowered:
-        """Every symbol in it has a value by now."""
+        """Whether every symbol in it is bound."""
         missing = [atom.name for atom in self._lowering.missing]
         if missing:
             raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
@@ -132,7 +133,7 @@ class Sizes:
         operands = [self._node(operand) for operand in lowered.operands]
         call = self.graph.call_function
         if code == "power" and type(operands[0]) is int and operands[0] < 0:
-            # the text of a graph would have the sign of the whole power there
+            # in the text of a graph the sign would apply to the whole power
             operands[0] = call(operator.neg, (-operands[0],))
         if code == "sum":
             return self._sum(lowered, operands)
@@ -173,7 +174,7 @@ class Sizes:
 
 
 class GraphBuilder:
-    """Turns the operators of a recording into nodes."""
+    """Converts the operators of a recording to nodes."""
 
     def __init__(self, asserts: Sequence[RuntimeAssert] = ()) -> None:
         self.graph = fx.Graph()
@@ -244,7 +245,7 @@ class GraphBuilder:
         self._checks()
 
     def _checked(self, operation: Operation, node: fx.Node, operands: tuple[object, ...]) -> fx.Node:
-        """What a custom operator gives, compared with its prediction before anything is read of it."""
+        """Compare a custom operator's result with its prediction before it is used."""
         outputs = operation.outputs
         made = [each if isinstance(each, Result) and each not in self._nodes else None for each in outputs]
         if not any(made):
@@ -254,13 +255,13 @@ class GraphBuilder:
         return self.graph.call_function(check_results, (node, operands, predicted, *what))
 
     def _predicted(self, kind: Metadata) -> tuple[object, ...]:
-        """What is known of a result before it is there."""
+        """The prediction of a result."""
         sizes, strides = [tuple(map(self._known, values)) for values in (kind.sizes, kind.strides)]
         lies = PACKED if None in strides and is_packed(kind) else strides
         return sizes, lies, kind.dtype, kind.device
 
     def _known(self, number: object) -> fx.Node | int | None:
-        """The node of a size whose symbols all have values by now."""
+        """The node of a size if all of its symbols are bound."""
         if not isinstance(number, torch.SymInt):
             return number
         expr = number.node.value.expr
@@ -278,7 +279,7 @@ class GraphBuilder:
             self.sizes.bind(pattern, lambda: node)
 
     def _checks(self) -> None:
-        """The checks whose values are all there by now."""
+        """Emit the checks whose symbols are all bound."""
         if not self._waiting:
             return
         left = []
@@ -319,7 +320,7 @@ class GraphBuilder:
             self.operation(operation)
 
     def branch(self, branch: Branch) -> fx.Node:
-        """A graph within the graph."""
+        """A subgraph."""
         inner = GraphBuilder(branch.checks)
         checked = [check.prop.symbols for check in branch.checks]
         left = unused_removed(branch.operations, (branch.outputs, checked))
@@ -329,7 +330,7 @@ class GraphBuilder:
         return self.graph.get_attr(name)
 
     def module(self, outputs: object, ends: Sequence[Operation] = ()) -> fx.GraphModule:
-        """The graph with these outputs; `ends` come last, as they change the sizes of arguments."""
+        """The graph with these outputs; `ends` come last, since they resize arguments."""
         self._checks()
         for operation in ends:
             self.operation(operation)
@@ -348,18 +349,18 @@ class GraphBuilder:
 
 
 def prediction_of(operation: Operation) -> str:
-    """By what the results of a custom operator were predicted, and for which line."""
+    """The source of a custom operator's prediction, and the program's line."""
     where = f", called at {operation.origin}" if operation.origin is not None else ""
     return predicted_by(operation.target) + where
 
 
 def check_text(check: RuntimeAssert) -> str:
-    """What a check of the run says where it fails: the condition, the program's message, and its line."""
+    """The message of a failing runtime check: the condition, the program's message, and its line."""
     return f"{check}  ({check.origin})" if check.origin is not None else str(check)
 
 
 def is_symbol(expr: Expr) -> bool:
-    """Whether an expression is a symbol by itself."""
+    """Whether an expression is a single symbol."""
     return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
 
 
@@ -368,10 +369,9 @@ def numbered(name: str, results: Iterable[Result]) -> list[tuple[str, Result]]:
 
 
 def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
-    """The operators without those whose results nobody uses and that do nothing else.
+    """Dead code elimination: operators without uses and side effects are removed.
 
-    What is kept are results, numbers, and symbols: where a size is known only in the run, the operator that it comes
-    from is needed for it.
+    `kept` are the live results, numbers and symbols: an unbacked size needs the operator that produces it.
     """
     needed: set[object] = set()
     binders = _binders(operations)
@@ -408,7 +408,7 @@ def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> l
 
 
 def told_by(operations: Sequence[Operation]) -> set[Atom]:
-    """The symbols that results of these operators tell, as sizes or as numbers."""
+    """The symbols that results of these operators bind, as sizes or as numbers."""
     found = set(_binders(operations))
     for operation in operations:
         for output in operation.outputs:
@@ -418,7 +418,7 @@ def told_by(operations: Sequence[Operation]) -> set[Atom]:
 
 
 def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
-    """For each symbol that only the run tells, the first tensor that has this size."""
+    """For each unbacked symbol, the first tensor that has it as a size."""
     found: dict[Atom, Result] = {}
     for operation in operations:
         for output in results_of(operation.output):

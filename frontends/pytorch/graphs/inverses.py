@@ -16,8 +16,8 @@ aten: Final = torch.ops.aten
 Pieces: TypeAlias = Sequence[Sequence[object]]
 Inverse = Callable[[Result, Result, list[Argument], Pieces, Metadata], tuple[object, tuple[Argument, ...]]]
 INVERSES: Final[dict[object, Inverse]] = {}
-"""For a view: from the tensor's value before, the view's new value, the view's arguments and the sizes of the pieces up
-to this one, what makes the tensor's new value."""
+"""For each view: a function from the base's old value, the view's new value, the view's arguments and the sizes of the
+pieces up to this one, to the base's new value."""
 
 
 def inverse(*targets: object) -> Callable[[Inverse], Inverse]:
@@ -84,7 +84,7 @@ def _strided(before, value, rest, pieces, metadata):
 
 @inverse(aten.split.Tensor, aten.split_with_sizes.default)
 def _split(before, value, rest, pieces, metadata):
-    """A piece lies between those before it and those behind."""
+    """Replace one piece between those before and after it."""
     axis = rest[1] if len(rest) > 1 else 0
     start: object = 0
     for sizes in pieces[:-1]:

@@ -15,11 +15,11 @@
     >>> torch.allclose(x.grad, expected[0]), torch.allclose(weight.grad, expected[1])
     (True, True)
 
-The gradients of the outputs are symbolic tensors of the same kinds, autograd runs on symbolic tensors, and what it does
-is recorded behind the program itself. So a guard that only the backward needs is a guard of the variant, checked
-before the forward runs. The forward returns, beside the outputs, the tensors and sizes that the backward reads.
+The tangents are symbolic tensors with the outputs' metadata; autograd runs on them, and its operators are recorded
+after the program's. So a guard that only the backward needs is a guard of the variant, checked before the forward runs.
+Besides the outputs, the forward returns the tensors and sizes that the backward reads.
 
-Gradients of gradients are not in the graph: asking for them is an error of autograd's that says so.
+Double backward is not supported: autograd raises an error that says so.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ _is_any_autocast_enabled: Final = torch._C._is_any_autocast_enabled
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Forward and backward as two calls, and what passes between them.
+    """Forward and backward as two calls.
 
     Attributes:
-        forward: from the inputs and numbers to the outputs that are tensors or numbers, each once, the tensors that the
-            backward reads, and the sizes that it reads.
-        backward: from those tensors, the gradients of the outputs, and those sizes, to the gradients of the leaves; may
-            empty the list that it is given.
-        saved: how many tensors the backward reads.
-        without: the backward where some outputs have no gradient, by their places among those that could.
+        forward: maps inputs and numbers to the distinct outputs that are tensors or numbers, the saved tensors, and
+            the saved sizes.
+        backward: maps the saved tensors, the tangents and the saved sizes to the gradients of the leaves; may empty
+            its argument list.
+        saved: the number of saved tensors.
+        without: the backward for undefined tangents, given by their indices.
     """
 
     forward: Runner
@@ -82,14 +82,14 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """A backward that is given the gradients of these outputs, and not of others."""
+    """A backward that takes the gradients of these outputs only."""
 
     run: Runner
     given: tuple[int, ...]
 
 
 def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence[object]) -> Joint | None:
-    """Record the backward of what the program returned; None where nothing in it has a gradient."""
+    """Record the backward of the program's results; None if none requires a gradient."""
     outputs: dict[Result, Traced] = {}
     for value in values:
         if isinstance(value, Traced) and value.requires_grad:
@@ -109,14 +109,14 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
     recorder.backward = True
     try:
         hooks = _hooks_apart([each.constant for each, _ in leaves if each.constant is not None])
-        # `backward` is called outside of autocast, though the program is called in it
+        # `backward` runs outside of autocast, even if the program runs inside
         with hooks, torch._C._DisableAutocast():
             gradients = torch.autograd.grad(
                 list(outputs.values()), [leaf for _, leaf in leaves], tangents, allow_unused=True
             )
     finally:
         recorder.backward = False
-    # autograd must not go on to what came before a leaf that nothing here depends on
+    # without leaves on which nothing depends, so that autograd does not continue to their history
     reached = [(result, gradient) for (result, _), gradient in zip(leaves, gradients) if gradient is not None]
     return Joint(
         tuple(outputs),
@@ -128,7 +128,7 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
 
 @contextmanager
 def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Without what parameters do with their gradients: it is done for those that the run gives."""
+    """Suspend the parameters' gradient hooks: they run for the gradients of the run."""
     hooks = [(each, each._backward_hooks) for each in parameters if each._backward_hooks]
     for parameter, _ in hooks:
         parameter._backward_hooks = None
@@ -140,7 +140,7 @@ def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
-    """A gradient lies as its output does; where elements of that may share memory or leave gaps, it is packed."""
+    """A tangent has its output's strides; contiguous if the output may overlap itself or have gaps."""
     order = order_of(recorder.env, output)
     if order is not None and order.dense:
         return recorder.kinds.like(output)
@@ -148,7 +148,7 @@ def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
 
 
 class JointRunner:
-    """Forward and backward of a variant as autograd runs them."""
+    """Runs forward and backward of a variant under autograd."""
 
     def __init__(self, program: Captured, joint: Joint, parts: Parts) -> None:
         self.saved = parts.saved
@@ -206,7 +206,7 @@ class JointRunner:
         return found
 
     def backward(self, absent: frozenset[int]) -> Backward:
-        """The backward where these outputs, by their places in `tangents`, have no gradient."""
+        """The backward for undefined gradients of these outputs, by index in `tangents`."""
         found = self._backwards.get(absent)
         if found is None:
             if len(self._backwards) > MOST_BACKWARDS:
@@ -215,8 +215,8 @@ class JointRunner:
         return found
 
     def run_backward(self, backward: Backward, given: list[object]):
-        """The gradients of all tensors that went in, None where there is none, from the tensors that were saved, the
-        gradients of the outputs, and sizes. `given` is consumed: each entry is dropped after its last use."""
+        """The gradients of all input tensors, or None, from the saved tensors, the tangents, and sizes. `given` is
+        consumed: each entry is dropped after its last use."""
         gradients: list[object] = [None] * self.count
         for place, gradient in zip(self._gradient_places, backward.run(given)):
             gradients[place] = gradient
@@ -224,14 +224,14 @@ class JointRunner:
 
 
 class _JointFunction(torch.autograd.Function):
-    """What autograd sees of a program."""
+    """The autograd function of a program."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, runner: JointRunner, *tensors: torch.Tensor) -> tuple[object, ...]:
         inputs = tensors[: len(tensors) - len(runner.parameters)]
         values = runner.run_forward(inputs)
         count, saved = len(runner.given), runner.saved
-        # a view of what else is in memory could not be written by who gets it
+        # the caller could not write to a view of other memory
         outputs = [y.detach() if isinstance(y, torch.Tensor) and y._is_view() else y for y in values[:count]]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values[count : count + saved])
@@ -262,7 +262,7 @@ class _JointFunction(torch.autograd.Function):
             backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
             given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]
             given = [*ctx.saved_tensors, *given, *ctx.sizes]
-            # unless the graph is to be kept, from here on only the list holds them
+            # unless the graph is retained, only the list references them from here on
             ctx.maybe_clear_saved_tensors()
             gradients = runner.run_backward(backward, given)
         if torch.is_grad_enabled():
@@ -270,17 +270,17 @@ class _JointFunction(torch.autograd.Function):
         return None, *gradients
 
 
-# between two graphs of torch.compile a program may call `backward`: Dynamo would trace how our kernels are called
+# between two graphs of torch.compile a program may call `backward`: Dynamo must not trace our launch code
 set_code_exec_strategy(_JointFunction.backward.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
 
-# Function.apply looks at each argument in Python for what a transform of functions left behind; where a transform is
-# active, the call does not come here
+# Function.apply unwraps each argument in Python for dead function transforms; under an active transform, the call does
+# not reach this line
 _apply: Final = super(torch.autograd.Function, _JointFunction).apply
 
 
 class _Link(torch.autograd.Function):
-    """A tensor without elements that stands in autograd's graph behind others, and keeps none of their memory."""
+    """An autograd node with an empty tensor, which links to others without keeping their memory alive."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, *tensors: torch.Tensor) -> torch.Tensor:
@@ -292,8 +292,8 @@ class _Link(torch.autograd.Function):
 
 
 def _links(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Tensors from which autograd finds the way to all that these come from: leaves, which it keeps anyway, and what
-    stands for the others."""
+    """Tensors that connect autograd to the history of these: leaves themselves, which it keeps anyway, and links for
+    others."""
     made = [tensor for tensor in tensors if not tensor.is_leaf]
     if not made:
         return tensors
@@ -302,8 +302,8 @@ def _links(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _once(gradients: Sequence[torch.Tensor | None], links: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
-    """The gradients, with an error for whoever differentiates them; `links` say with respect to what that may be, as
-    autograd leaves out what leads nowhere that was asked for."""
+    """Gradients that raise an error on double backward; `links` connect them to the inputs, since autograd prunes nodes
+    that lead to no requested input."""
     tensors = [gradient for gradient in gradients if gradient is not None]
     refuse = torch._C._functions.DelayedError(NO_SECOND, len(tensors) + len(links))
     refused = refuse(*[tensor.detach().requires_grad_() for tensor in tensors], *links)
@@ -318,8 +318,7 @@ def _laid_out(
     dtype: torch.dtype,
     device: torch.device,
 ) -> torch.Tensor:
-    """A gradient with the strides with which the backward was traced, packed if there are none, and with values that
-    are in memory as they are; zeros where nobody gave one."""
+    """A tangent with the traced strides (contiguous if None) and without lazy bits; zeros if it is undefined."""
     if stride is None:
         zeros = tangent is None
         return torch.zeros(shape, dtype=dtype, device=device) if zeros else tangent.resolve_neg().contiguous()
@@ -331,7 +330,7 @@ def _laid_out(
 
 
 def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], list[Atom]]:
-    """The tensors that the backward reads but does not make, and the symbols in its sizes."""
+    """The tensors that the backward reads but does not compute, and the symbols in its sizes."""
     made: set[Result] = set(joint.tangents)
     saved: dict[Result, None] = {}
     symbols: dict[Atom, None] = {}
@@ -358,8 +357,8 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
 def told_later(
     program: Captured, forward: Sequence[Operation], backward: Sequence[Operation]
 ) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
-    """The numbers and sizes that only the backward tells, such as how many elements of the gradient are under a mask,
-    and the checks that need one of them."""
+    """The unbacked numbers and sizes of the backward, such as the number of selected elements of a gradient, and the
+    checks that need them."""
     given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
     later = frozenset(told_by(backward).difference(told_by(forward), program.number_atoms, *given))
     return later, [check for check in program.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
@@ -368,20 +367,19 @@ def told_later(
 def checkable(
     checks: Sequence[RuntimeAssert], later: Set[Atom], operations: Sequence[Operation]
 ) -> list[RuntimeAssert]:
-    """Of these checks of a backward, those that its operators, if only some of them are run, tell all numbers of."""
+    """The checks of a backward whose symbols are bound if only these operators run."""
     known = told_by(operations)
     return [check for check in checks if known.issuperset(later.intersection(check.prop.symbols))]
 
 
 def runner(program: Captured, parts: Parts | None = None) -> Runner:
-    """Two parts, if none are given then the graphs as they are, as one call that autograd differentiates: tensors in,
-    flat outputs out."""
+    """A differentiable call of both parts (by default the graphs): tensors in, flat outputs out."""
     assert program.joint is not None
     return JointRunner(program, program.joint, graphs(program, program.joint) if parts is None else parts)
 
 
 def graphs(program: Captured, joint: Joint) -> Parts:
-    """The recording cut in two graphs, which run as they are."""
+    """The recording split in two graphs, which run without a backend."""
     recording = program.recording
     forward = [operation for operation in recording.operations if not operation.backward]
     backward = [operation for operation in recording.operations if operation.backward]

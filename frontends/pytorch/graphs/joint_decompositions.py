@@ -10,9 +10,9 @@
     >>> [str(result.metadata) for result in joint.saved]       # the argument, and two numbers of each row
     ['float32[x_size0, x_size1]', 'float32[x_size0, 1]', 'float32[x_size0, 1]']
 
-A logarithm of softmax is elementwise once the greatest element of each row and the logarithm of its sum are known.
-The backward of an activation is a gradient times a slope, which the forward may compute as well, to keep it and not the
-argument. Values of float16 and bfloat16 would be rounded in between: there the operator stays whole.
+log_softmax is elementwise given each row's maximum and log-sum-exp. The backward of an activation is a gradient times a
+slope, which the forward may compute and save instead of the argument. float16 and bfloat16 would be rounded in between:
+their operators are not decomposed.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 SLOPED: Final = (aten.gelu_backward.default,)
-"""Operators that multiply a gradient, which they are given first, by a slope that takes an exponential or more; others
-such as that of mish are recorded as what they are made of."""
+"""Operators that multiply their first argument, a gradient, by a slope with an exponential or more; others such as
+mish's are recorded decomposed."""
 
 
 def greatest(x: torch.Tensor, axis: int) -> torch.Tensor:
-    """The greatest element of each row, -inf of none."""
+    """The maximum of each row, -inf if it is empty."""
     if x.shape[axis]:
         return x.amax(axis, keepdim=True)
     return x.sum(axis, keepdim=True) - torch.inf
 
 
 def logarithm(x: torch.Tensor, most: torch.Tensor, axis: int) -> torch.Tensor:
-    """Of each row, the logarithm of the sum of the powers of e, each by the greatest one."""
+    """The log-sum-exp of each row, relative to its maximum."""
     return (x - most).exp().sum(axis, keepdim=True).log()
 
 
 def in_parts(operations: Sequence[Operation], recording: Recording) -> Iterator[Operation]:
-    """The same program."""
+    """Decompose log_softmax."""
     for operation in operations:
         if operation.target is aten._log_softmax.default and _is_exact(operation):
             yield from _log_softmax(operation, recording)
@@ -57,7 +57,7 @@ def in_parts(operations: Sequence[Operation], recording: Recording) -> Iterator[
 def with_slopes(
     forward: Sequence[Operation], backward: Sequence[Operation], recording: Recording
 ) -> tuple[list[Operation], list[Operation]]:
-    """The same forward and backward, slopes computed in the forward, each behind what it is the slope at."""
+    """Move slopes from the backward to the forward, right after their argument."""
     makers = {output: place for place, each in enumerate(forward) for output in each.outputs}
     inside = {output for each in backward for output in each.outputs}
     added: dict[int, list[Operation]] = {}
@@ -106,7 +106,7 @@ def _log_softmax(operation: Operation, recording: Recording) -> Iterator[Operati
 
 
 def _of_rows(metadata: Metadata, axis: int) -> Metadata:
-    """The kind of a number of each row."""
+    """The metadata of one value for each row."""
     sizes = [1 if place == axis else value_of(size) for place, size in enumerate(metadata.sizes)]
     nodes = next((part.nodes for part in metadata.key if isinstance(part, Node)), None)
     return Kinds(nodes).laid(sizes, None, 0, metadata.dtype, metadata.device)

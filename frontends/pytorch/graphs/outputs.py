@@ -10,8 +10,8 @@
     >>> detached.requires_grad
     False
 
-A graph gives memory: whether it is known as a view, of what, and with what gradient, the trace has seen, and here it is
-said again. So a caller that writes to an output writes to what it is a view of, as far as autograd is concerned too.
+A graph returns memory. The trace has recorded which outputs are views, of which base and with which gradient, and here
+these relations are restored. So a caller's write to an output is a write to its base for autograd too.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ class View:
     """An output that is a view.
 
     Attributes:
-        of: what it is a view of: the input, the output or the base at this place, a constant, or something that
-            nobody else has.
-        creation: how it was made, where that says that it may not be written.
-        is_detached: whether it was made without gradients.
+        of: its base: the input, the output or the base at this index, a constant, or a tensor that nobody else has.
+        creation: autograd's creation metadata, if it forbids writes.
+        is_detached: whether it was created without gradients.
     """
 
     of: Literal["input", "output", "base", "constant", "hidden"]
@@ -60,17 +59,17 @@ class View:
 
     @property
     def is_made_again(self) -> bool:
-        """Whether it comes from what it is a view of, and has its gradient from there."""
+        """Whether it is regenerated from its base, and has its gradient from there."""
         return self.of != "hidden"
 
     def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
-        """The view, from the tensor in its memory that the graph gave."""
+        """The view, from the graph's tensor in its memory."""
         if self.of == "hidden":
             view = value if value._is_view() else value.view_as(value)
         else:
             base = self._base(tensors, values, count)
             if not _is_alias(value, base):
-                # a copy, where eager torch has a view that is only marked as such
+                # a copy of eager torch's lazy view
                 return value
             with torch.no_grad() if self.is_detached else nullcontext():
                 view = base.as_strided(value.size(), value.stride(), value.storage_offset())
@@ -86,30 +85,30 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An output that is a tensor of the program's own: a parameter, a buffer, a global."""
+    """An output that is a tensor of the program: a parameter, a buffer, a global."""
 
     tensor: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """How the outputs of a trace are related.
+    """The aliasing of a trace's outputs.
 
     Attributes:
-        how: by output, `None` where it is what the graph gives; the place of the same object before it; "apart", a
-            tensor of its own in memory that others have; a view; a view that is only marked; or a tensor of the
-            program's own.
-        is_followed: whether autograd follows the graph operator by operator.
+        how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
+            "apart", a separate tensor in shared memory; a view; a lazy conjugate or negative; or a tensor of the
+            program.
+        is_followed: whether autograd records the graph operator by operator.
     """
 
     how: tuple[View | Own | Mark | int | Literal["apart"] | None, ...]
     is_followed: bool = False
 
     def with_marks(self, marks: Mapping[int, Mark]) -> Outputs:
-        """These, with marks of the outputs at some places, which are nothing else.
+        """The same with lazy bits for some outputs, by index, which have no other relation.
 
         Raises:
-            EagerOnly: one is related to something else.
+            EagerOnly: one has another relation.
         """
         how = list(self.how)
         for place, mark in marks.items():
@@ -121,7 +120,7 @@ class Outputs:
         return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
-        """The values whose gradients a graph takes; the others are arguments, or pass theirs on."""
+        """The values whose tangents the backward takes; the others are arguments, or pass theirs on."""
         return [
             value
             for value, how in zip(values, self.how)
@@ -131,7 +130,7 @@ class Outputs:
         ]
 
     def around(self, run: Run) -> Run:
-        """A call that gives the outputs as they are to be, from one that gives what the graph does, the bases last."""
+        """Wrap a call of the graph, whose last results are the bases, to restore the outputs' relations."""
         steps = [(place, how) for place, how in enumerate(self.how) if how is not None]
         if all(isinstance(how, int) for _, how in steps):
             return run
@@ -158,11 +157,11 @@ class Outputs:
 def related(
     values: Sequence[object], given: Sequence[Traced], detached: Collection[Result], operations: Sequence[Operation]
 ) -> tuple[Outputs, list[Traced]]:
-    """How the values that a trace returns are related, to each other and to the arguments, and what several of them are
-    views of that is none; `detached` are results of the graph that some tensor stands for apart from its gradient.
+    """The relations of a trace's results to each other and to the arguments, and the common bases that are no results;
+    `detached` are graph values that some tensor represents without gradient.
 
     Raises:
-        EagerOnly: one is a leaf of autograd's graph, which no graph gives.
+        EagerOnly: one is a leaf of autograd's graph, which a graph cannot return.
     """
     with torch._C.DisableTorchFunction():
         for value in values:
@@ -172,7 +171,7 @@ def related(
 
 
 class _Relations:
-    """Where the tensors are that others are views of."""
+    """Finds the bases of views among inputs and outputs."""
 
     def __init__(self, values: Sequence[object], given: Sequence[Traced], detached: Collection[Result]) -> None:
         self._values = values
@@ -200,7 +199,7 @@ class _Relations:
         return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
 
     def _is_made(self, place: int, value: object) -> bool:
-        """Whether this is the first place of a tensor that is no argument."""
+        """Whether this is the first occurrence of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
     def _how(self, place: int, value: object) -> View | Own | int | Literal["apart"] | None:
@@ -220,7 +219,7 @@ class _Relations:
             return None
         creation = _creation(value)
         if creation == CUSTOM:
-            # its gradient is the program's own
+            # its gradient belongs to the program
             return View("hidden", 0, None, creation)
         detached = creation == WITHOUT_GRADIENT
         creation = creation if creation == SEVERAL else None
@@ -237,15 +236,15 @@ class _Relations:
 
 
 def check(value: Traced, operations: Sequence[Operation]) -> None:
-    """Refuse to return what is a tensor of the program's own to autograd.
+    """Refuse to return a tensor with autograd state of its own.
 
     Raises:
-        EagerOnly: it is a leaf that requires a gradient, a parameter, or keeps its gradient.
+        EagerOnly: it is a leaf that requires a gradient, a parameter, or retains its gradient.
     """
     if getattr(value, "_is_param", False):
         eager_only("a parameter is returned that the call made", MADE, made_at(value, operations))
     base = value._base
-    # a view that was made without gradients requires one if what it is a view of does
+    # a view created without gradients requires one if its base does
     if value.requires_grad and value.is_leaf and (base is None or not base.requires_grad):
         what = "a tensor is returned that requires a gradient and was made so by the call"
         eager_only(what, MADE, made_at(value, operations))
@@ -258,7 +257,7 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
 
 
 def made_at(value: Traced, operations: Sequence[Operation]) -> Origin | None:
-    """The line of the program that made a tensor."""
+    """The program's line that created a tensor."""
     for operation in operations:
         if value.result in operation.outputs:
             return operation.origin

@@ -1,4 +1,4 @@
-"""Rematerialization by minimum cut: what the backward recomputes, so that the least memory is saved for it.
+"""Rematerialization by minimum cut: the backward recomputes cheap values such that the least memory is saved.
 
     >>> import torch
     >>> from frontends.pytorch.graphs.functional import functional_joint
@@ -11,10 +11,10 @@
     >>> [str(result.metadata) for result in joint.saved]       # the product, and what it was made from
     ['float32[x_size0, w_size1]', 'float32[x_size0, x_size1]', 'float32[w_size0, w_size1]']
 
-Elementwise operators and views are worth computing twice, as kernels fuse them with what reads them. Which results are
-kept is a minimum cut between what can only come from the forward and what the backward reads, weighed by bytes at the
-sizes at hand; outputs and parameters are there anyway and cost next to nothing. Of cuts with as many bytes it is the
-one with the least work: a slope is kept and not its argument, where it takes more to compute than to write. After
+Elementwise operators and views are recomputed, since kernels fuse them with their consumers. The saved results are a
+minimum cut between values that only the forward can compute and those that the backward reads, weighted by bytes for
+the hints; outputs and parameters exist anyway and cost next to nothing. Among cuts with equal bytes the one with the
+least work is taken: a slope is saved rather than its argument if it is more expensive to compute than to write. After
 "Dissecting tensor programs for activation recomputation" as in torch's own partitioner (functorch,
 `min_cut_rematerialization_partition`).
 """
@@ -71,7 +71,7 @@ CHEAP: Final = frozenset(
         )
     ]
 )
-"""What is computed again besides elementwise operators and views."""
+"""Recomputed operators besides elementwise ones and views."""
 FUNCTIONS: Final = {
     aten.gelu.default: 1,
     aten.gelu_backward.default: 2,
@@ -82,22 +82,23 @@ FUNCTIONS: Final = {
     for name, operation in OPERATIONS.items()
     if operation.is_costly and hasattr(aten, name) and "default" in getattr(aten, name).overloads()
 }
-"""How many functions such as exp and erf an operator computes for an element."""
+"""The number of transcendental functions that an operator evaluates for each element."""
 DEAR: Final = 2
-"""Functions that take longer than writing their result and reading it again: 0.4 ns each, which is 4 bytes written."""
+"""From this number of functions on, recomputing takes longer than writing and reading the result: 0.4 ns each, the time
+for 4 bytes."""
 SIMPLE: Final = ((), ([1, 1],), (1,), ([1, 1], False), (1, False))
-"""Windows without gaps, inside of the image."""
+"""Windows without dilation or padding."""
 FEW_PIECES: Final = 3
-"""Pieces that are joined where they are read; more are put into memory."""
+"""Concatenations of at most this many pieces are inlined; others are materialized."""
 FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
 THERE_ANYWAY: Final = 1
 """The weight of an output and of a parameter, whatever its size."""
 WRITTEN_FOR_IT: Final = 2
-"""How much more it takes to keep what kernels would not write otherwise, as they fuse it with what reads it."""
+"""The factor for saving a value that kernels would otherwise fuse with its consumers."""
 BYTE: Final = 1 << 10
-"""The weight of a byte that is kept, beside those that are only moved."""
+"""The weight of a saved byte, relative to bytes that are only moved."""
 NEVER: Final = 1 << 60
-"""The weight of what will have changed by then: an operator of the backward that is given it does not look at it."""
+"""The weight of a value that is mutated before the backward runs."""
 
 
 def computed_again(
@@ -108,12 +109,12 @@ def computed_again(
     changed: AbstractSet[Result],
     lowered: Container[object],
 ) -> list[Operation]:
-    """The operators of the forward that the backward runs once more, in order.
+    """The operators of the forward that the backward recomputes, in order.
 
     Args:
         read: the results that the backward reads.
-        there: what the forward returns.
-        changed: what it writes at the end, which can not be read later.
+        there: the forward's results.
+        changed: the tensors that it writes at the end, which cannot be read later.
         lowered: the operators that kernels compute.
     """
     env = decisions.env
@@ -121,7 +122,7 @@ def computed_again(
     makers = {output: each for each in forward for output in each.outputs if isinstance(output, Result)}
 
     def is_moved(result: Result, maker: Operation | None) -> bool:
-        """Whether kernels would not write it, but for the backward."""
+        """Whether kernels write it only for the backward."""
         return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
 
     def factor(result: Result, maker: Operation | None) -> int:
@@ -168,7 +169,7 @@ def computed_again(
     terms = decisions.interner
 
     def whole(results: Iterable[Result]) -> Expr:
-        """The bytes that are kept beside what is there anyway, those twice that would not be written otherwise."""
+        """The additional saved bytes; those that would not be written otherwise count twice."""
         parts = [(each, factor(each, makers.get(each))) for each in results if not _is_there(each, there)]
         return terms.sum([_size(terms, each.metadata) * times for each, times in parts])
 
@@ -199,7 +200,7 @@ def _sizes(metadata: Metadata) -> Iterator[int | SymInt]:
 
 
 def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> set[Result]:
-    """The results that operators are given which are called, as they are or as views: they are written in any case."""
+    """The arguments of called operators, also through views: they are materialized in any case."""
     found: set[Result] = set()
     for operation in reversed(forward):
         if operation.target not in lowered or is_viewing(operation) and found.intersection(operation.outputs):
@@ -208,17 +209,17 @@ def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> 
 
 
 def sources(operation: Operation) -> Iterator[Result]:
-    """The tensors that an operator takes."""
+    """The tensor arguments of an operator."""
     return results_of(operation.arguments)
 
 
 def is_dear(operation: Operation) -> bool:
-    """Whether it takes longer to compute than to write and read."""
+    """Whether it is more expensive to recompute than to write and read."""
     return FUNCTIONS.get(operation.target, 0) >= DEAR
 
 
 def is_cheap(operation: Operation) -> bool:
-    """Whether it is computed again rather than kept."""
+    """Whether it may be recomputed."""
     target = operation.target
     if not isinstance(target, torch._ops.OpOverload) or has_effects(operation):
         return False
@@ -230,12 +231,12 @@ def is_cheap(operation: Operation) -> bool:
 
 
 def _is_side_by_side(window: object, step: object = (), padding: object = 0, *more: object) -> bool:
-    """Whether windows share no element and leave none out, so that kernels read each once as they go along."""
+    """Whether windows partition the input, so that kernels read each element once."""
     return (not step or step == window) and not any(listed(padding)) and more in SIMPLE
 
 
 def weight(env: ShapeEnv, metadata: Metadata) -> int:
-    """The bytes of a tensor at the sizes at hand."""
+    """The bytes of a tensor for the hints."""
     sizes = [env.hint(size, fallback=64) if isinstance(size, SymInt) else size for size in _sizes(metadata)]
     return max(int(math.prod(sizes)) * metadata.dtype.itemsize, 1)
 

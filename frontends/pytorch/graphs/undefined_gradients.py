@@ -8,12 +8,12 @@
     >>> x = torch.zeros(2, requires_grad=True)
     >>> root, double = compiled(x)
     >>> double.sum().backward()
-    >>> x.grad                      # nothing of the root's slope, which is infinite: zero times it would be nan
+    >>> x.grad                      # without the root's infinite slope: zero times it would be nan
     tensor([2., 2.])
 
-Autograd runs no operator for an output that nobody used, and an input that only led there has no gradient. The recorded
-backward has all outputs. Of zeros it makes zeros, so what is made of absent gradients alone is absent, and of a sum
-with it the other part is left. Where an absent gradient meets another one otherwise, it is zeros.
+Autograd runs no operator for an unused output, and an input that only leads there has no gradient. The recorded
+backward covers all outputs. Undefined gradients propagate: a linear operator on them alone is undefined, and a sum with
+one is its other operand. Where an undefined gradient is combined otherwise, it is replaced by zeros.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from frontends.pytorch.symbolic.tensor import Result
 aten: Final = torch.ops.aten
 
 FACTORS: Final = frozenset(["mul", "mm", "bmm"])
-"""Zero where one argument is."""
+"""Operators that are zero if one argument is."""
 FIRST: Final = frozenset(
     ["div", "masked_fill", "index", "index_select", "gather", "_softmax_backward_data", "_log_softmax_backward_data"]
 )
-"""Zero where the first argument is; so are the gradients of operators, which are named after them, if that is the only
-gradient that they are given."""
+"""Operators that are zero if the first argument is; also operators named `*_backward`, if that is their only gradient
+argument."""
 LINEAR: Final = frozenset(
     """add sub neg sum mean cumsum cat stack clone _to_copy _unsafe_view flip roll tril triu constant_pad_nd index_put
     scatter scatter_add index_add copy slice_scatter select_scatter diagonal_scatter where""".split()  # noqa: SIM905
 )
-"""Zero where all tensors among the arguments are, and all numbers that they are added to or padded with."""
+"""Operators that are zero if all tensor arguments are, and all addends and padding values."""
 ZEROS: Final = frozenset(["zeros", "zeros_like", "new_zeros"])
 FILLED: Final = frozenset(["full", "full_like", "new_full", "scalar_tensor"])
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A backward without some gradients of outputs; it is given those at these places."""
+    """A specialized backward; it takes the gradients at these indices."""
 
     operations: list[Operation]
     gradients: list[Result | None]
@@ -62,15 +62,15 @@ def without(
     gradients: Sequence[Result | None],
     tangents: Sequence[Result],
 ) -> Left | None:
-    """A backward without the gradients at these places among those of the outputs, `tangents`; it may still be given
-    some of them, as zeros. None where it is as it was."""
+    """Specialize a backward to undefined gradients at these indices of `tangents`; it may still take some of them, as
+    zeros. None if nothing changes."""
     nothing = {tangents[place] for place in absent}
     following, zeros = set(tangents), set(nothing)
     same: dict[Result, Result] = {}
     left: list[Operation] = []
     for operation in operations:
         if isinstance(operation.target, torch._ops.OpOverload) and operation.target._schema.is_mutable:
-            # what it changes has other names
+            # its mutated tensors have other names
             return None
         args = tuple([replaced(arg, same) for arg in operation.args])
         named = {name: replaced(arg, same) for name, arg in operation.kwargs.items()}
@@ -96,7 +96,7 @@ def without(
 
 
 def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
-    """Of a sum with a part that is absent the other one, if it is of the same kind."""
+    """The other operand of a sum with an undefined one, if it has the same metadata."""
     if operation.target is not aten.add.Tensor or operation.kwargs:
         return None
     left = [each for each in operation.args if each not in nothing]
@@ -106,7 +106,7 @@ def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
 
 
 def _is_zero(operation: Operation, given: set[Result], zeros: set[Result]) -> bool:
-    """Whether what comes out is zero for certain, where these are; what it is `given` are gradients."""
+    """Whether the result is certainly zero if these are; `given` are the gradient arguments."""
     target, args = operation.target, operation.args
     if not isinstance(target, torch._ops.OpOverload):
         return False
@@ -139,7 +139,7 @@ def _is_nothing(number: object) -> bool:
 
 
 def _is_place(dtype: torch.dtype) -> bool:
-    """Whether it is the dtype of indices and masks, rather than of gradients."""
+    """Whether it is a dtype of indices or masks, not of gradients."""
     return not dtype.is_floating_point and not dtype.is_complex
 
 

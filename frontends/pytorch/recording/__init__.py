@@ -1,1 +1,2 @@
-"""A program as the operators that it ran: the recorder, what operators give, and those it treats by itself."""
+"""Recording a program as a list of operators: the recorder, inference of results, and operators with special
+treatment."""

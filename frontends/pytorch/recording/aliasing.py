@@ -1,9 +1,9 @@
-"""Size-dependent aliasing: where eager would return a view at some sizes and a copy at others, sizes are guarded.
+"""Size-dependent aliasing: guards where eager returns a view at some sizes and a copy at others.
 
     >>> import torch
     >>> from frontends.pytorch import trace
     >>> def program(x):
-    ...     y = x.t().reshape(-1)       # a copy, but a view of x where one of its axes has one element
+    ...     y = x.t().reshape(-1)       # a copy, but a view of x if one of its axes has extent 1
     ...     y.add_(1)
     ...     return x * 2
     >>> [str(guard) for guard in trace(program, (torch.randn(3, 4),)).guards]
@@ -11,9 +11,9 @@
     >>> trace(lambda x: x.t().reshape(-1) + 1, (torch.randn(3, 4),)).guards
     ()
 
-`reshape` and `contiguous` copy what is not packed, and an axis of one element may make the difference. A trace takes
-the copy, which is right for all sizes as long as nobody writes: a write to the one while the other is read afterwards
-tells a copy from a view. So does the caller, who is given the one and has the other.
+`reshape` and `contiguous` copy tensors that are not contiguous, which may depend on an axis having extent 1. A trace
+takes the copy, which is correct for all sizes unless one is written and the other read afterwards, or the caller has
+both.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ aten: Final = torch.ops.aten
 
 
 OF_SLICES: Final = "torch::autograd::CopySlices"
-"""What gives the gradient of a change to a view; it copies, whatever the sizes."""
+"""The autograd function of a write to a view; it copies, whatever the sizes."""
 
 
 @special(aten.clone.default)
 def clone(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A packed copy, as `reshape` and `contiguous` make it."""
+    """A contiguous copy, as `reshape` and `contiguous` make it."""
     (source,) = args
     if kwargs.get("memory_format") is not torch.contiguous_format or not isinstance(source, Traced):
         return NotImplemented
@@ -65,8 +65,8 @@ def clone(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwar
 
 
 def steps_apart(env: ShapeEnv, metadata: Metadata) -> tuple[SymBool, ...]:
-    """That neighbouring axes are not one behind the other in memory, where they are not this time and may be at other
-    sizes: a view has them as one."""
+    """Conditions that adjacent axes cannot be merged, where they cannot for the hints and may for other sizes: a view
+    would merge them."""
     sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
     found = []
     for stride, size, inner in zip(strides, sizes[1:], strides[1:]):
@@ -77,10 +77,10 @@ def steps_apart(env: ShapeEnv, metadata: Metadata) -> tuple[SymBool, ...]:
 
 
 def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
-    """Guard the sizes of the copies that could be told from views.
+    """Guard the sizes of copies that are distinguishable from views.
 
     Raises:
-        Unsupported: such a copy is a view at the sizes of this call.
+        Unsupported: such a copy is a view for the hints.
     """
     copies = recorder.recording.copies
     if not copies:
@@ -116,12 +116,12 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
                 break
         else:
             if read.get(source) == read.get(made) == math.inf:
-                # whoever has both sees whether they share memory, and may write to the one
+                # with both, the caller observes aliasing, and may write to one
                 _guard_others(recorder, copy)
 
 
 def _guard_others(recorder: Recorder, copy: Copy) -> None:
-    """Have the graph be for sizes at which it is a copy for sure, if those of this call are such."""
+    """Guard that it is a copy, if it is one for the hints."""
     env = recorder.env
     if all(env.hint(value_of(size)) != 1 for size in copy.sizes):
         _guard(recorder, copy)

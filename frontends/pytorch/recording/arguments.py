@@ -1,4 +1,4 @@
-"""The arguments of a call as a trace has them: which tensors and numbers there are, with symbols for their sizes.
+"""The arguments of a traced call: its tensors and numbers, with symbols for sizes.
 
     >>> import torch
     >>> from frontends.pytorch.recording.arguments import leaf_names
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a call was given.
+    """The flattened arguments of a call.
 
     Attributes:
-        args, kwargs: the arguments, wrapper subclasses opened; `leaves` and `structure` are what they consist of.
-        names: what the leaves are called.
+        args, kwargs: the arguments, wrapper subclasses unwrapped; `leaves` and `structure` are their pytree.
+        names: the names of the leaves.
         inputs: the tensors, each once; `numbers` the integers and floats.
-        symbolic: what the program is given in the place of the leaves.
-        first: where each tensor comes up first, by what tells it from others.
+        symbolic: the values that replace the leaves in the trace.
+        first: the first index of each tensor, by its identity key.
     """
 
     args: tuple[object, ...]
@@ -58,7 +58,7 @@ class Arguments:
 
     @property
     def places(self) -> list[int]:
-        """Where the tensors, and then the numbers that are symbols, are among the leaves."""
+        """The indices of tensors, and then of symbolic numbers, among the leaves."""
         symbols = [self.names.index(each.name) for each in self.numbers if each.choice.kind != "static"]
         return [*self.first.values(), *symbols]
 
@@ -72,8 +72,8 @@ def known_arguments(
     *,
     shared: bool,
 ) -> Arguments:
-    """The arguments of a call, with symbols that are declared for them; with `shared`, a tensor that is given twice is
-    one input."""
+    """Flatten the arguments of a call and declare their symbols; with `shared`, a tensor that is passed twice is one
+    input."""
     given, named = opened((tuple(args), dict(kwargs)))
     leaves, structure = tree_flatten((given, named))
     names = leaf_names(fn, given, named, len(leaves))
@@ -103,7 +103,7 @@ def known_arguments(
 
 
 def with_offset(env: ShapeEnv, given: Input) -> Input:
-    """An input that must begin where it began in its storage."""
+    """An input whose storage offset is a precondition."""
     word = free_name(env, f"{given.name}_offset")
     declared(env, word, STATIC, given.offset, f"{given.name}.storage_offset()", None)
     return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
@@ -117,7 +117,7 @@ def leaf_names(
         signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
         parameters = list(signature.parameters.values())
     except Exception:
-        # an object with attributes of its own making may answer anything
+        # an object with dynamic attributes may return anything
         parameters = []
     heads: list[tuple[str, object]] = []
     for place, arg in enumerate(args):

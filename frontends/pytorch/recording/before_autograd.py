@@ -7,8 +7,8 @@
     >>> [str(node.target) for node in variant.graph.graph.nodes if node.op == "call_function"]
     ['aten.linear.default']
 
-Torch lets three kinds of modes see operators before autograd, of which the one that records proxies is ours by
-inheritance alone: the recorder of the trace does the work.
+Torch dispatches three kinds of modes before autograd. We inherit from the one that records proxies only for that; the
+trace's recorder does the work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BeforeAutograd(ProxyTorchDispatchMode):
-    """A mode that hands operators to a recorder before autograd takes them apart."""
+    """A mode that passes operators to a recorder before autograd decomposes them."""
 
     def __init__(self, recorder: Recorder) -> None:
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)

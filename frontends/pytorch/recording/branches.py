@@ -8,9 +8,8 @@
     >>> [node.name for node in graph.branch_0.graph.nodes if node.op == "placeholder"]
     ['operand_0', 'x_size0']
 
-Inside of a branch, tensors from outside are placeholders, met at torch's functions by a function mode; so what a
-branch closes over is lifted as its operands are. The environment learns in a scope that is rolled back; a fork keeps
-what was known at the branch's end, for the join.
+Inside of a branch, outer tensors are placeholders, which a function mode substitutes; so closed-over tensors are lifted
+like operands. The branch's facts are rolled back at its end; a fork keeps them for the join.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ aten: Final = torch.ops.aten
 
 
 class Substitution(TorchFunctionMode):
-    """Inside of a branch, tensors from outside are its placeholders."""
+    """A function mode that replaces outer tensors by a branch's placeholders."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -57,7 +56,7 @@ class Substitution(TorchFunctionMode):
         self.inner: dict[int, Traced] = {}
         self.placeholders: set[Result] = set()
         self._start = recorder.recording.count
-        # not by the stack of modes, which torch empties while it differentiates
+        # not the stack of modes, which torch clears during differentiation
         self._enclosing: Substitution | None = recorder.branches[-1] if recorder.branches else None
 
     def __enter__(self) -> Substitution:
@@ -70,9 +69,9 @@ class Substitution(TorchFunctionMode):
         super().__exit__(*error)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """What stands for a tensor in the branch."""
+        """The branch's substitute for a tensor."""
         if isinstance(tensor, Traced) and getattr(tensor, "result", None) is None:
-            return tensor  # a kind's exemplar
+            return tensor # the exemplar of some metadata
         around = self._enclosing
         if around is not None:
             tensor = around.of(tensor)
@@ -83,7 +82,7 @@ class Substitution(TorchFunctionMode):
         if found is None:
             with torch._C.DisableTorchFunction():
                 kind = (tensor if isinstance(tensor, Traced) else self.recorder.lift(tensor)).metadata
-                # a kind of the branch's own: what is worked out about it may rest on what holds in the branch only
+                # new metadata for the branch: answers cached on it may depend on the branch's facts
                 metadata = self.recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
                 result = self.recorder.recording.result(metadata)
                 found = self.inner[id(tensor)] = tensor_of(metadata, result)
@@ -104,13 +103,13 @@ class Substitution(TorchFunctionMode):
 
 @dataclass(slots=True)
 class Way:
-    """One branch, as it was recorded.
+    """One recorded branch.
 
     Attributes:
-        outer: the tensors from outside that it uses, by identity.
-        inner: what stands for each of them in the branch.
-        known: the environment as it was at the branch's end.
-        guards: what the branch needs of the inputs.
+        outer: the outer tensors that it uses, by identity.
+        inner: their placeholders in the branch.
+        known: a fork of the environment at the branch's end.
+        guards: the branch's guards on inputs.
     """
 
     branch: Branch
@@ -127,27 +126,27 @@ Ways = tuple[Way, Way]
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A symbol that is one size in the one branch, another in the other."""
+    """A join of sizes: a symbol with one value for each branch."""
 
     symbol: SymInt
     sizes: tuple[Int, Int]
 
 
 class Choice:
-    """One predicate, with the branches that are recorded under it and under its negation."""
+    """One predicate, with a branch recorded under it and one under its negation."""
 
     def __init__(self, recorder: Recorder, predicate: Any) -> None:
         self.recorder = recorder
         around = recorder.branches[-1] if recorder.branches else None
-        # a function mode does not see what the operator is given
+        # a function mode does not see the operator's operands
         self.predicate = around.of(predicate) if around and isinstance(predicate, torch.Tensor) else predicate
 
     def recorded(self, then: Callable[[], object], otherwise: Callable[[], object]) -> Ways:
-        """Both branches, each on its own."""
+        """Record both branches separately."""
         return self._way(then, True), self._way(otherwise, False)
 
     def _under(self, side: bool) -> SymBool | None:
-        """What holds in a branch, where it is about sizes."""
+        """Assume the predicate in a branch, if it is about sizes."""
         if not isinstance(self.predicate, torch.SymBool):
             return None
         truth: SymBool = value_of(self.predicate)
@@ -175,7 +174,7 @@ class Choice:
         return Way(branch, substitution.outer, substitution.inner, values, structure, known, guards)
 
     def _lay(self, branch: Branch, place: int) -> None:
-        """Give an output of a branch memory of its own, packed."""
+        """Copy an output of a branch to new contiguous memory."""
         result = self.recorder.recording.result(None)
         arguments = {"memory_format": torch.contiguous_format}
         branch.operations.append(Operation(aten.clone.default, (branch.outputs[place],), arguments, result))
@@ -184,7 +183,7 @@ class Choice:
     # ------------------------------------------------------------------ joining
 
     def joined(self, ways: Ways) -> list[object]:
-        """Record the operator, and give its outputs; what holds in both branches is known from here on."""
+        """Record the operator, and return its outputs; facts that hold after both branches are assumed."""
         env = self.recorder.env
         for way in ways:
             for fact in way.guards:
@@ -201,7 +200,7 @@ class Choice:
         return outputs
 
     def _output(self, place: int, ways: Ways, symbols: list[Joined]) -> object:
-        """What stands for the two values that the branches give at one place."""
+        """The join of the branches' outputs at one index."""
         one, other = ways[0].values[place], ways[1].values[place]
         if isinstance(one, Traced) and isinstance(other, Traced):
             return self._tensor(place, ways, one, other, symbols)
@@ -232,7 +231,7 @@ class Choice:
         return isinstance(size, int) or all(atom in self.recorder.env.symbols for atom in symbols_of(value_of(size)))
 
     def _size(self, ways: Ways, one: Int, other: Int, symbols: list[Joined], least: int | None) -> Int:
-        """A size that the branches give, a symbol where they differ."""
+        """The join of two sizes: a symbol if they differ."""
         env = self.recorder.env
         for size in (one, other):
             if self._is_outside(size) and all(_equal(way.known, size, each) for way, each in zip(ways, (one, other))):
@@ -242,7 +241,7 @@ class Choice:
         return symbol
 
     def _learn(self, ways: Ways, symbols: Sequence[Joined]) -> None:
-        """Keep what holds of the outputs whichever branch was taken."""
+        """Assume facts about the outputs that hold after either branch."""
         if not symbols:
             return
         env = self.recorder.env
@@ -258,7 +257,7 @@ class Choice:
         env.join(*[way.known for way in ways])
 
     def _sizes(self, ways: Ways) -> list[SymInt]:
-        """Sizes from outside with which outputs are compared."""
+        """Outer sizes with which outputs are compared."""
         found: dict[Node, SymInt] = {}
         for way in ways:
             for tensor in way.inner.values():
@@ -297,10 +296,10 @@ class Choice:
 
 
 def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) -> set[Result]:
-    """The results that share memory with a tensor from outside.
+    """The results that alias an outer tensor.
 
     Raises:
-        TraceError: such a one is changed.
+        TraceError: one of them is mutated.
     """
     shared = set(placeholders)
     for operation in operations:
@@ -330,7 +329,7 @@ def _named(schema: torch._C.FunctionSchema, operation: Operation) -> Iterator[tu
 
 
 def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
-    """The symbols from outside that a branch reads."""
+    """The outer symbols that a branch reads."""
 
     def read(value: object) -> Iterator[Atom]:
         if isinstance(value, Node) and not value.is_plain:
@@ -354,17 +353,17 @@ def equality(env: ShapeEnv, one: Int, other: Int) -> Prop:
 
 
 def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
-    """Whether two sizes are the same one as far as is known there."""
+    """Whether an environment proves two sizes equal."""
     return isinstance(env.decide(equality(env, one, other), env.interner.true, "default"), Always)
 
 
 def _by_construction(verdict: Always) -> bool:
-    """Whether a verdict rests on no guard, which it would otherwise seem to make superfluous."""
+    """Whether a verdict uses no guard, which it would otherwise make redundant."""
     return all(fact.kind in ("range", "hypothesis") for fact in verdict.core)
 
 
 def _recorded(value: object) -> object:
-    """A value as an operator's output in the graph."""
+    """The graph value of an operator's output."""
     return value.result if isinstance(value, Traced) else value.node if isinstance(value, torch.SymInt) else value
 
 

@@ -1,4 +1,4 @@
-"""What a trace does to tensors that the caller has: how often they are written, what they are to autograd afterwards.
+"""Effects of a trace on the caller's tensors: version counters and autograd state.
 
     >>> import torch
     >>> from frontends.pytorch.tracing import trace
@@ -9,8 +9,8 @@
     >>> trace(writes, (torch.ones(3, 2),)).written
     ((0, 2),)
 
-Autograd counts how often a tensor is written, views and all, and refuses a backward that needs what was overwritten. So
-a run counts as much as eager torch does, whatever wrote (`frontends.pytorch.running.counted`), and a trace nothing.
+Autograd has a version counter for each storage, and rejects a backward that needs an overwritten tensor. So a run
+increments counters as eager torch does (`frontends.pytorch.running.counted`), and a trace leaves them unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from frontends.pytorch.errors import eager_only
 from frontends.pytorch.symbolic.tensor import Traced, attributes_set
 
 Versions = dict[int, tuple[torch.Tensor, int]]
-"""By identity, tensors that a program brings along, and how often each had been written when it first came up."""
+"""By identity, a program's own tensors and their versions at first use."""
 RETURN: Final = "return what it becomes"
 SET: Final = "set it outside of the function"
 
@@ -33,10 +33,10 @@ SET: Final = "set it outside of the function"
 def refuse_followed_writes(
     func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object], tensors: Sequence[Traced]
 ) -> None:
-    """Refuse an operator that gives a tensor of the caller a place in autograd's graph.
+    """Refuse an operator that adds the caller's tensor to autograd's graph.
 
     Raises:
-        EagerOnly: it writes to such a tensor what has a gradient.
+        EagerOnly: it writes a value with a gradient to such a tensor.
     """
     if not any((tensor if tensor.lifted is None else tensor.lifted).requires_grad for tensor in tensors):
         return
@@ -59,8 +59,8 @@ def _is_callers(tensor: torch.Tensor) -> bool:
 
 @contextmanager
 def brought_back(versions: Versions) -> Iterator[list[tuple[int | torch.Tensor, int]]]:
-    """At the end of a trace the tensors that the program brings along count as often written as before; how often they
-    were is in what `with` gives."""
+    """Restore the version counters of the program's own tensors at the end of a trace; the block's value has the
+    versions."""
     written: list[tuple[int | torch.Tensor, int]] = []
     try:
         yield written
@@ -69,13 +69,13 @@ def brought_back(versions: Versions) -> Iterator[list[tuple[int | torch.Tensor, 
 
 
 def unwritten(versions: Versions) -> list[tuple[torch.Tensor, int]]:
-    """What the trace wrote of the tensors that the program brings along, each with how often; the count is put back."""
+    """The program's own tensors that the trace wrote, with the number of writes; the counters are restored."""
     found: list[tuple[torch.Tensor, int]] = []
     with torch._C.DisableTorchFunction():
         for tensor, before in versions.values():
             count = tensor._version - before
             if count > 0:
-                # of two that share a counter, the first to come up counts for both
+                # of two that share a counter, the first one restores both
                 found.append((tensor, count))
                 torch._C._autograd._unsafe_set_version_counter((tensor,), (before,))
     versions.clear()
@@ -83,13 +83,13 @@ def unwritten(versions: Versions) -> list[tuple[torch.Tensor, int]]:
 
 
 def versions_of(given: Iterable[Traced]) -> list[int]:
-    """How often the arguments of a trace have been written."""
+    """The version counters of a trace's arguments."""
     with torch._C.DisableTorchFunction():
         return [tensor._version for tensor in given]
 
 
 def check_given(given: Iterable[tuple[Traced, bool]]) -> None:
-    """Refuse a trace whose arguments are not to autograd what they were; each comes with whether it had a gradient.
+    """Refuse a trace that has changed its arguments' autograd state; each comes with whether it had a gradient.
 
     Raises:
         EagerOnly: one is not.
@@ -103,7 +103,7 @@ def check_given(given: Iterable[tuple[Traced, bool]]) -> None:
 
 
 def refuse_gradients(values: Iterable[object]) -> None:
-    """Refuse that a call without gradients gives tensors that have one.
+    """Refuse results with gradients in a trace without gradients.
 
     Raises:
         EagerOnly: it does.

@@ -1,4 +1,4 @@
-"""`torch.cond` in a trace: both branches are recorded, what is learned in one stays there, and they join again.
+"""`torch.cond` in a trace: both branches are recorded under their own facts, and joined.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -12,10 +12,10 @@
     >>> print(variant.env.bounds("u0")[0])
     0
 
-Each branch is a graph of its own, which takes the tensors that it uses, given or closed over, and the sizes that it
-reads. Its checks run in it. A guard about inputs that one branch needs is a guard of the variant. Where the branches
-give tensors of different sizes, the size is a symbol, with the facts that hold of both. A branch that the facts rule
-out is left away. A gradient is another `cond`, whose branches compute the gradients of these.
+Each branch is a subgraph whose inputs are the tensors that it uses, operands or closed over, and the sizes that it
+reads. Its checks run inside. A branch's guard about inputs is a guard of the variant. Where output sizes differ, the
+size is a symbol with the facts that hold for both. A branch that the facts exclude is dropped. The gradient is another
+`cond`, whose branches compute the gradients of these.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Function = Callable[..., object]
 def cond(
     recorder: Recorder, predicate: object, then: Function, otherwise: Function, operands: Sequence[object]
 ) -> object:
-    """What `torch.cond` gives in a trace."""
+    """Trace `torch.cond`."""
     settled = decided(recorder, predicate)
     if settled is not None:
         return (then if settled else otherwise)(*operands)
@@ -73,7 +73,7 @@ def cond(
 
 
 def shape_of(structure: TreeSpec) -> str:
-    """How a result is put together: `(_, [_, _])`."""
+    """The text of a result's structure: `(_, [_, _])`."""
     return str(tree_unflatten([_Leaf()] * structure.num_leaves, structure))
 
 
@@ -83,7 +83,7 @@ class _Leaf:
 
 
 def decided(recorder: Recorder, predicate: object) -> bool | None:
-    """The way that is taken in any case, if that is known."""
+    """The branch that is always taken, if the facts decide it."""
     if isinstance(predicate, torch.Tensor):
         known = recorder.known(predicate)
         with _disable_current_modes():
@@ -100,7 +100,7 @@ def decided(recorder: Recorder, predicate: object) -> bool | None:
 
 @dataclass(slots=True)
 class Gradient:
-    """A choice that is differentiated, with what its backward needs."""
+    """A differentiable `cond`, with the values that its backward needs."""
 
     choice: Choice
     functions: tuple[Function, Function]
@@ -138,7 +138,7 @@ class Gradient:
             pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
             for output, first, tangent in zip(outputs, made, tangents):
                 for size, known in zip(output.metadata.sizes, first.metadata.sizes):
-                    # what is computed again has the sizes that it had
+                    # recomputed values have the same sizes
                     env.postulate(SymBool(env, equality(env, value_of(size), value_of(known)), env.interner.true))
                 if tangent is not None and output.requires_grad:
                     pairs.append((output, substitution.of(tangent)))
@@ -153,7 +153,7 @@ class Gradient:
 
 
 class _Differentiable(torch.autograd.Function):
-    """What autograd sees of a choice."""
+    """The autograd function of a `cond`."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, gradient: Gradient, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -173,7 +173,7 @@ _eager: Final = higher_order._hop_compile_and_call
 
 
 def _hop_compile_and_call(fn: Function, args: Arguments, kwargs: Keywords | None = None) -> object:
-    """In the place of torch's own, which compiles the branches: in a trace they are recorded."""
+    """Replaces torch's own, which compiles the branches: a trace records them."""
     try:
         recorder = current_trace()
     except TraceError:
@@ -185,7 +185,7 @@ def _hop_compile_and_call(fn: Function, args: Arguments, kwargs: Keywords | None
 
 
 def name_of(fn: Function) -> str:
-    """Which operator on functions has wrapped this."""
+    """The name of the higher-order operator that has wrapped this function."""
     return fn.__qualname__.partition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""Contraction order of an einsum: chosen by the example sizes, right for all.
+"""Contraction order of an einsum: chosen by the hints, correct for all sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -6,7 +6,7 @@
     >>> [str(guard) for guard in variant.guards]
     ['x_size1 == y_size0', 'y_size1 == z_size0']
 
-Torch asks `opt_einsum`, which takes each size as a number.
+Torch calls `opt_einsum`, which would specialize each size.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from frontends.pytorch.symbolic.node import value_of
 from shapes.symbolic.numbers import SymInt
 
 TYPICAL = 8
-"""What a size that only the run tells is taken for."""
+"""The assumed value of an unbacked size."""
 
 
 @handles(torch.functional.einsum)
 def einsum(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The same contraction, in an order that costs no guard."""
+    """The same contraction in an order that adds no guard."""
     equation, operands = args[0], args[1:]
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = operands[0]

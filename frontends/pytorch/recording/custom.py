@@ -17,13 +17,13 @@
     torch.Size([4, 2, 3])
 
 `window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`),
-`window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel. Operators made by
-`torch.library` trace as well, by their fake implementation. One without any is run on samples, and the rule that
-explains them is used (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
+`window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel. Operators of `torch.library`
+are traced by their fake implementation. Without one, the operator runs on samples, and a rule is inferred from them
+(`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
 
-Whatever a rule or a fake implementation says is a prediction: each result is compared with it where it enters the graph
-(`backends.results`), and so is what a rule says of the values that only the run knows. What a schema says of arguments
-that are written to is trusted: a kernel that changes another one is not noticed.
+A rule or fake implementation is a prediction: each result is compared with it at run time (`backends.results`), and so
+are a rule's facts about unbacked values. A schema's mutated arguments are trusted: a kernel that mutates another one is
+not detected.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ RULES: Final[dict[object, Rule]] = {}
 
 
 def custom_op(name: str, *, mutates: Iterable[str] = ()) -> Callable[[Kernel], CustomOperator]:
-    """Make an operator of a function of tensors; `mutates` are the arguments that it changes.
+    """Define an operator from a function of tensors; `mutates` are the arguments that it mutates.
 
-    The annotations of the function say what it takes: `torch.Tensor`, `int`, `float`, `bool`, `str` and lists of them.
+    The function's annotations determine its schema: `torch.Tensor`, `int`, `float`, `bool`, `str` and lists of them.
     """
     return lambda kernel: CustomOperator(name, kernel, mutates=mutates)
 
 
 class CustomOperator:
-    """An operator with all that is known of it.
+    """An operator with its shape rule, kernels and gradient.
 
     Attributes:
-        op: the operator as graphs call it.
-        rule: its shape rule, once there is one.
+        op: the operator in graphs.
+        rule: its shape rule, once registered.
     """
 
     def __init__(self, name: str, kernel: Kernel, *, mutates: Iterable[str] = ()) -> None:
@@ -85,10 +85,9 @@ class CustomOperator:
         return self._definition(*args, **kwargs)
 
     def shape_rule(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Register the sizes that come out, as a rule of an environment and the operator's arguments: shapes in the
-        place of tensors.
+        """Register the shape rule: a function of an environment and the operator's arguments, with shapes for tensors.
 
-        A result has the dtype of the first tensor where the rule does not name one: `Shape(sizes, dtype="int64")`.
+        A result has the dtype of the first tensor unless the rule names one: `Shape(sizes, dtype="int64")`.
         """
         self.rule = RULES[self.op] = rules.rule(self.name.replace("::", "."))(function)
         self._definition.register_fake(functools.partial(_fake, self.op, self.rule))
@@ -106,7 +105,7 @@ class CustomOperator:
     def gradient(
         self, backward: Callable[..., object], save: Callable[..., None] | None = None
     ) -> Callable[..., object]:
-        """Register the gradient: `backward(ctx, *gradients)`, with what `save(ctx, inputs, output)` kept for it."""
+        """Register the gradient: `backward(ctx, *gradients)`, with values saved by `save(ctx, inputs, output)`."""
         self._definition.register_autograd(backward, setup_context=save)
         return backward
 
@@ -127,7 +126,7 @@ class CustomOperator:
 
 
 def _packing(kernel: Kernel) -> Kernel:
-    """A kernel whose results are packed, as a shape rule says nothing of strides."""
+    """A kernel with contiguous results, since a shape rule has no strides."""
 
     @functools.wraps(kernel)
     def packed(*args: object, **kwargs: object) -> object:
@@ -138,7 +137,7 @@ def _packing(kernel: Kernel) -> Kernel:
 
 
 def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object) -> object:
-    """The result without elements, for torch's own tracers, at sizes that are numbers."""
+    """A fake implementation for torch's own tracers, for concrete sizes."""
     first = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
     outputs = rule(ShapeEnv(), *[sizes_of(arg) for arg in args], **{name: sizes_of(v) for name, v in kwargs.items()})
     made = [
@@ -153,7 +152,7 @@ def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object
 def template(
     recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
 ) -> Template:
-    """What a custom operator gives: by its rule, by its fake implementation, or else by a rule that is inferred."""
+    """Predict a custom operator's results by its rule, its fake implementation, or an inferred rule."""
     if not all(is_tensors(each.type) for each in func._schema.returns) or (
         len(func._schema.returns) > 1 and _is_list(func)
     ):
@@ -183,7 +182,7 @@ def template(
 
 
 def predicted_by(func: torch._ops.OpOverload) -> str:
-    """What says of a custom operator what it gives, with its place."""
+    """The source of a custom operator's prediction, with its location."""
     rule = RULES.get(func)
     if rule is not None:
         return f"the shape rule {rule.name}{_place(rule.function)}"
@@ -202,7 +201,7 @@ def _place(function: Callable[..., object]) -> str:
 
 
 def has_meta(func: torch._ops.OpOverload) -> bool:
-    """Whether an operator can say what it gives without being run."""
+    """Whether an operator has a meta or fake implementation."""
     defined = custom_ops.OPDEFS.get(func._schema.name)
     if defined is not None:
         return defined._abstract_fn is not None
@@ -214,8 +213,7 @@ def has_meta(func: torch._ops.OpOverload) -> bool:
 
 
 class TestedEnv:
-    """The environment of a trace as somebody else's rule gets it: what the rule says of the values that only a run
-    knows is checked there."""
+    """The trace's environment for third-party rules: their facts about unbacked values become runtime checks."""
 
     def __init__(self, env: ShapeEnv, operator: str) -> None:
         self._env = env
@@ -225,7 +223,7 @@ class TestedEnv:
         return getattr(self._env, name)
 
     def unbacked(self, name: str | None = None, lo: int | None = None, hi: int | None = None, **options: Any) -> Any:
-        """A value of the run. It is a size, so not negative; tighter bounds are checked."""
+        """An unbacked size, so not negative; tighter bounds are checked at run time."""
         if options.get("kind", "int") != "int":
             return self._env.unbacked(name, **options)
         value = self._env.unbacked(name, lo if lo is None else min(lo, 0), **options)
@@ -240,7 +238,7 @@ class TestedEnv:
 
 
 class DynamicSizes:
-    """What a fake implementation takes for the size that only a run tells (`torch.library.get_ctx`)."""
+    """The context of a fake implementation that creates unbacked sizes (`torch.library.get_ctx`)."""
 
     def __init__(self, recorder: Trace, operator: str) -> None:
         self.recorder = recorder
@@ -248,7 +246,7 @@ class DynamicSizes:
         self._env = TestedEnv(recorder.env, operator)
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> torch.SymInt:
-        """A size between these."""
+        """A new unbacked size with bounds."""
         self.used = True
         return self.recorder.nodes.wrap(self._env.unbacked(None, min, max))
 
@@ -270,10 +268,10 @@ UNSIGNED: Final = (torch.bool, torch.uint8)
 
 
 def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Rule:
-    """A rule found by running the operator.
+    """Infer a rule by running the operator.
 
     Raises:
-        TraceError: none was found, or the operator takes what samples cannot be made of.
+        TraceError: none was found, or samples of its arguments cannot be generated.
     """
     names = [argument.name for argument in func._schema.arguments]
     given = {**dict(zip(names, args)), **kwargs}
@@ -296,7 +294,7 @@ CONTENTS: Final[tuple[Callable[[torch.Tensor], torch.Tensor], ...]] = (
     lambda x: torch.ones_like(x).neg() if x.dtype not in UNSIGNED else torch.ones_like(x),
     lambda x: (torch.arange(x.numel()).reshape(x.shape) % 2).to(x.dtype),
 )
-"""Other elements that an operator is run on, whose sizes must not depend on them."""
+"""Element values for samples: the result sizes must not depend on them."""
 
 
 def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
@@ -320,7 +318,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
             raise TraceError(
                 f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write one"
             )
-    # what is remembered of the search holds no tensor of the trace
+    # the cached search holds no traced tensor
     fixed = {name: value for name, value in given.items() if name not in varied}
     results: list[torch.Tensor] = []
 
@@ -340,7 +338,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
         return sizes
 
     def sizes_at(contents: Callable[[torch.Tensor], torch.Tensor], values: Sequence[object]) -> object:
-        """The sizes for other elements; None where there are no results for such."""
+        """The result sizes for other elements; None if the operator fails on them."""
         others = [contents(value) if isinstance(value, torch.Tensor) else value for value in values]
         try:
             made = func(**{**fixed, **dict(zip(varied, others))})
@@ -372,7 +370,7 @@ def _flat(outputs: Any) -> list[Shape]:
 
 
 def is_tensors(kind: object) -> bool:
-    """Whether a type of a schema is a tensor, one that may be absent, or a list of tensors."""
+    """Whether a schema's type is a tensor, an optional tensor, or a list of tensors."""
     return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]")
 
 

@@ -1,4 +1,4 @@
-"""Tensors of a trace that something keeps beyond it: a function that remembers its results, a queue, a lazy attribute.
+"""Escape analysis: traced tensors that outlive the trace in a memoizing function, a queue, a lazy attribute.
 
     >>> import functools, torch
     >>> from frontends.pytorch import trace
@@ -11,9 +11,9 @@
     >>> mask(3).sum()
     tensor(6.)
 
-A trace refers weakly to all of its tensors. When it has ended, none of them is left but those that were put where the
-program, or torch, will find them again; they are taken out there, as whoever finds them could do nothing with them.
-Effects that the program can be seen to have (`frontends.pytorch.python.effects`) are put back before.
+A trace has weak references to all of its tensors. After it, the only live ones are stored where the program or torch
+would find them again; they are removed there, since they are unusable. Observed side effects
+(`frontends.pytorch.python.effects`) are undone before.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from frontends.pytorch.recording.object_reconstruction import MadeInside
 from frontends.pytorch.symbolic.tensor import Traced
 
 MOST: Final = 16
-"""So many tensors are looked for."""
+"""The limit of tensors to look for."""
 DEEPEST: Final = 8
 NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 FIX: Final = "make it outside of the function, or before the first call; fullgraph=False runs such calls as they are"
 
 
 class KeptTensor(GraphBreak):
-    """A tensor of the trace was put where it outlives the call."""
+    """A traced tensor was stored where it outlives the call."""
 
 
 def alive(tensors: Iterable[weakref.ref[torch.Tensor]]) -> list[torch.Tensor]:
-    """The tensors that are still there."""
-    # no comprehension, whose function may be noted with what it refers to (`frontends.pytorch.python.ran`)
+    """The tensors that are still alive."""
+    # no comprehension: its function may be recorded with its references (`frontends.pytorch.python.ran`)
     found = []
     for reference in tensors:
         tensor = reference()
@@ -60,20 +60,20 @@ def alive(tensors: Iterable[weakref.ref[torch.Tensor]]) -> list[torch.Tensor]:
 
 
 def refuse_kept(tensors: Sequence[weakref.ref[torch.Tensor]], inside: MadeInside) -> None:
-    """Take tensors of a trace that has ended out of what keeps them, and was not made inside of it.
+    """Remove the tensors of an ended trace from holders that were not created inside of it.
 
     Raises:
         KeptTensor: there are any.
     """
     if not alive(tensors):
         return
-    # functions that the trace made may be known by now to whoever watched it
+    # observers of the trace may know functions that it created
     ran = noted()
     if ran is not None:
         ran.let_go(holders_of(alive(tensors)[:MOST], inside))
         if not alive(tensors):
             return
-    # what refers to itself is no one else's
+    # cycles are nobody else's references
     gc.collect()
     with inside.alone() as alone:
         where = taken_out(tensors, inside) if alone and alive(tensors) else ""
@@ -83,13 +83,13 @@ def refuse_kept(tensors: Sequence[weakref.ref[torch.Tensor]], inside: MadeInside
 
 
 def holders_of(tensors: Sequence[torch.Tensor], inside: MadeInside) -> dict[int, object]:
-    """What was made in a trace and leads to tensors of it, by identity."""
+    """Objects created in a trace that reference its tensors, by identity."""
     inside.look_again()
     frontier: list[object] = list(tensors)
     found = dict(zip(map(id, frontier), frontier))
     while frontier:
         met, frontier = frontier, []
-        # no variable for these: their list would be among what is found next
+        # no variable: the list itself would be found as a referrer
         for holder in gc.get_referrers(*met):
             if id(holder) not in found and inside.holds(holder) and not isinstance(holder, FrameType | weakref.ref):
                 found[id(holder)] = holder
@@ -98,7 +98,7 @@ def holders_of(tensors: Sequence[torch.Tensor], inside: MadeInside) -> dict[int,
 
 
 def let_go_of_closures(inside: MadeInside) -> None:
-    """After a trace that failed, whose frames still hold all of its tensors: know its functions without any."""
+    """Release the closures of a failed trace, whose frames still hold all of its tensors."""
     ran = noted()
     if ran is None:
         return
@@ -110,7 +110,7 @@ def let_go_of_closures(inside: MadeInside) -> None:
 
 
 def refuse_set(context: Context) -> None:
-    """Refuse variables that a trace has set in a copy of the context.
+    """Refuse context variables that a trace has set to traced values.
 
     Raises:
         KeptTensor: there are any.
@@ -122,18 +122,18 @@ def refuse_set(context: Context) -> None:
 
 
 def taken_out(tensors: Sequence[weakref.ref[torch.Tensor]], inside: MadeInside) -> str:
-    """Take tensors out of what was there before the trace; in words, one of the places."""
+    """Remove tensors from objects that precede the trace; returns a description of one of them."""
     frontier: list[object] = list(alive(tensors)[:MOST])
     chain: dict[int, object] = dict(zip(map(id, frontier), frontier))
     found = ""
     inside.look_again()
-    # the collector does not look at what is frozen
+    # the collector skips frozen objects
     is_frozen = gc.get_freeze_count() > 0
     if is_frozen:
         gc.unfreeze()
     for _ in range(DEEPEST):
         met, frontier = frontier, []
-        # no variable for these: their list would be among what is found next
+        # no variable: the list itself would be found as a referrer
         for holder in gc.get_referrers(*met):
             if holder is met or holder is chain or id(holder) in chain or isinstance(holder, FrameType | weakref.ref):
                 continue
@@ -153,24 +153,24 @@ def taken_out(tensors: Sequence[weakref.ref[torch.Tensor]], inside: MadeInside) 
 
 
 def removed_from(holder: object, chain: dict[int, object]) -> str:
-    """Remove whatever is in `chain` from what refers to it; in words, what that is, if anything could be removed."""
+    """Remove the objects in `chain` from a referrer; returns its description, if anything was removed."""
     if isinstance(holder, _lru_cache_wrapper):
         holder.cache_clear()
         return cache_text(holder)
     if isinstance(holder, dict):
         for owner in gc.get_referrers(holder):
             if isinstance(owner, _lru_cache_wrapper | threading.local):
-                # what else refers to a thread's dictionary is not Python's
+                # other references to a thread's dictionary are not Python's
                 return removed_from(owner, chain)
             if isinstance(owner, type) and owner.__dict__.keys() == holder.keys():
-                # past the dictionary, whose items the interpreter remembers
+                # bypass the dictionary, whose items the interpreter caches
                 for key in [key for key, value in holder.items() if id(value) in chain]:
                     delattr(owner, key)
                 return f"the class `{owner.__qualname__}`"
         emptied(holder, chain)
         return f"`{name}`" if isinstance(name := holder.get("__name__"), str) else "a dictionary or an object"
     if isinstance(holder, list | deque):
-        # a dictionary stays, as in `emptied`
+        # a dictionary is kept, as in `emptied`
         kept = [item for item in holder if id(item) not in chain or isinstance(item, dict)]
         holder.clear()
         holder.extend(kept)
@@ -184,10 +184,9 @@ def removed_from(holder: object, chain: dict[int, object]) -> str:
 
 
 def emptied(holder: dict[Any, object], chain: dict[int, object]) -> list[Any]:
-    """Remove what is in `chain` from a dictionary; gives the keys.
+    """Remove the values in `chain` from a dictionary; returns the keys.
 
-    A dictionary in it stays, to be emptied itself: the collector knows only of those that are not empty when they were
-    made.
+    Nested dictionaries are kept, and emptied themselves: the collector does not track dictionaries created empty.
     """
     found = [key for key, value in dict.items(holder) if id(value) in chain or id(key) in chain]
     for key in [key for key in found if not isinstance(dict.get(holder, key), dict)]:
@@ -200,7 +199,7 @@ def cache_text(cache: Callable[..., object]) -> str:
 
 
 def forget_in_caches(kinds: Sequence[type] = (Traced, *NUMBERS)) -> list[Cache]:
-    """Empty functions' caches that hold what is of a trace, as after one that failed, whose frames hold others."""
+    """Clear functions' caches that hold objects of a trace, for a failed one, whose frames hold the others."""
     found = []
     for cache in list(caches):
         if cache.cache_info().currsize and any(holds(cache, kind, 4) for kind in kinds):
@@ -210,7 +209,7 @@ def forget_in_caches(kinds: Sequence[type] = (Traced, *NUMBERS)) -> list[Cache]:
 
 
 def refuse_kept_numbers() -> None:
-    """Take numbers of a trace that has ended out of the caches of functions that read them.
+    """Remove the symbolic numbers of an ended trace from functions' caches.
 
     Raises:
         KeptTensor: there are any.
@@ -222,7 +221,7 @@ def refuse_kept_numbers() -> None:
 
 
 def holds(value: object, kind: type, depth: int) -> bool:
-    """Whether what an object refers to has a tensor of a class in it."""
+    """Whether an object references a tensor of a class, up to a depth."""
     if type(value) is kind:
         return True
     if depth == 0 or isinstance(value, ModuleType | type | torch.nn.Module):

@@ -1,4 +1,4 @@
-"""Containers among the arguments that a program returns: the caller's own, where it did not change them.
+"""Argument containers that a program returns: the caller's own objects, if they are not mutated.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -7,8 +7,8 @@
     >>> f(values, torch.ones(3))["values"] is values
     True
 
-A trace runs on containers of its own, that hold tensors of the trace. The nodes of the arguments are numbered as
-`calls/opening.py` takes them apart: each before what is in it, those by position first.
+A trace runs on copies of containers that hold traced tensors. The arguments' pytree nodes are numbered in the preorder
+of `calls/argument_unpacking.py`, positional arguments first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from frontends.pytorch.python.wrappers import Lengths, Opened
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """What stands among the results for a container that was given, by its number."""
+    """A placeholder among the results for an argument container, by its number."""
 
     number: int
 
@@ -33,7 +33,7 @@ class GivenBack:
 def containers_given(
     structure: TreeSpec, arguments: tuple[Sequence[object], Mapping[str, object]]
 ) -> dict[int, GivenBack]:
-    """By identity, the containers in the arguments of a trace, which are the positional and the named ones."""
+    """By identity, the containers in the positional and keyword arguments of a trace."""
     found: dict[int, GivenBack] = {}
     count = 0
 

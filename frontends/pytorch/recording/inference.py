@@ -1,4 +1,4 @@
-"""What kind of tensor an operator gives: by a rule of ours, else by torch's own meta function on symbolic sizes."""
+"""Metadata inference for operators: by a rule of ours, else by torch's meta function on symbolic sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shapes.errors import ShapeError, UndecidedGuard
 def infer(
     recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
 ) -> Template:
-    """What an operator gives for arguments like these."""
+    """Infer an operator's results."""
     rule = RULES.get(func)
     if rule is not None:
         try:
@@ -28,7 +28,7 @@ def infer(
         except UndecidedGuard:
             raise
         except ShapeError:
-            # torch says in its own words what is wrong
+            # torch reports the error itself
             found = NotImplemented
         if isinstance(found, Template):
             return found

@@ -1,10 +1,9 @@
-"""The arguments of a traced function: which sizes are symbols, and what else they were that a variant relies on.
+"""Symbolic inputs of a traced function: which sizes are symbols, and a variant's other preconditions on its inputs.
 
-A size that is a number in the graph is a symbol of one value, so that a check tests it like any other. A size of 0 is
-a number of its own variant unless somebody states otherwise, as nearly every operator branches on it; any other is a
-symbol from 1 up. Strides are those of a packed tensor where the input was contiguous, whose strides of axes of size 1
-mean nothing; otherwise they are symbols, expressed through the sizes where they are products of them. The storage
-offset is a number, which a check tests where the program read it.
+A static size is a symbol with one value, so that the check tests it like any other. A size of 0 has a variant of its
+own unless stated otherwise, since nearly every operator branches on it; any other is a symbol >= 1. A contiguous input
+has contiguous strides, and its strides of axes of extent 1 are ignored; otherwise strides are symbols, or products of
+sizes where they match. The storage offset is a constant, checked if the program reads it.
 
     >>> import torch
     >>> from frontends.pytorch.recording.inputs import Choice
@@ -48,14 +47,14 @@ LARGEST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How one number of the arguments is treated: a number, a symbol, or a symbol that no guard may be about.
+    """How one number of the arguments is treated: a constant, a symbol, or an unbacked symbol.
 
     Attributes:
-        lo: the least value; by default 1 for a size.
-        hi: the greatest one.
-        strict: to make it a constant is an error.
-        word: what the symbol is called, where somebody named it.
-        why: for people.
+        lo: the lower bound; by default 1 for a size.
+        hi: the upper bound.
+        strict: specializing it is an error.
+        word: the symbol's name, if it was given one.
+        why: the reason, for reports.
     """
 
     kind: Literal["static", "dynamic", "unbacked"]
@@ -67,35 +66,35 @@ class Choice:
 
 
 Dynamic = Callable[[str, int, int], "bool | Choice"]
-"""How a size is treated: by the input's name, the axis, and the size this time. An integer has the axis -1."""
+"""Decides how a size is treated from the input's name, the axis, and the size. An integer has the axis -1."""
 
 STATIC: Final = Choice("static")
 DYNAMIC: Final = Choice("dynamic")
 
 
 class Dynamism:
-    """How the numbers of one trace are treated: those among the arguments, and those in tensors from outside."""
+    """How the numbers of one trace are treated: those among the arguments, and those in captured tensors."""
 
     def __init__(self, decide: Dynamic) -> None:
         self._decide = decide
         self.outside = Outside()
 
     def choose(self, name: str, axis: int, size: int) -> Choice:
-        """How this one is treated."""
+        """Decide how this number is treated."""
         choice = self._decide(name, axis, size)
         return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
 
     def is_varying(self, name: str, value: float) -> bool:
-        """Whether a float is a symbol; else it is a number of the graph."""
+        """Whether a float is a symbol; else it is a constant of the graph."""
         return False
 
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        """Say what is known of all of them together."""
+        """Assume the relations between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One tensor among the arguments, as it was when the function was traced."""
+    """One tensor argument at the time of the trace."""
 
     name: str
     result: Result
@@ -104,7 +103,7 @@ class Input:
     requires_grad: bool
     contiguous: bool
     symbols: tuple[tuple[str, Path], ...]
-    """The symbols that are its sizes and strides: name, and where it is in the tensor."""
+    """The symbols of its sizes and strides: name and path in the tensor."""
     choices: tuple[Choice, ...]
     """How its sizes are treated, by axis."""
     offset: int
@@ -112,7 +111,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An integer or float among the arguments that is a symbol of the trace: of a float, of its 64 bits."""
+    """An integer or float argument that is a symbol; a float's symbol is its 64 bits."""
 
     name: str
     symbol: str
@@ -121,7 +120,7 @@ class Number:
 
 
 def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism) -> tuple[Traced, Input]:
-    """A tensor of the trace for a tensor argument."""
+    """A traced tensor for a tensor argument."""
     check_supported(name, tensor)
     env, nodes = recorder.env, recorder.nodes
     sizes: list[object] = []
@@ -146,7 +145,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     made = argument_of(metadata, result)
     recorder.tensors.append(weakref.ref(made))
     if isinstance(tensor, torch.nn.Parameter):
-        # by which torch knows a parameter that is of another class
+        # by which torch recognizes a parameter of another class
         made._is_param = True
     if tensor.requires_grad:
         made.requires_grad_(True)
@@ -164,14 +163,14 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
 
 
 def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[TorchValue, Number]:
-    """A number of the trace for an integer argument."""
+    """A symbolic number for an integer argument."""
     choice = dynamism.choose(name, -1, value)
     word = free_name(recorder.env, name)
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
 
 
 def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[TorchValue, Number]:
-    """A number of the trace for a float argument: a double whose 64 bits are the symbol, as 0.0 == -0.0."""
+    """A symbolic number for a float argument: a double whose 64 bits are the symbol, since 0.0 == -0.0."""
     env = recorder.env
     word = free_name(env, name)
     if not dynamism.is_varying(name, value):
@@ -183,7 +182,7 @@ def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynami
 
 
 def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:
-    """The symbol of a number of the arguments, or the number where that is its only value."""
+    """Declare the symbol of an argument's number, or return the constant if it has only one value."""
     if choice.kind == "static":
         env.symbol(word, lo=value, hi=value, hint=value, source=source)
         return value
@@ -191,7 +190,7 @@ def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, 
     hi = LARGEST if choice.hi is None and least is not None else choice.hi
     if choice.kind == "dynamic":
         return env.symbol(word, lo=lo, hi=hi, hint=value, source=source, strict=choice.strict)
-    # what no guard is about is checked by the program itself
+    # bounds without guards are checked by the program itself
     symbol = env.unbacked(word, lo=0, hi=LARGEST, source=source)
     if choice.lo:
         env.expect_true(symbol >= choice.lo, f"{source} is stated to be at least {choice.lo}")
@@ -207,7 +206,7 @@ def strides_of(
     sizes: Sequence[TorchValue],
     symbols: list[tuple[str, Path]],
 ) -> tuple[TorchValue, ...]:
-    """The strides of an input that is not contiguous, those that are products of sizes expressed so."""
+    """The strides of a non-contiguous input, as products of sizes where they match."""
     env, nodes = recorder.env, recorder.nodes
     strides: list[TorchValue] = [None] * tensor.dim()
     order = sorted(range(tensor.dim()), key=lambda axis: (tensor.stride(axis), -axis))
@@ -233,10 +232,10 @@ def strides_of(
 
 
 def check_supported(name: str, tensor: torch.Tensor) -> None:
-    """Refuse what no graph of ours can take.
+    """Refuse unsupported inputs.
 
     Raises:
-        Unsupported: a nested or quantized tensor, a layout other than strided, a subclass with behaviour of its own.
+        Unsupported: a nested or quantized tensor, a layout other than strided, a subclass that overrides behavior.
     """
     if isinstance(tensor, Traced):
         unsupported(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
@@ -250,12 +249,12 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
     if tensor.is_quantized:
         unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
     if tensor.is_conj():
-        # one that is marked as a negative is read as what it is (`refuse_negatives`)
+        # one with the negative bit is read as its value (`refuse_negatives`)
         unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
 
 
 def free_name(env: ShapeEnv, name: str) -> str:
-    """A name for a symbol that is not taken: that of an argument, if a symbol can have it."""
+    """An unused symbol name, from the argument's name if it is valid."""
     name = re.sub(r"\W+", "_", name)
     if not name.isidentifier() or iskeyword(name) or name in RESERVED:
         name = f"arg_{name}"

@@ -1,4 +1,4 @@
-"""Conjugates and negatives, which torch makes by a mark on the same memory, and a trace by computing them.
+"""Lazy conjugation and negation: torch sets a bit on a view, a trace computes the values.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -9,8 +9,8 @@
     Traceback (most recent call last):
     frontends.pytorch.errors.EagerOnly: a conjugate or a negative, which is a view, is changed in place, or what it ...
 
-A tensor that is only marked is of another kind to the operators of C++. Its values are right as long as nobody writes
-to it, or to what it is a view of, asks whether it is marked, or is given it.
+C++ operators dispatch differently on a tensor with such a bit. A computed copy is correct unless the program writes to
+it or its base, reads the bit, or returns it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An output that is a view which is only marked, as the conjugate of what nobody else has: `computed` and `marked`
-    undo each other, so that the result has the values that the graph gave, and their gradient.
+    """An output that must be a lazy conjugate or negative of a tensor that nobody else has: `computed` and `marked` are
+    inverse, so the result has the graph's values and gradient.
     """
 
     computed: Callable[[torch.Tensor], torch.Tensor]
@@ -54,13 +54,13 @@ UNRESOLVED: Final = (
 
 @special(aten._conj.default)
 def conjugate(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The conjugate itself."""
+    """Compute the conjugate."""
     return _computed(recorder, aten._conj_physical.default, args)
 
 
 @special(aten._neg_view.default)
 def negative(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The negative itself."""
+    """Compute the negative."""
     return _computed(recorder, aten.neg.default, args)
 
 
@@ -81,7 +81,7 @@ def refuse_marked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Key
 
 @handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg)
 def asked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Whether it is marked: an argument is not, at other calls neither, and what was made of one by an operator."""
+    """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
         eager_only("a conjugate or a negative is asked whether it is marked as one", RESOLVE)
@@ -90,7 +90,7 @@ def asked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -
 
 @handles(torch.Tensor.resolve_conj, torch.resolve_conj, torch.Tensor.resolve_neg, torch.resolve_neg)
 def resolved(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A copy of what is marked, else the tensor itself."""
+    """A copy of a lazy conjugate or negative, else the tensor itself."""
     mode.trace.marks_asked = True
     return args[0].clone() if args and _is_marked(mode.trace, args[0]) else NotImplemented
 
@@ -104,9 +104,9 @@ def _is_marked(recorder: Recorder, tensor: object) -> bool:
 
 
 def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bool) -> None:
-    """Refuse arguments that are marked as negatives where the program asks for marks, or writes to its arguments.
+    """Refuse arguments with the negative bit if the program reads such bits or writes to its arguments.
 
-    Anything else reads one as the values that it has, so the graph is for plain arguments as well.
+    Otherwise they are read as their values, so the graph is valid for plain arguments as well.
 
     Raises:
         EagerOnly: there is one.
@@ -117,12 +117,12 @@ def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bo
 
 
 def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Mark]:
-    """Refuse what tells a conjugate that was computed from one that is a view.
+    """Refuse programs in which a computed conjugate is distinguishable from a view.
 
-    A conjugate of what nobody else has may be returned: the outputs at these places are to be marked again.
+    A conjugate of a tensor that nobody else has may be returned: the outputs at these indices get their bit again.
 
     Raises:
-        EagerOnly: another one is returned, or one of both is changed in place.
+        EagerOnly: another one is returned, or it or its base is mutated.
     """
     marked = recorder.recording.marked
     if not marked:

@@ -1,4 +1,4 @@
-"""Writing through a mask is a choice for each element: `x[mask] = v` is `where(mask, v, x)`, with no size unknown.
+"""Masked assignment as a select: `x[mask] = v` is `where(mask, v, x)`, without unbacked sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -10,7 +10,7 @@
     >>> [node.name for node in variant.graph.graph.nodes if "where" in node.name or "index" in node.name]
     ['where_self']
 
-The value may have any sizes that do not depend on how many elements the mask picks.
+The value's sizes must not depend on the number of selected elements.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ aten: Final = torch.ops.aten
 
 @special(aten.index_put_.default, aten.index_put.default)
 def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A choice where one mask is the only index, and the value has no axis for what it picks."""
+    """Record a select if one mask is the only index, and the value has no axis for the selected elements."""
     self, indices, values, accumulate = arguments(*args, **kwargs)
     self, values = traced(recorder, self), traced(recorder, values)
     masks = [index for index in indices if index is not None]
@@ -63,17 +63,17 @@ def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Ar
 def arguments(
     self: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
 ) -> tuple[torch.Tensor, Sequence[torch.Tensor | None], torch.Tensor, bool]:
-    """The arguments of the operator, by place or by name."""
+    """Bind the operator's arguments."""
     return self, indices, values, accumulate
 
 
 def traced(recorder: Recorder, tensor: torch.Tensor) -> Traced:
-    """A tensor of the program as one of the graph."""
+    """Lift a tensor of the program into the graph."""
     return tensor if isinstance(tensor, Traced) else recorder.lift(tensor)
 
 
 def packed(recorder: Recorder, mask: Traced) -> Traced:
-    """A mask to which axes can be added by a view."""
+    """A contiguous mask, so that axes can be added by a view."""
     kind = mask.metadata
     if kind is recorder.kinds.packed(kind.sizes, kind.dtype, kind.device):
         return mask
@@ -81,7 +81,7 @@ def packed(recorder: Recorder, mask: Traced) -> Traced:
 
 
 def require_sizes(recorder: Recorder, self: Traced, mask: Traced, values: Traced, before: int) -> None:
-    """What eager checks: a mask is as large as the axes that it is for, and the value fits the axes behind it."""
+    """Eager's checks: the mask matches its axes, and the value broadcasts to the remaining axes."""
     env = recorder.env
     for axis, size in enumerate(mask.shape):
         env.require(

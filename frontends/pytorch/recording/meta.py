@@ -1,4 +1,4 @@
-"""What kind of tensor an operator gives, by torch's own meta function: symbolic sizes, and no elements."""
+"""Metadata inference by torch's own meta functions, on symbolic sizes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 RESIZED: Final = "tried to directly modify sizes for customized tensor"
-"""What C++ says of a tensor with symbolic sizes that is to be resized."""
+"""C++'s message for resizing a tensor with symbolic sizes."""
 WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
-"""What a meta function of C++ ends with that reads a symbolic size as a plain number."""
+"""The error of a C++ meta function that reads a symbolic size as a concrete one."""
 
 
 def by_meta(
@@ -39,7 +39,7 @@ def by_meta(
         if isinstance(value, torch.Tensor):
             place = next(order)
             tensor = tensors[place]
-            # a twin for each place where something is written: what is given back is told apart by them
+            # a twin for each mutated argument, by which returned arguments are identified
             twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
             twins[place] = twin
             places[id(twin)] = place
@@ -87,7 +87,7 @@ def by_meta(
 
 
 def may_rename(func: torch._ops.OpOverload) -> bool:
-    """Whether an operator may leave an argument with other sizes or strides than it had."""
+    """Whether an operator may change an argument's sizes or strides."""
     return torch.Tag.inplace_view in func.tags or any(
         argument.is_out or (argument.alias_info is not None and argument.alias_info.is_write and argument.kwarg_only)
         for argument in func._schema.arguments
@@ -97,7 +97,7 @@ def may_rename(func: torch._ops.OpOverload) -> bool:
 def renamed(
     recorder: Trace, tensors: Sequence[Traced], twins: dict[int, torch.Tensor]
 ) -> Iterator[tuple[int, Metadata]]:
-    """The arguments whose twins are of another kind now."""
+    """The arguments whose twins' metadata have changed."""
     for place, twin in twins.items():
         before = tensors[place].metadata
         after = recorder.kinds.of_tensor(twin, before.device)
@@ -106,7 +106,7 @@ def renamed(
 
 
 def with_numbers(value: object) -> object:
-    """A tensor on the meta device or a size as its value this time: it becomes a constant."""
+    """Specialize a meta tensor's sizes, or a size, to the hints."""
     if isinstance(value, torch.Tensor):
         sizes, strides = [int(size) for size in value.shape], [int(stride) for stride in value.stride()]
         return torch.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
@@ -114,7 +114,7 @@ def with_numbers(value: object) -> object:
 
 
 def device_of(tensors: Sequence[Traced]) -> torch.device:
-    """Where the result is: with the arguments, of which numbers in tensors may be on the CPU."""
+    """The result's device: that of the arguments, except CPU scalars."""
     devices = [tensor.metadata.device for tensor in tensors]
     for tensor, device in zip(tensors, devices):
         if tensor.metadata.sizes:
@@ -124,7 +124,7 @@ def device_of(tensors: Sequence[Traced]) -> torch.device:
 
 
 def numbered(device: torch.device) -> torch.device:
-    """A device as its tensors say it: of an accelerator which one, also where a program leaves that to torch."""
+    """A device with an explicit index for accelerators."""
     if device.index is not None or device.type in ("cpu", "meta"):
         return device
     return torch.device(device.type, torch.accelerator.current_device_index())

@@ -1,4 +1,4 @@
-"""Objects that a call makes and returns, of classes that torch's pytree does not know: made anew at each call.
+"""Reconstruction of returned objects that the traced call created, of classes that torch's pytree does not know.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -10,11 +10,10 @@
     >>> type(made).__name__, made.length, made.keys[0].shape
     ('Cache', 5, torch.Size([5]))
 
-An object is its class and its attributes: `object.__new__` and the attributes again is an object that nobody can
-tell from it, where the class is Python's alone and has no `__del__`, and nothing keeps a weak reference to the object.
-Objects and containers that are met twice are made once. Whatever was there before the call is given back as it is,
-which it may be if nothing of the call has come into it; so what the call made has to be known for certain, and the
-garbage collector knows.
+`object.__new__` and the same attributes make an indistinguishable object if the class is pure Python without `__del__`,
+and there are no weak references to the object. Sharing is kept: an object or container that occurs twice is created
+once. An object from before the call is returned itself, if the call stored nothing in it; the garbage collector tells
+which objects the call created.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
 
 Part: TypeAlias = tuple[Literal["leaf", "object", "container", "constant"], Any]
-"""What stands in a place: one of the leaves, objects or containers by its number, or a value."""
+"""A reference to a leaf, object or container by its number, or a constant."""
 
 LEAVES: Final = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
 CONSTANTS: Final = frozenset(
@@ -66,7 +65,7 @@ _frozen = False
 
 
 class MadeInside:
-    """Tells what was made in a `with` block from what was there before."""
+    """Identifies the objects created in a `with` block."""
 
     def __init__(self) -> None:
         self._before: list[object] = []
@@ -77,16 +76,16 @@ class MadeInside:
 
     @property
     def before(self) -> list[object]:
-        """What was there before and could not be frozen."""
+        """Objects from before that could not be frozen."""
         return self._before
 
     def __enter__(self) -> MadeInside:
         global _blocks, _frozen
         with _lock:
             if _blocks == 0 and gc.get_freeze_count() == 0:
-                # costs nothing, and the collector lists only what is made from here on
+                # costs nothing, and the collector lists only later objects
                 collect_what_is_due()
-                # the collector lists only what is made from here on
+                # from here on the collector lists only new objects
                 gc.freeze()
                 _frozen = True
             else:
@@ -105,20 +104,21 @@ class MadeInside:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Whether no other block is entered, which none is while this one is looked at: each refers to what it met."""
+        """Whether no other block is active; none may be while this one is inspected, since each references its
+        objects."""
         with _lock:
             yield _blocks == 1
 
     def look_again(self) -> None:
-        """Take in what was made since the last look."""
+        """Add the objects created since the last look."""
         self._young = {id(each) for each in gc.get_objects()}.difference(map(id, self._before))
 
     def is_old(self, value: object) -> bool:
-        """Whether a container was there before; one with nothing but plain values may not be known."""
+        """Whether a container precedes the block; unknown for one with constants only."""
         return id(value) in self.known or (gc.is_tracked(value) and not self.holds(value))
 
     def holds(self, value: object) -> bool:
-        """Whether an object, or a container with more than plain values, was made in the block."""
+        """Whether an object, or a container with more than constants, was created in the block."""
         if self._young is None:
             self.look_again()
             assert self._young is not None
@@ -127,7 +127,7 @@ class MadeInside:
 
 @dataclass(frozen=True)
 class Plan:
-    """How what a call returned is made: objects, then containers, inner ones first, then the objects' attributes."""
+    """A plan for reconstructing results: objects, then containers bottom-up, then the objects' attributes."""
 
     classes: tuple[type, ...]
     containers: tuple[tuple[Callable[[list[object]], object], tuple[Part, ...]], ...]
@@ -137,7 +137,7 @@ class Plan:
 
     @cached_property
     def made(self) -> Callable[[Iterable[object]], object]:
-        """What the call returned, from its leaves: written as one function, as a cache of keys and values is many."""
+        """Reconstruct the results from the leaves: one generated function, since a key-value cache has many objects."""
         scope: dict[str, Any] = {"new": object.__new__}
 
         def known(value: object) -> str:
@@ -154,7 +154,7 @@ class Plan:
         for place, (make, parts) in enumerate(self.containers):
             lines.append(f"container{place} = {known(make)}([{', '.join(map(text, parts))}])")
         for place, attributes in enumerate(self.attributes):
-            # past what the class makes of an assignment
+            # bypass the class's `__setattr__`
             named = [(name, part) for name, part in attributes if isinstance(name, str)]
             if named:
                 lines.append(f"held = vars(object{place})")
@@ -167,7 +167,7 @@ class Plan:
 
 
 class Made:
-    """A tree of results with objects in it, as one node of torch's pytree."""
+    """Results with reconstructed objects, as one node of torch's pytree."""
 
     def __init__(self, plan: Plan, leaves: Sequence[object]) -> None:
         self.plan = plan
@@ -185,12 +185,12 @@ register_pytree_node(
 def objects_opened(
     tree: object, inside: MadeInside, given: Mapping[int, object] = NONE, changed: Container[int] = ()
 ) -> object:
-    """A tree of results whose objects are nodes of it; `given` is what stands for containers that are the caller's.
-    What is in those of before the call that are `changed`, by identity, the graph puts there.
+    """Flatten results with objects as pytree nodes; `given` are placeholders for the caller's containers. For earlier
+    objects that are `changed`, by identity, the side effects write the contents.
 
     Raises:
-        GraphBreak: an object that can not be made again.
-        EagerOnly: one of before the call that holds tensors of it, or tensors are keys.
+        GraphBreak: an object cannot be reconstructed.
+        EagerOnly: an earlier object holds tensors of the call, or tensors are keys.
     """
     leaves = tree_leaves(tree, is_leaf=lambda value: type(value) is torch.Size or id(value) in given or is_keyed(value))
     plain = [type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves]
@@ -205,7 +205,7 @@ def objects_opened(
 
 
 class _Walk:
-    """Goes through what a call returned."""
+    """Walks the results of a call."""
 
     def __init__(self, inside: MadeInside, given: Mapping[int, object], changed: Container[int]) -> None:
         self.leaves: list[object] = []
@@ -222,7 +222,7 @@ class _Walk:
         self._kept: list[object] = []
 
     def part(self, value: object) -> Part:
-        """What stands for a value."""
+        """The reference for a value."""
         if type(value) in CONSTANTS:
             return "constant", value
         if id(value) in self._parts:
@@ -252,7 +252,7 @@ class _Walk:
             self.leaves.append(value)
             return "leaf", len(self.leaves) - 1
         if isinstance(value, tuple) and type(value) is torch.Size:
-            # of which the pytree makes a tuple
+            # which the pytree flattens to a tuple
             self.beyond_pytree = True
             return self._gathered(torch.Size, value)
         old = self._inside.is_old(value)
@@ -298,32 +298,32 @@ class _Walk:
         self.classes.append(kind)
         found: list[tuple[Attribute, Part]] = []
         self.attributes.append(found)
-        # before its attributes, which may lead back to it
+        # before its attributes, which may reference it
         self._parts[id(value)] = "object", number
         found += [(name, self.part(held)) for name, held in attributes_of(value).items()]
         return "object", number
 
 
 def is_closed(value: object) -> bool:
-    """Whether nobody gets at the tensors in it, to put others there: those in an iterator, a function, a class."""
+    """Whether the tensors in it cannot be replaced: those in an iterator, a function, a class."""
     if isinstance(value, tuple | list | deque | dict):
         return False
     return type(getattr(value, "__dict__", None)) is not dict or isinstance(value, (*DEFINED, torch.nn.Module, partial))
 
 
 def is_keyed(value: object) -> bool:
-    """Whether tensors of a trace are the keys of a container."""
+    """Whether a container has traced tensors as keys."""
     return isinstance(value, dict | set | frozenset) and any(isinstance(key, Traced) for key in value)
 
 
 def is_shared(tree: object, inside: MadeInside) -> bool:
-    """Whether containers that may be changed are in a tree twice, or were there before: they are no other ones."""
+    """Whether a tree has a mutable container twice, or one from before the call: identity matters."""
     changing = list(containers_of(tree))
     return len({id(each) for each in changing}) < len(changing) or any(map(inside.is_old, changing))
 
 
 def containers_of(tree: object) -> Iterable[object]:
-    """The containers in a tree that may be changed, each as often as it is there."""
+    """The mutable containers in a tree, with repetitions."""
     kind = _get_node_type(tree)
     if kind in SUPPORTED_NODES and not isinstance(tree, torch.Size):
         if kind in CHANGING:
@@ -333,12 +333,12 @@ def containers_of(tree: object) -> Iterable[object]:
 
 
 def is_wrapper(value: object) -> bool:
-    """Whether a value is a tensor that torch can take apart."""
+    """Whether a value is a traceable wrapper subclass."""
     return isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value)
 
 
 def refuse(what: str, fix: str) -> NoReturn:
-    """Say that a result can not be in a graph.
+    """Refuse a result that cannot be in a graph.
 
     Raises:
         GraphBreak: always.
@@ -347,7 +347,7 @@ def refuse(what: str, fix: str) -> NoReturn:
 
 
 def holds_traced(value: object, but: Container[int], depth: int = 4) -> bool:
-    """Whether there is a tensor of a trace in the attributes of an object, `but` in those objects."""
+    """Whether an object's attributes hold a traced tensor, ignoring the objects in `but`."""
     if isinstance(value, Traced):
         return True
     if depth == 0 or id(value) in but or isinstance(value, (*DEFINED, torch.nn.Module)):

@@ -32,18 +32,17 @@ STATISTICS: Final = {
     torch.ops.aten.native_batch_norm.default: 5,
     torch.ops.aten._native_batch_norm_legit.default: 5,
 }
-"""Operators that update their running statistics, said or not, where the argument at this place is true."""
+"""Operators that update running statistics if the argument at this index is true, whatever their schema says."""
 
 Argument: TypeAlias = object
 Target: TypeAlias = Any
 """An operator of torch's, or a function that takes branches."""
-"""A `Result`, a `Node`, a plain value, or a list of them."""
+"""A `Result`, a `Node`, a constant, or a list of them."""
 
 
 @dataclass(slots=True)
 class Operation:
-    """One operator of the program as it was run; its `output` is a result, a number known only at run time, or a list
-    of these."""
+    """One executed operator of the program; its `output` is a result, an unbacked number, or a list of these."""
 
     target: Target
     args: tuple[Argument, ...]
@@ -63,24 +62,24 @@ class Operation:
 
 @dataclass(slots=True)
 class Branch:
-    """A program within the program: an argument of an operator that runs it or does not."""
+    """A subgraph: an argument of an operator that may run it."""
 
     placeholders: list[Result]
-    """The tensors that it takes."""
+    """Its tensor inputs."""
     numbers: list[Atom]
-    """The symbols that it takes, behind the tensors."""
+    """Its symbol inputs, after the tensors."""
     operations: list[Operation]
     outputs: list[Argument]
     checks: tuple[RuntimeAssert, ...]
 
     @property
     def has_effects(self) -> bool:
-        """Whether it does more than compute its outputs."""
+        """Whether it has side effects."""
         return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
 
 
 def has_effects(operation: Operation) -> bool:
-    """Whether an operator does more than compute its outputs."""
+    """Whether an operator has side effects."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
         return target._schema.is_mutable or not target._schema.returns or is_random(operation)
@@ -88,12 +87,12 @@ def has_effects(operation: Operation) -> bool:
 
 
 def is_custom(target: object) -> bool:
-    """Whether an operator is neither torch's nor ours: what is said of its results is checked when it runs."""
+    """Whether an operator is neither torch's nor ours: its predicted results are checked at run time."""
     return isinstance(target, torch._ops.OpOverload) and target.namespace not in NATIVE
 
 
 def is_view(target: torch._ops.OpOverload) -> bool:
-    """Whether an operator gives tensors that share the memory of its first argument."""
+    """Whether an operator returns views of its first argument."""
     returns = target._schema.returns
     return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
 
@@ -119,14 +118,14 @@ def is_random(operation: Operation) -> bool:
 
 
 def _drops_nothing(operation: Operation) -> bool:
-    """Whether an operator that may drop elements out is told to drop none, as a recurrent layer by itself."""
+    """Whether an operator with dropout has probability 0, as a single recurrent layer."""
     places = {argument.name: place for place, argument in enumerate(operation.target._schema.arguments)}
     place = places.get("dropout")
     return place is not None and place < len(operation.args) and operation.args[place] == 0.0
 
 
 def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:
-    """The generators that operators draw from, but torch's own, and where."""
+    """The explicit generators that operators draw from, with locations."""
     for operation in operations:
         for argument in operation.arguments:
             if isinstance(argument, torch.Generator):
@@ -137,7 +136,7 @@ def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Gener
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy that may be a view where one of these sizes is 1, or where one of `apart` does not hold."""
+    """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false."""
 
     source: Result
     made: Result
@@ -153,15 +152,15 @@ class Recording:
     operations: list[Operation] = field(default_factory=list)
     constants: list[Result] = field(default_factory=list)
     ends: list[Operation] = field(default_factory=list)
-    """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
+    """Operations on arguments after all outputs are computed (`renamed_inputs`)."""
     copies: list[Copy] = field(default_factory=list)
-    """Copies that are views at other sizes."""
+    """Copies that may be views at other sizes."""
     marked: dict[Result, Result] = field(default_factory=dict)
-    """Conjugates and negatives that torch would have as views, by what they were made of."""
+    """Conjugates and negatives that are views in eager, by their base."""
     overlapping: list[str] = field(default_factory=list)
-    """Changes in place that may overlap what they read: of these there is no form without a change in place."""
+    """Mutations that may overlap their operands: these have no functional form."""
     inferred: dict[str, str] = field(default_factory=dict)
-    """The rules that were found by running an operator: its name, and the rule's text."""
+    """Rules inferred by running operators: name and text."""
     count: int = 0
 
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
@@ -170,7 +169,7 @@ class Recording:
 
 
 def follow(operation: Operation, roots: dict[Result, Result]) -> None:
-    """Learn what a view is of: `roots` has for each the tensor that is none."""
+    """Record the base of a view: `roots` maps results to their bases."""
     if is_viewing(operation) and isinstance(operation.args[0], Result):
         source = operation.args[0]
         for made in results_of(operation.output):
@@ -186,7 +185,7 @@ def roots_of(operations: Iterable[Operation]) -> dict[Result, Result]:
 
 
 def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
-    """The tensors that an operator changes in place, and the others that it is given."""
+    """The tensors that an operator mutates, and its other tensors."""
     schema = operation.target._schema
     given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
     written: list[Result] = []
@@ -210,7 +209,7 @@ def results_of(value: object) -> Iterator[Result]:
 
 
 def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
-    """An argument with other results in the place of these."""
+    """An argument with results substituted."""
     if isinstance(value, Result):
         return fresh.get(value, value)
     if isinstance(value, list):

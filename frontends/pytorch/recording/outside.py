@@ -1,4 +1,4 @@
-"""Numbers that a program takes out of tensors that it is not given: a buffer, a closure's, a global.
+"""Elements of captured tensors that a program reads as numbers: of a buffer, a closure's, a global's tensor.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -9,9 +9,9 @@
     >>> f(torch.ones(2)), rate.fill_(1.0), f(torch.ones(2))
     (tensor([2., 2.]), tensor(1.), tensor([1., 1.]))
 
-A number that only torch uses is one of the run. Where the program needs it, the function is traced once more with the
-elements of such tensors as they are, and the variant relies on them: they are compared at each call, as what writes to
-memory need not tell of it.
+A number that only torch uses is unbacked. If the program needs its value, the function is traced again with the
+elements of such tensors as constants. The variant then compares them at each call, since writes to memory are not
+observable.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Recording
 
 MOST: Final = 64
-"""Of a tensor with more elements than these none is a number of a trace."""
+"""Elements of larger tensors are never constants of a trace."""
 
 
 class Outside:
-    """What a trace does with the elements of tensors that the program is not given.
+    """A trace's treatment of the elements of captured tensors.
 
     Attributes:
-        are_known: whether they are numbers of this trace.
-        is_asked: whether the program has asked for one that was not.
-        tensors: those whose elements the trace relies on.
+        are_known: whether they are constants of this trace.
+        is_asked: whether the program has read one that was not.
+        tensors: those whose elements are preconditions.
     """
 
     def __init__(self, *, are_known: bool = False) -> None:
@@ -47,30 +47,29 @@ class Outside:
         self._sources: dict[Result, frozenset[Result]] = {}
 
     def begin(self, result: Result) -> None:
-        """A tensor from outside is known from here on."""
+        """Start tracking a captured tensor."""
         self._sources[result] = frozenset([result])
 
     def follow(self, made: Sequence[Result], given: Sequence[Result]) -> None:
-        """What is made of known ones is known by these."""
+        """An operator's result has the sources of its arguments."""
         found = frozenset().union(*[self._sources.get(each, frozenset()) for each in given])
         for each in made:
             self._sources[each] = found
 
     def read(self, result: Result) -> None:
-        """The program takes an element of what is known."""
+        """The program reads an element of a tracked tensor."""
         for source in self._sources.get(result, ()):
             if source.constant is not None and all(source.constant is not each for each in self.tensors):
                 self.tensors.append(source.constant)
 
 
 def is_small(tensor: torch.Tensor) -> bool:
-    """Whether the elements of a tensor may be numbers of a trace, as it costs little to compare them at each call."""
+    """Whether a tensor is small enough to compare its elements at each call."""
     return tensor.device.type == "cpu" and tensor.numel() <= MOST
 
 
 def is_of_outside(recording: Recording, tensor: torch.Tensor) -> bool:
-    """Whether a tensor is made of small ones that the program is not given, before anything was written to, and of
-    nothing else."""
+    """Whether a tensor is computed only from small captured tensors, before any write."""
     if not isinstance(tensor, Traced):
         return is_small(tensor)
     made: dict[Result, Operation] = {}

@@ -1,4 +1,4 @@
-"""Overlapping memory in mutations: what torch's kernels refuse, a trace refuses as well.
+"""Overlapping memory in mutations: a trace rejects what torch's kernels reject.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -12,10 +12,10 @@
     >>> trace(lambda x: x[:, ::2].add_(x[:, 1::2]), (torch.randn(3, 4),)).recording.overlapping
     []
 
-As in `at::get_overlap_status`, torch does not look at tensors with gaps: there a kernel reads what it has written, in
-an order of its own. So a program of kernels, in which all is read before anything is written, is made only where what
-is read is proven to lie apart from what is written (`shapes.environment.dependence`), under guards where sizes decide,
-or is the very same elements one by one.
+Like `at::get_overlap_status`, torch does not check tensors with gaps: a kernel then reads elements that it has written,
+in an unspecified order. Functionalized kernels read everything before they write. So they are used only if reads are
+proven disjoint from writes (dependence analysis, `shapes.environment.dependence`), under guards where sizes decide, or
+read exactly the written elements one by one.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 Proven: TypeAlias = dict[tuple[Metadata | None, Metadata | None, bool], Proof | None]
-"""What was found out of two kinds of tensors in one storage, for an operator that is element-wise or not."""
+"""Cached results for two tensors' metadata in one storage, for an operator that is elementwise or not."""
 ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
-"""Operators that write each element by what they read for it, beside those that torch has marked so."""
+"""Elementwise operators besides those with torch's pointwise tag."""
 READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
-"""Operators that read all before they write."""
+"""Operators that read everything before they write."""
 
 
 @special(*in_place_overloads(), *out_overloads(), aten.copy_.default)
 def refuse_overlap(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """Raise torch's error, where the trace knows that the kernel would."""
+    """Raise torch's error if the kernel certainly would."""
     written = kwargs.get("out", args[0])
     if not isinstance(written, Traced):
         return NotImplemented
@@ -74,7 +74,7 @@ def refuse_overlap(recorder: Recorder, func: torch._ops.OpOverload, args: Argume
 
 
 def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Whether it is expanded to an axis of several elements; guarded where sizes decide."""
+    """Whether it is expanded along an axis of more than one element; guarded where sizes decide."""
     for size, stride in zip(metadata.shape, metadata.shape.strides or ()):
         if type(stride) is int and stride == 0 and not (type(size) is int and size <= 1):
             several = size > 1
@@ -84,11 +84,11 @@ def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
 
 
 def settle_overlaps(recorder: Recorder) -> None:
-    """Guard the sizes under which what changes in place lies apart from what is read for it; what may not is noted, as
-    there is no form of it without a change in place.
+    """Guard the sizes under which mutated memory is disjoint from its operands; record mutations that may overlap,
+    which have no functional form.
 
     Raises:
-        EagerOnly: an operator that torch may refuse for this, by rules of its own.
+        EagerOnly: an operator that torch may reject by other rules.
     """
     recording = recorder.recording
     roots: dict[Result, Result] = {}
@@ -112,7 +112,7 @@ def _settle(
     target, env = operation.target, recorder.env
     written, read = written_and_read(operation)
     if len(written) != 1 or target in READING_FIRST:
-        # no kernel does it, or it does not matter
+        # not a kernel, or harmless
         return
     (changed,) = written
     elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
@@ -143,7 +143,7 @@ def _settle(
 
 
 def _apart(env: ShapeEnv, written: Result, read: Result, elementwise: bool) -> Proof | None:
-    """Under which conditions no element is read after it was written for another one."""
+    """Conditions under which no element is read after it was written for another one."""
     one, other = written.metadata, read.metadata
     if one is None or other is None or one.dtype.itemsize != other.dtype.itemsize:
         return None
@@ -154,7 +154,7 @@ def _apart(env: ShapeEnv, written: Result, read: Result, elementwise: bool) -> P
 
 
 def _holding(env: ShapeEnv) -> Holds:
-    """What is so this time, and is guarded where it is not known; without a value this time, what is known."""
+    """Decide by the hints, with a guard if it is not proven; for unbacked sizes only what is proven."""
 
     def holds(condition: Truth) -> bool:
         if isinstance(condition, bool):
@@ -176,9 +176,9 @@ def _base(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def partly_overlaps(env: ShapeEnv, one: Metadata, other: Metadata) -> bool:
-    """Whether two tensors in one storage, both without gaps, share some elements but are not the same.
+    """Whether two dense tensors in one storage overlap partially.
 
-    Where the facts do not say whether they are apart, this is guarded as it is this time.
+    If the facts do not decide it, the hints do, with a guard.
     """
     if one is other or one.dtype is not other.dtype:
         return False
@@ -193,7 +193,7 @@ def partly_overlaps(env: ShapeEnv, one: Metadata, other: Metadata) -> bool:
 
 
 def _extent(metadata: Metadata) -> tuple[Int, Int]:
-    """Its first element, and the first behind its last one."""
+    """The half-open range of its elements in storage."""
     count: Int = 1
     for size in metadata.shape:
         count = count * size
@@ -206,7 +206,7 @@ def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
 
 
 def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bool:
-    """Whether the first ends before the other begins."""
+    """Whether the first range ends before the other begins."""
     before = one[1] <= other[0]
     return before if isinstance(before, bool) else env.guard(before)
 

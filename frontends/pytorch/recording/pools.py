@@ -8,8 +8,7 @@
     >>> [str(guard) for guard in variant.guards], tuple(variant.graph(torch.randn(1, 2, 5, 6))[0].shape)
     ([], (1, 2, 5, 1))
 
-The operators themselves take any numbers. So the call is led past the parser to the recorder, with the gradient that
-torch has for it.
+The operators themselves accept symbolic sizes. So the call bypasses the parser to the recorder, with torch's gradient.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Tensor: TypeAlias = torch.Tensor
 
 
 class Pooled(torch.autograd.Function):
-    """The largest number of each window, and where it is; `numbers` are what the gradient takes besides."""
+    """The maximum of each window, and its index; `numbers` are further arguments of the gradient."""
 
     @staticmethod
     def forward(ctx: Any, word: str, numbers: Sequence[object], tensor: Tensor, *rest: object) -> object:
@@ -48,7 +47,7 @@ class Pooled(torch.autograd.Function):
 
 
 def numbers(output_size: object, axes: int) -> list[object] | None:
-    """How many windows there are along each axis, if the parser would not take it."""
+    """The number of windows along each axis, if the parser would reject it."""
     each = list(output_size) if isinstance(output_size, Sequence) else [output_size] * axes
     return each if len(each) == axes and any(isinstance(size, torch.SymInt) for size in each) else None
 
@@ -83,7 +82,7 @@ def at_random(axes: int) -> Callable[..., object]:
 
 
 def over_one_axis(theirs: Callable[..., object], over_two: Callable[..., Any]) -> Callable[..., object]:
-    """A pool over one axis by that over two, of which one is 1 long."""
+    """1-D pooling as 2-D pooling with an axis of extent 1."""
 
     def pool(input: Tensor, output_size: object) -> object:
         wanted = numbers(output_size, 1)
@@ -103,4 +102,4 @@ PLACES: Final[tuple[tuple[ModuleType, str, Callable[..., object]], ...]] = (
     (torch, "adaptive_avg_pool1d", AVERAGE),
     (torch.nn.functional, "adaptive_avg_pool1d", AVERAGE),
 )
-"""Where they are called by name."""
+"""The attributes through which they are called."""

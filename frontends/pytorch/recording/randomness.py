@@ -1,4 +1,4 @@
-"""Random numbers that are drawn again: a checkpoint that recomputes its block finds those of the first time.
+"""Random numbers under checkpointing: recomputation reuses the first draws.
 
     >>> import torch
     >>> from torch.utils.checkpoint import checkpoint
@@ -11,9 +11,9 @@
     >>> bool((y == gradient).all())
     True
 
-Torch saves the generator's state before a block and restores it to compute the block again. In a trace nothing is
-drawn: a state is a place in the order of the draws, and going back to it gives the numbers that came from there. The
-graph draws once, in eager's order.
+Torch saves the generator's state before a block and restores it for recomputation. A trace draws nothing: a state is a
+position in the sequence of draws, and after a restore the same results are returned. The graph draws once, in eager's
+order.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ AGAIN: Final = "draw the same numbers each time, or outside of the block; fullgr
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One operator that drew numbers, and what came."""
+    """One operator that drew numbers, and its results."""
 
     call: tuple[object, ...]
-    """The operator, and what is known of its arguments in a trace."""
+    """The operator with a description of its arguments."""
     values: tuple[Traced, ...]
 
 
 class Draws:
-    """The draws since a state was saved, and where the program stands among them."""
+    """The draws since a state was saved, and the current position."""
 
     def __init__(self) -> None:
         self.made: list[Draw] = []
@@ -51,11 +51,11 @@ class Draws:
         self._states: dict[int, tuple[torch.Tensor, int]] = {}
 
     def save(self, state: torch.Tensor) -> None:
-        """A state of the generator was taken here."""
+        """The generator's state was saved."""
         self._states[id(state)] = (state, self.place)
 
     def restore(self, state: torch.Tensor) -> None:
-        """The generator is as it was.
+        """The generator's state was restored.
 
         Raises:
             GraphBreak: the state is from before the trace.
@@ -66,7 +66,7 @@ class Draws:
         self.place = self._states[id(state)][1]
 
     def check(self) -> None:
-        """See that the generator is left behind all that was drawn, as the graph leaves it.
+        """Check that the generator is after all draws, as the graph leaves it.
 
         Raises:
             GraphBreak: it is not.
@@ -77,7 +77,7 @@ class Draws:
 
 
 def draws_from_default(kwargs: Mapping[str, object] | None) -> bool:
-    """Whether an operator that is given this draws from torch's own generator."""
+    """Whether an operator with these arguments draws from torch's default generator."""
     generator = kwargs.get("generator") if kwargs else None
     return generator is None or is_default(generator)
 
@@ -90,13 +90,13 @@ def drawn(
     kwargs: Mapping[str, object],
     run: Callable[[], object],
 ) -> object:
-    """The numbers that an operator draws: new ones, or those that it drew when the program was here before."""
+    """The numbers that an operator draws: new ones, or those of the earlier draw at this position."""
     call = (func, described(args), described([*kwargs.items()]))
     if draws.place < len(draws.made):
         return _again(trace, draws, call, args)
     outcome = run()
     tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
-    # what is drawn may be changed in place afterwards
+    # drawn tensors may be mutated afterwards
     values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
     draws.made.append(Draw(call, values))
     draws.place += 1
@@ -104,7 +104,7 @@ def drawn(
 
 
 def described(value: object) -> object:
-    """An argument as far as a trace knows it: the kind of a tensor, a number itself."""
+    """The description of an argument: a tensor's metadata, a number itself."""
     if isinstance(value, Traced):
         return value.metadata
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Bounds of `as_strided`: what it reaches has to be in the storage at any size.
+"""Bounds of `as_strided`: its elements must be in the storage for all sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -6,8 +6,8 @@
     >>> [str(guard) for guard in variant.guards]
     ['x_size0 >= 28']
 
-Only the elements of the tensors that a trace knows are known to be there. What an argument lies in besides, which may
-be more, is eager torch's.
+Only the elements of traced tensors are known to exist. Access to the rest of an argument's storage is left to eager
+torch.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ aten: Final = torch.ops.aten
 READS_OFFSET: Final = frozenset(
     [getattr(aten, name).default for name in ("as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter")]
 )
-"""What goes by where a tensor begins in its memory."""
+"""Operators that depend on the storage offset."""
 
 
 @special(aten.as_strided.default, aten.as_strided_.default)
 def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A view, guarded to reach no element that is not known to be in memory."""
+    """A view, with guards that all of its elements are in known memory."""
     source, env = args[0], recorder.env
     if recorder.backward or not isinstance(source, Traced):
         return recorder.operator(func, args, kwargs)
@@ -57,13 +57,13 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 
 
 def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Whether there are no elements, which is guarded."""
+    """Whether it is empty, with a guard."""
     empty = is_empty([value_of(size) for size in metadata.sizes])
     return empty if isinstance(empty, bool) else env.guard(empty)
 
 
 def _last(metadata: Metadata) -> Int:
-    """Where in its memory the last element is."""
+    """The storage index of the last element."""
     sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
     return max_storage_index(sizes, strides, value_of(metadata.offset))
 

@@ -1,8 +1,8 @@
-"""Recording a program: every operator it runs, the kind of tensor that comes out, and nothing computed.
+"""The recorder: records every operator with the metadata of its results, and computes nothing.
 
-The recorder is a dispatch mode below autograd, so that composite operators have been taken apart and gradients pass
-through it as well. What an operator gives is worked out once for each combination of kinds of tensors and numbers, by
-a rule of ours (`frontends.pytorch.meta_rules`) or by torch's own meta function, and then looked up.
+It is a dispatch mode below autograd, so it sees decomposed operators and gradients as well. Results are inferred once
+for each combination of metadata and numbers, by a rule of ours (`frontends.pytorch.meta_rules`) or by torch's meta
+function, and then looked up.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 KNOWN_ELEMENTS: Final = 64
-"""A tensor that the program wrote down is known up to this many elements."""
+"""Literal tensors up to this many elements keep their values."""
 
 
 class Recorder(Trace):
@@ -85,7 +85,7 @@ class Recorder(Trace):
     def seen(
         self, func: torch._ops.OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None
     ) -> Any:
-        """What becomes of an operator."""
+        """Dispatch an operator."""
         if isinstance(func, torch._ops.HigherOrderOperator):
             refuse_control_flow(func.name())
         if types and is_foreign(types):
@@ -100,7 +100,7 @@ class Recorder(Trace):
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> Any:
-        """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
+        """Record an operator, and return tensors with the inferred metadata."""
         key: list[object] = [func]
         tensors: list[Traced] = []
         converted = tuple([self._argument(arg, key, tensors) for arg in args])
@@ -163,12 +163,12 @@ class Recorder(Trace):
         else:
             outside = made(shape)
             recorded = results[0]
-        # this function and the one that calls it are no places of the program
+        # this function and its caller are no source locations of the program
         recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2)))
         return outside
 
     def number(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, value: Value) -> TorchValue:
-        """Record an operator whose result is a number that only the run knows, and give it to the program."""
+        """Record an operator whose result is an unbacked number, and return that."""
         key: list[object] = []
         converted = tuple([self._argument(arg, key, []) for arg in args])
         named = {name: self._argument(value, key, []) for name, value in kwargs.items()}
@@ -177,7 +177,7 @@ class Recorder(Trace):
         return node.outside
 
     def _argument(self, value: Any, key: list[object], tensors: list[Traced]) -> Argument:
-        """An argument as the graph holds it; what it says about the outcome goes to `key`."""
+        """Convert an argument for the graph; its part of the inference key is appended to `key`."""
         kind = type(value)
         if kind is Traced:
             key.append(value.metadata)
@@ -204,7 +204,7 @@ class Recorder(Trace):
 
     @contextmanager
     def apart(self) -> Iterator[list[Operation]]:
-        """A stretch recorded by itself, in what `with` gives; what is learned in it is rolled back at its end."""
+        """A block with a separate recording, its value; its facts are rolled back at the end."""
         recording = self.recording
         outside = (recording.operations, self._templates, self._known)
         operations: list[Operation] = []
@@ -216,17 +216,17 @@ class Recorder(Trace):
             recording.operations, self._templates, self._known = outside
 
     def saved(self, state: torch.Tensor) -> None:
-        """A checkpoint took the state of torch's generator here."""
+        """A checkpoint has saved the state of torch's generator."""
         if self.draws is None:
             self.draws = Draws()
         self.draws.save(state)
 
     def went_back(self, state: torch.Tensor) -> None:
-        """A checkpoint gave torch's generator a state that was taken earlier."""
+        """A checkpoint has restored an earlier state of torch's generator."""
         (self.draws or Draws()).restore(state)
 
     def lift(self, tensor: torch.Tensor, *, is_outside: bool = True) -> Traced:
-        """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+        """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
         found = self._constants.get(id(tensor))
         if found is None:
             if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
@@ -237,14 +237,14 @@ class Recorder(Trace):
                 what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
                 unsupported(what, "use it outside of the function")
             if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-                # torch.cond is given them as they are; all other operators see what is inside
+                # torch.cond receives them wrapped; all other operators see the contents
                 what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
                 eager_only(what, "torch.where, or the transform inside of the branches")
             if tensor.is_conj() or tensor.is_neg():
                 name = "conjugate" if tensor.is_conj() else "negative"
                 unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")
             if tensor.dtype is torch.uint8 and tensor.shape == (STATE,):
-                # read by a way that nobody saw
+                # read in a way that was not observed
                 raise GraphBreak(refusal("a tensor like the state of a generator of random numbers", READ, origin()))
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
@@ -267,8 +267,7 @@ class Recorder(Trace):
         return made
 
     def notice_writes(self) -> bool:
-        """Whether something was written to, which may be the memory of a tensor from outside: nothing is known of those
-        from then on."""
+        """Whether something was written, which may alias captured tensors: their elements are unknown from then on."""
         operations = self.recording.operations
         if operations is not self._looked_at[0]:
             self._looked_at = operations, 0
@@ -279,16 +278,16 @@ class Recorder(Trace):
         return self._is_written
 
     def result_of(self, tensor: torch.Tensor) -> Result:
-        """What stands for a tensor in the graph."""
+        """The graph value of a tensor."""
         return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
 
     def know(self, tensor: Traced, value: torch.Tensor) -> None:
-        """From here on the value of a tensor is known, until something is changed in place."""
+        """Set the known value of a tensor, valid until a mutation."""
         if value.numel() <= KNOWN_ELEMENTS:
             self._known[tensor.result] = value
 
     def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The value of a tensor, if the program wrote it down."""
+        """The value of a literal tensor, or None."""
         return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
 
     def _follow(
@@ -299,7 +298,7 @@ class Recorder(Trace):
         tensors: Sequence[Traced],
         outside: object,
     ) -> None:
-        """Keep track of the values that are known."""
+        """Propagate known values."""
         involved = [tensor.result in self._known for tensor in tensors]
         if not any(involved):
             return
@@ -320,10 +319,10 @@ class Recorder(Trace):
     def _apart(
         self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]
     ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
-        """What an operator such as `t_` changes, as a tensor of its own.
+        """Give the argument of an operator such as `t_` a new graph value.
 
-        Others in the graph may stand for the same value and keep their sizes; what the change means for an argument of
-        the traced function is said at the end (`renamed_inputs`).
+        Other tensors with the same value keep their sizes; the effect on an argument of the traced function is recorded
+        at the end (`renamed_inputs`).
         """
         fresh: dict[Result, Result] = {}
         for place, metadata in template.renames:
@@ -344,7 +343,7 @@ class Recorder(Trace):
 
 
 def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
-    """What the graph does at its end, so that arguments whose sizes were changed in place are what they became."""
+    """The operations at the end of the graph that change the sizes of arguments in place."""
     ends: list[Operation] = []
     for tensor, result in inputs:
         if tensor.result is not result:

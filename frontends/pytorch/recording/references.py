@@ -1,4 +1,4 @@
-"""Torch's reference implementations, where they ask more of sizes than the outcome depends on.
+"""Replacements of torch's reference implementations that add unnecessary guards.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,8 +8,8 @@
     >>> len(variant.guards)
     1
 
-The meta functions of operators without a rule of ours are made of these. Where tensors are broadcast, they ask
-of every size whether it is 1, and of a packed tensor whether it is packed; here nothing is asked of what is known.
+The meta functions of operators without a rule of ours use them. They branch on every size being 1 to broadcast, and on
+contiguity; here such branches are skipped where the answer is known.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DENSE: Final = torch._prims_common._is_non_overlapping_and_dense_or_false
 
 
 def broadcast_shapes(*given: Sizes | Size | None) -> list[Size] | None:
-    """The shape that all broadcast to, as torch's function of this name gives it, which is asked where sizes differ."""
+    """Like torch's function of this name, which is called only if sizes differ."""
     shapes = [each if isinstance(each, Sequence) else (each,) for each in given if each is not None]
     if not any(ours(size) for sizes in shapes for size in sizes):
         return BROADCAST(*given)
@@ -58,7 +58,7 @@ def broadcast_shapes(*given: Sizes | Size | None) -> list[Size] | None:
 
 
 def expanded(*args: object, preserve_cpu_scalar_tensors: bool = True) -> tuple[object, ...]:
-    """The arguments with the tensors among them expanded to one shape, as torch's function of this name does."""
+    """Like torch's function of this name: expand the tensors among the arguments to one shape."""
     shapes = [each.shape if isinstance(each, TensorLike) else None for each in args]
     if not any(ours(size) for sizes in shapes if sizes is not None for size in sizes):
         return EXPAND(*args, preserve_cpu_scalar_tensors=preserve_cpu_scalar_tensors)
@@ -79,7 +79,7 @@ def expanded(*args: object, preserve_cpu_scalar_tensors: bool = True) -> tuple[o
 
 
 def dense(sizes: Sizes, strides: Sizes) -> bool:
-    """Whether the elements of a tensor fill a piece of storage; torch's own is asked where that does not follow."""
+    """Whether a tensor is non-overlapping and dense; torch's function is called if that is not proven."""
     nodes = next((number.node.nodes for number in (*sizes, *strides) if ours(number)), None)
     if nodes is not None:
         truth = non_overlapping_and_dense([value_of(size) for size in sizes], [value_of(stride) for stride in strides])
@@ -89,26 +89,26 @@ def dense(sizes: Sizes, strides: Sizes) -> bool:
 
 
 def scale(in_size: Size, out_size: Size, align_corners: bool, scale: float | None = None) -> object:
-    """How far apart in the input neighbours of the output are; of a single one with its corners aligned, no matter."""
+    """The scale of resampling; irrelevant for a single element with aligned corners."""
     if align_corners and ours(out_size):
         return (in_size - 1.0) / (torch.sym_max(out_size, 2) - 1.0)
     return SCALE(in_size, out_size, align_corners, scale)
 
 
 def nearest(input: torch.Tensor, output_size: Sizes, scales: object, exact: bool = False) -> object:
-    """Which elements of the input are nearest; where there are none, the kernel refuses."""
+    """The nearest elements of the input; the kernel rejects empty ones."""
     for size in output_size:
         torch._check(size > 0, lambda: "Input and output sizes should be greater than 0")
     return NEAREST(input, output_size, scales, exact)
 
 
 def for_each_channel(x: torch.Tensor, mask: Sizes) -> torch.Tensor:
-    """A number for each channel, with as many axes as the input: channels are axis 1, and there may be one."""
+    """A vector over channels (axis 1), with the input's rank; it may have one element."""
     return x.reshape([1, x.shape[0], *[1] * (len(mask) - 2)]) if x.dim() == 1 else CHANNELS(x, mask)
 
 
 def same(one: Size, other: Size) -> bool:
-    """Whether two sizes are the same expression."""
+    """Whether two sizes are equal expressions."""
     if ours(one) and ours(other):
         return one.node is other.node
     return type(one) is int and type(other) is int and one == other

@@ -1,4 +1,4 @@
-"""Images in another size by one operator, with one for its gradient, where torch's Python would gather pixel by pixel.
+"""Resampling as single operators, forward and backward, where torch decomposes it to gathers.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,9 +8,9 @@
     >>> [str(node.target) for node in variant.graph.graph.nodes if "upsample" in str(node.target)]
     ['aten.upsample_bilinear2d.default']
 
-Torch has these operators taken apart before autograd, in Python, as gathers; their gradients then add pixel by pixel,
-slower than the operators that eager runs, and cubic ones of bytes round otherwise than these. For the time of a trace
-those over two axes are whole again. All refuse images without points, as eager does, which gathers would not.
+Torch decomposes these operators to gathers before autograd; the gradients then scatter pixel by pixel, which is slower
+than eager's operators, and cubic resampling of bytes rounds differently. During a trace the 2-D operators are not
+decomposed. All reject empty images, as eager does, which gathers would not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Kernel = Callable[..., torch.Tensor]
 
 
 def whole(operator: torch._ops.OpOverload) -> Kernel:
-    """A call with factors as one of the operator, which takes sizes; both as it is in between."""
+    """Convert a call with scale factors to one with sizes."""
 
     def function(input: torch.Tensor, output_size: Any, *given: Any) -> torch.Tensor:
         *options, factors = given
@@ -43,7 +43,7 @@ def whole(operator: torch._ops.OpOverload) -> Kernel:
 
 
 def with_points(kernel: Kernel) -> Kernel:
-    """A kernel of torch's Python that is given factors or a size, for images with points."""
+    """A decomposition of torch's that takes factors or a size, with a check for empty images."""
 
     def function(input: torch.Tensor, output_size: Any, *options: Any) -> torch.Tensor:
         sizes = upsample_compute_output_size(input.size(), output_size, options[-1])
@@ -54,8 +54,8 @@ def with_points(kernel: Kernel) -> Kernel:
 
 
 def picked(kernel: Kernel) -> Kernel:
-    """A kernel of torch's Python that gathers points, which leaves them as they lie in the input, gaps aside: packed
-    instead, or by channel, as the operator of C++ gives them."""
+    """A gathering decomposition of torch's, whose result has the input's dimension order: made contiguous or
+    channels-last, as the C++ operator's."""
 
     def function(input: torch.Tensor, output_size: Any, *options: Any) -> torch.Tensor:
         by_channel = suggests_channels_last(current_trace().env, metadata_of(current_trace(), input))
@@ -78,11 +78,11 @@ APART: Final = [
         "upsample_trilinear3d",
     )
 ]
-"""Those that torch's Python takes apart."""
+"""Those that torch decomposes in Python."""
 PICKED: Final = frozenset(
     [operator for operator in APART if "nearest" in operator.name() and "2d" not in operator.name()]
 )
-"""Those of which it gives each point as it is, in a layout of its own."""
+"""Those whose decomposition gathers points with another layout."""
 
 
 def asking(operator: torch._ops.OpOverload) -> Kernel:
@@ -95,4 +95,4 @@ RESAMPLED: Final[Mapping[torch._ops.OpOverload, Kernel | None]] = {
     **{getattr(aten, name).default: None for name in WHOLE},
     **{operator: asking(operator) for operator in APART},
 }
-"""For each operator what computes it instead of torch's Python; None where that is its C++."""
+"""The implementation of each operator that replaces torch's decomposition; None for the C++ one."""

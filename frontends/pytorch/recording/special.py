@@ -1,4 +1,4 @@
-"""Operators that are no functions of metadata: data becomes a number, a tensor changes its kind in place."""
+"""Operators that are not functions of metadata: reading data as a number, changing metadata in place."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..
 
 @special(aten.detach.default)
 def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The same value: gradients are decided outside of the graph. Of an argument it is a tensor of its own, as the
-    argument may change its sizes in place."""
+    """The same value: gradients are handled outside of the graph. For an argument a new graph value, since the
+    argument's sizes may change in place."""
     (tensor,) = args
     if not isinstance(tensor, Traced):
         tensor = recorder.lift(tensor)
@@ -48,7 +48,7 @@ def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwa
 
 @special(aten.detach_.default)
 def detach_in_place(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The same tensor, unless an argument is to be seen detached by the caller."""
+    """The same tensor, unless the caller could observe that an argument was detached."""
     (tensor,) = args
     if not isinstance(tensor, Traced) or tensor.result in recorder.given:
         return NotImplemented
@@ -57,7 +57,7 @@ def detach_in_place(recorder: Recorder, func: torch._ops.OpOverload, args: Argum
 
 @special(aten.lift_fresh.default)
 def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A tensor written down in the program: a copy for each run, as it may be changed; its value is known till then."""
+    """A literal tensor: copied in each run, since it may be mutated; its value is known until then."""
     (tensor,) = args
     if isinstance(tensor, Traced):
         return NotImplemented
@@ -74,13 +74,13 @@ def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
     torch.ops.profiler._record_function_exit._RecordFunction,
 )
 def profiled(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """Where a program is, said to a profiler: of the trace, as the graph has no such places."""
+    """A profiler range: executed during the trace only, not recorded in the graph."""
     return func(*args, **kwargs)
 
 
 @special(aten.select.int)
 def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An element that is a size stays known for one."""
+    """An element that is a size keeps its symbolic value."""
     tensor, *where = args
     number = recorder.first_elements.get(tensor.result) if isinstance(tensor, Traced) else None
     if number is None or where != [0, 0] or is_changed(recorder, tensor.result):
@@ -91,7 +91,7 @@ def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kw
 
 
 def is_changed(recorder: Recorder, result: Result) -> bool:
-    """Whether the program may have written to a tensor since it was made, or to a view of it."""
+    """Whether the program may have written to a tensor or a view of it."""
     views = {result}
     for operation in recorder.recording.operations:
         target, first = operation.target, operation.args[0] if operation.args else None
@@ -105,7 +105,7 @@ def is_changed(recorder: Recorder, result: Result) -> bool:
 
 @special(aten._local_scalar_dense.default)
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A number that only the run knows, unless the program wrote it down or it is a size."""
+    """An unbacked number, unless it is a literal or a size."""
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
         return recorder.first_elements[tensor.result]
@@ -126,13 +126,13 @@ def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwarg
 
 @special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)
 def without_cudnn(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """cuDNN wants lengths that are known, and torch has a loss of its own for all devices."""
+    """cuDNN needs concrete lengths; torch's own loss works on all devices."""
     return False
 
 
 @special(aten.size.default)
 def sizes(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The sizes where a composite operator of C++ wants them as plain numbers: they become constants."""
+    """Sizes that a composite C++ operator needs as concrete numbers: specialized."""
     return [int(size) for size in args[0].metadata.sizes]
 
 
@@ -144,7 +144,7 @@ def strides(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kw
 
 @special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)
 def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A truth that C++ wants now.
+    """A truth value that C++ needs at once.
 
     Raises:
         GraphBreak: always.
@@ -154,7 +154,7 @@ def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, k
 
 @special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
 def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A copy of the view: torch's meta function takes a size for other than 1 without a guard."""
+    """A copy of the view: torch's meta function assumes sizes other than 1 without a guard."""
     view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
 
@@ -175,7 +175,7 @@ def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Argument
     aten._nested_view_from_buffer.default,
 )
 def not_dense(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """No kind of ours.
+    """A layout that is not supported.
 
     Raises:
         Unsupported: always.
@@ -186,7 +186,7 @@ def not_dense(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, 
 
 
 def refuse_control_flow(name: str) -> NoReturn:
-    """Say that an operator on functions is none of the graph's.
+    """Refuse an unsupported higher-order operator.
 
     Raises:
         GraphBreak: always.
