@@ -239,6 +239,11 @@ def dtype_name(kind: int) -> str | None:
         return None
 
 
+def element_type(dtype: str | None) -> int | None:
+    """The number that ONNX has for a dtype."""
+    return next((kind for kind in onnx.TensorProto.DataType.values() if kind and dtype_name(kind) == dtype), None)
+
+
 def identifier(name: str) -> str:
     """A name as a valid identifier."""
     found = re.sub(r"\W+", "_", name).strip("_") or "dim"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import onnx
 
 from frontends.onnx import operators as operators  # registers them
-from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, identifier
+from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, element_type, identifier
 from frontends.onnx.values import UNKNOWN, Value
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
@@ -21,6 +21,9 @@ from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
     from shapes.guards.codegen import Check
+
+Bounds = Sequence[int | None]
+"""(lo, hi), or (lo, hi, what a size is a multiple of); None is unbounded."""
 
 LARGEST = 2**63 - 1
 """The largest size that a model can hold."""
@@ -43,6 +46,7 @@ class OnnxModel:
         inputs: the names of the inputs, outputs those of the outputs.
         symbols: the size for every dim_param of the inputs.
         unknown: by value, why its rank is unknown.
+        proto: the model that was read.
     """
 
     env: ShapeEnv
@@ -51,6 +55,7 @@ class OnnxModel:
     outputs: tuple[str, ...]
     symbols: Mapping[str, SymInt]
     unknown: Mapping[str, str]
+    proto: onnx.ModelProto = field(repr=False)
 
     def dims(self, name: str) -> tuple[Int, ...]:
         """The sizes of a value.
@@ -91,12 +96,42 @@ class OnnxModel:
                     return False
         return self.check()(**{str(size): sizes[str(size)] for size in self.symbols.values()})
 
+    def annotated(self) -> onnx.ModelProto:
+        """The model with the sizes of all values that are known: as numbers, or as expressions in `dim_param`."""
+        found = onnx.ModelProto()
+        found.CopyFrom(self.proto)
+        graph = found.graph
+        weights = {tensor.name for tensor in graph.initializer}
+        declared = {info.name: info for info in (*graph.value_info, *graph.output, *graph.input)}
+        for name, value in self.values.items():
+            kind = element_type(value.dtype)
+            if value.shape is None or name in weights or name not in declared and kind is None:
+                continue
+            info = declared.get(name) or graph.value_info.add(name=name)
+            tensor = info.type.tensor_type
+            tensor.elem_type = tensor.elem_type or kind or onnx.TensorProto.UNDEFINED
+            tensor.shape.ClearField("dim")
+            tensor.shape.SetInParent()  # a scalar has sizes, too: none
+            for size in value.shape:
+                if isinstance(size, int):
+                    tensor.shape.dim.add(dim_value=size)
+                else:
+                    tensor.shape.dim.add(dim_param=str(size))
+        return found
 
-def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> OnnxModel:
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the annotated model. Weights in other files are found beside it: those are not copied."""
+        onnx.save(self.annotated(), os.fspath(path))
+
+
+def read(
+    model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1, sizes: Mapping[str, Bounds] | None = None
+) -> OnnxModel:
     """Read a model, or a model file, and infer the sizes of all of its values.
 
     Each dim_param is one symbol shared by all inputs, and each unnamed size has its own; they are at least `lo`. With
     `lo=0` empty inputs are considered too, which makes some sizes conditional: in Reshape, 0 copies the input's size.
+    `sizes` are ranges by dim_param or symbol: `{"batch": (1, 64), "tokens": (16, 4096, 16)}`, the last a multiple.
 
     Models are untrusted: only small constants are evaluated, and no other file is opened.
 
@@ -114,12 +149,12 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
     if type(lo) is not int or lo < 0:
         raise ShapeError(f"lo={lo!r}: expected the least size, 0 or more")
     try:
-        return _read(proto, file, lo)
-    except MALFORMED as error: # such as a name that is not UTF-8, which protobuf accepts
+        return _read(proto, file, lo, sizes or {})
+    except MALFORMED as error:  # such as a name that is not UTF-8, which protobuf accepts
         raise ShapeError(f"{file} is malformed: {type(error).__name__}: {error}") from error
 
 
-def _read(proto: onnx.ModelProto, file: str, lo: int) -> OnnxModel:
+def _read(proto: onnx.ModelProto, file: str, lo: int, sizes: Mapping[str, Bounds]) -> OnnxModel:
     env = GraphEnv()
     symbols: dict[str, SymInt] = {}
     values: dict[str, Value] = {}
@@ -129,6 +164,8 @@ def _read(proto: onnx.ModelProto, file: str, lo: int) -> OnnxModel:
         if one.name in values:
             raise ShapeError(f"there are two inputs of the name `{one.name}`")
         values[one.name] = _declared(env, one, symbols, lo)
+    for name, given in sizes.items():
+        _restrict(env, symbols, name, given)
     walk = Walk(env, proto, file)
     walk.graph(proto.graph, values)
     return OnnxModel(
@@ -138,7 +175,24 @@ def _read(proto: onnx.ModelProto, file: str, lo: int) -> OnnxModel:
         tuple([one.name for one in proto.graph.output]),
         symbols,
         walk.unknown,
+        proto,
     )
+
+
+def _restrict(env: GraphEnv, symbols: Mapping[str, SymInt], name: str, given: Bounds) -> None:
+    """Assume that a size lies in a range."""
+    by_symbol = {str(size): size for size in symbols.values()}
+    size = symbols[name] if name in symbols else by_symbol.get(name)
+    if size is None:
+        known = ", ".join(symbols) or "none"
+        raise ShapeError(f"sizes={name!r}: the inputs have no such dimension; there are {known}")
+    lo, hi, multiple = (*given, 1)[:3]
+    if lo is not None:
+        env.assume(size >= lo)
+    if hi is not None:
+        env.assume(size <= hi)
+    if multiple is not None and multiple != 1:
+        env.assume(size % multiple == 0)
 
 
 def _loaded(path: str | os.PathLike[str]) -> onnx.ModelProto:

@@ -118,7 +118,7 @@ class Finding:
         return self.condition.why
 
     def check(self) -> bool:
-        """Whether the sizes are as the caller says, and the guard fails there: evaluated again."""
+        """Whether the sizes are as the caller says, and the guard fails there: verified by evaluation."""
         return verify_assignment(self.values, self.facts.last) and self.goal.evaluate(self.values) is False
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@
     ['a', 'b']
 
 Dictionaries keep their order of insertion, so each is its own trail: a rollback pops what is newer than the mark and
-costs as much as the stretch that it takes back. A full one drops its oldest quarter, so that memory stays level, and
+costs as much as the stretch that it undoes. A full one drops its oldest quarter, so that memory stays level, and
 the trail counts what was dropped.
 """
 
@@ -23,7 +23,7 @@ V = TypeVar("V")
 
 
 class Revocable(Protocol):
-    """What a ledger takes back together with its commitments."""
+    """What a ledger undoes together with its commitments."""
 
     @property
     def position(self) -> int: ...

@@ -1,8 +1,10 @@
-"""The `shapes` command: a prompt, one question from a shell, guards judged, or a replay of recorded sessions.
+"""The `shapes` command: a prompt, one question, guards certified, sizes of a model inferred, recorded sessions.
 
     $ shapes
     $ shapes ask --given "s % 16 == 0" --given "b % 4 == 0" "(b*s) % 64 == 0"
     $ shapes certify guards.txt --range s0=1..8192
+    $ shapes onnx model.onnx --size batch=1..64 -o annotated.onnx
+    $ shapes report session.jsonl -o report.html
     $ shapes replay benchmarks/corpus/*.jsonl.gz
 
 Only the prompt needs `prompt_toolkit` and `rich`; questions and replays run with what `import shapes` needs.
@@ -54,7 +56,7 @@ def arguments() -> Parser:
         description="Ask what follows from what about integer sizes. Without a command: a prompt.",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="the version, and which solver runs")
-    commands = parser.add_subparsers(dest="command", metavar="{ask,certify,replay}", parser_class=Parser)
+    commands = parser.add_subparsers(dest="command", metavar="{ask,certify,onnx,report,replay}", parser_class=Parser)
     ask = commands.add_parser(
         "ask",
         parents=[solving],
@@ -96,6 +98,34 @@ def arguments() -> Parser:
     certify.add_argument("--fact", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes")
     certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
     certify.add_argument("--json", action="store_true", help="the certificate as one JSON object")
+    onnx = commands.add_parser(
+        "onnx",
+        help="shape inference for an ONNX model; exits 0 inferred, 1 refused, 64 usage, 66 no such file",
+        description="The sizes of a model's inputs and outputs, and the guards under which all of its nodes accept "
+        "them. Exits with 0, with 1 if the model is malformed or rejects all sizes in the ranges, 64 usage, 66 no such "
+        "file.",
+    )
+    onnx.add_argument("model", metavar="MODEL", help="a model file")
+    onnx.add_argument("-o", "--output", metavar="ANNOTATED", help="write the model with the sizes of all its values")
+    onnx.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=LO..HI[:MULTIPLE]",
+        help="the sizes that occur, such as batch=1..64, by the name of a dimension; may be repeated",
+    )
+    onnx.add_argument("--json", action="store_true", help="one JSON object")
+    report = commands.add_parser(
+        "report",
+        parents=[solving],
+        help="a recorded session as a page: facts, guards, questions with their evidence",
+        description="A recorded session as a page: what was known, the guards that remain, and each question with its "
+        "evidence. Exits with 65 if a line was malformed, 64 if there is no such session, 66 if a file could not be "
+        "read or written.",
+    )
+    report.add_argument("recording", metavar="SESSION", help="the file of a recorded session, plain or .gz")
+    report.add_argument("-o", "--output", metavar="REPORT.html", help="write HTML instead of printing text")
+    report.add_argument("--session", metavar="NAME", help="which session of the file; all of them without")
     replay = commands.add_parser(
         "replay",
         parents=[solving],
@@ -137,6 +167,19 @@ def main(argv: Sequence[str] | None = None) -> int:
                     options.fact,
                     session=options.session,
                     as_json=options.json,
+                    solvers=not options.no_solver,
+                )
+            case "onnx":
+                from shapes.prompt.models import infer_model
+
+                return infer_model("onnx", options.model, options.size, output=options.output, as_json=options.json)
+            case "report":
+                from shapes.prompt.reporting import report_session
+
+                return report_session(
+                    options.recording,
+                    session=options.session,
+                    output=options.output,
                     solvers=not options.no_solver,
                 )
             case "replay":

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, assert_never
 
+from shapes.errors import sizes_text
 from shapes.origin import Origin
 from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -25,6 +26,7 @@ from solver.proofs.fact import Fact
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from shapes.guards.guards import Guard
 
 SIZES_SHOWN: Final = 12
 WIDTH: Final = 100
@@ -144,6 +146,19 @@ def facts_page(facts: Sequence[Fact], *, label: Label = place_of) -> Page:
         where = label(fact)
         number = span(f"[{where}]" if where else "", "line")
         rows.append([number, span(KINDS[fact.kind], "muted"), span(fact.text, "fact")])
+    return columns(rows)
+
+
+def guards_page(guards: Sequence[Guard], *, file: str | None = None) -> Page:
+    """The guards, a line each, with sizes that only this one rejects. Of a place in `file` the line number suffices."""
+    if not guards:
+        return [line(span("no guards", "muted"))]
+    rows = []
+    for guard in guards:
+        where = guard.origin.line if guard.origin is not None and guard.origin.file == file else guard.origin
+        alone = f"irredundant: it alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
+        number = span(f"[{where}]" if where else "", "line")
+        rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
     return columns(rows)
 
 

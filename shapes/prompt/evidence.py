@@ -10,7 +10,7 @@
 never     b*s % 8 == 1
     1   s % 16 == 0     assumed
     ...
-       checked again from these ... steps alone: correct
+       these ... steps alone: verified
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def proof_page(verdict: Always | Never, question: str, *, label: Label = place_o
     page = [line(span(f"{name:8}", STYLES[name]), f"  {question}"), *columns(rows)]
     if len(shown) < len(steps):
         page.insert(-1, line(span(f"       ... {len(steps) - len(shown)} more steps", "muted")))
-    page.append(line(span(f"       checked again from these {len(steps)} steps alone: ", "muted"), _checked(verdict)))
+    page.append(line(span(f"       these {len(steps)} steps alone: ", "muted"), _checked(verdict)))
     return page
 
 
 def _checked(verdict: Verdict) -> Span:
-    return span("correct", "always") if verdict.check() else span("NOT CONFIRMED", "error")
+    return span("verified", "always") if verdict.check() else span("NOT VERIFIED", "error")
 
 
 def _ordered(root: ProofStep) -> list[ProofStep]:
@@ -163,7 +163,7 @@ def witness_page(verdict: Depends, question: str, sides: Sequence[Side], facts: 
         values = [f"{side.text} = {digits(side.if_true if outcome else side.if_false)}" for side in sides]
         at = [span(f"  {'true' if outcome else 'false':5} at "), *sizes_spans(sizes, tuple(sizes))]
         page.append(line(*at, span("    " + ",  ".join(values) if values else "", "muted")))
-    again = f"  the {facts} facts hold at both; evaluated again: " if facts else "  evaluated again: "
+    again = f"  the {facts} facts hold at both; " if facts else "  "
     page.append(line(span(again, "muted"), _checked(verdict)))
     return page
 

@@ -26,7 +26,7 @@ from typing import TypeVar, assert_never
 
 from shapes.env import ShapeEnv
 from shapes.environment.ledger import Checkpoint
-from shapes.errors import Contradiction, sizes_text
+from shapes.errors import Contradiction
 from shapes.origin import Origin
 from shapes.prompt import display, grammar
 from shapes.prompt.evidence import reasons_page
@@ -53,7 +53,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What `undo` returns to, and what it takes back."""
+    """What `undo` returns to, and what it undoes."""
 
     number: int
     text: str
@@ -124,7 +124,7 @@ class Session:
             case grammar.Simplify(argument):
                 return Reply([line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))])
             case grammar.Guards():
-                return Reply(self._guards())
+                return Reply(display.guards_page(self.env.guards(), file=PLACE))
             case grammar.Facts():
                 facts = [fact for fact in reversed(list(self.env.facts.records())) if fact.text]
                 return Reply(display.facts_page(facts, label=self.label))
@@ -188,7 +188,7 @@ class Session:
         self.env = past.env
         self.env.rollback(past.mark)
         self._last = None
-        return Reply([line(span(f"took back [{past.number}] {past.text}", "muted"))])
+        return Reply([line(span(f"undid [{past.number}] {past.text}", "muted"))])
 
     # ------------------------------------------------------------------ asking
 
@@ -232,19 +232,6 @@ class Session:
         with open(os.path.expanduser(path), "w", encoding="utf-8") as file:
             file.write(text)
         return [line(span(f"exported to {path}", "muted"))]
-
-    def _guards(self) -> Page:
-        guards = self.env.guards()
-        if not guards:
-            return [line(span("no guards", "muted"))]
-        rows = []
-        for guard in guards:
-            where = guard.origin.line if guard.origin is not None and guard.origin.file == PLACE else guard.origin
-            sizes = guard.rejects
-            alone = f"only this rejects {sizes_text(sizes)}" if sizes is not None else ""
-            number = span(f"[{where}]" if where else "", "line")
-            rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
-        return columns(rows)
 
 
 def help_page(topic: str | None) -> Page:

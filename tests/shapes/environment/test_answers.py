@@ -98,7 +98,7 @@ def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.M
 
 
 def test_a_trail_goes_back_whatever_was_dropped() -> None:
-    """If it fails, a rollback after forgetting keeps answers of the stretch that it takes back, or drops older ones."""
+    """If it fails, a rollback after forgetting keeps answers of the stretch that it undoes, or drops older ones."""
     trail: Trail[int, int] = Trail(8)
     for k in range(6):
         trail[k] = k

@@ -48,7 +48,7 @@ def declarations(ledger: Ledger, reader: Reader) -> Declarations:
 def test_a_ledger_takes_back_symbols_and_facts(
     ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
 ) -> None:
-    """If it fails, a rollback leaves names, facts or answers of the stretch that it takes back."""
+    """If it fails, a rollback leaves names, facts or answers of the stretch that it undoes."""
     declarations.declare("s", 1, None, None, "backed", None)
     mark = ledger.position()
     declarations.declare("n", 0, None, 5, "backed", None, strict=True)

@@ -162,7 +162,7 @@ def test_ask_json() -> None:
 
 
 def test_ask_why() -> None:
-    assert "correct" in shapes("ask", "--why", "--given", "s % 16 == 0", "s % 8 == 0").stdout
+    assert "verified" in shapes("ask", "--why", "--given", "s % 16 == 0", "s % 8 == 0").stdout
     assert "(b*s) % 64 = " in shapes("ask", "--why", "--given", "s % 16 == 0", "(b*s) % 64 == 0").stdout
 
 

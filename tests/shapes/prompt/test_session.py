@@ -93,9 +93,9 @@ def test_a_contradiction_that_is_hard_to_see_is_told_at_the_next_question_at_the
 def test_undo_takes_back_the_last_change() -> None:
     replies = talk("sizes s", "assume s > 5", "s > 3 ?", "undo", "s > 3 ?", "undo", "undo")
     assert replies[2].startswith("always")
-    assert replies[3] == "took back [2] assume s > 5"
+    assert replies[3] == "undid [2] assume s > 5"
     assert replies[4].startswith("depends")
-    assert replies[5] == "took back [1] sizes s"
+    assert replies[5] == "undid [1] sizes s"
     assert "nothing to undo" in replies[6]
 
 
@@ -104,7 +104,7 @@ def test_guard_follows_the_hints_and_says_what_it_recorded() -> None:
     assert replies[1] == "true   recorded: s > 64"
     assert replies[2] == "true   follows already; no guard needed"
     assert replies[3].startswith("[2]   s > 64")
-    assert "only this rejects s=" in replies[3]
+    assert "it alone rejects s=" in replies[3]
     assert replies[4] == "always    because  s > 64 [2]"
 
 
@@ -130,7 +130,7 @@ def test_why_shows_the_steps_and_checks_them() -> None:
     reply = last("sizes b s", "assume s % 16 == 0", "assume b % 4 == 0", "(b*s) % 64 == 0 ?", "why")
     assert reply.startswith("always    (b*s) % 64 == 0")
     assert "s % 16 == 0" in reply and "assumed [2]" in reply and "assumed [3]" in reply
-    assert reply.endswith("correct")
+    assert reply.endswith("verified")
 
 
 def test_why_shows_both_sides_at_the_witnesses() -> None:
@@ -138,7 +138,7 @@ def test_why_shows_both_sides_at_the_witnesses() -> None:
     reply = talk("sizes b s", "assume s % 16 == 0", "(b*s) % 64 == 0 ?", "why", session=session)[-1]
     assert "(b*s) % 64 = 0" in reply
     assert reply.count("(b*s) % 64 = ") == 2
-    assert reply.endswith("correct")
+    assert reply.endswith("verified")
 
 
 def test_a_question_shows_what_it_needs_to_make_sense() -> None:
