@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
@@ -31,6 +31,7 @@ from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.captured import Captured
@@ -127,7 +128,7 @@ class _Stepping(fx.Interpreter):
                     self._number(said, real)
         return found
 
-    def _number(self, said: Node, real: object) -> None:
+    def _number(self, said: Node, real: Any) -> None:
         """An unbacked number as the integer of its symbol."""
         value = said.value
         if isinstance(value, SymInt):
@@ -139,7 +140,7 @@ class _Stepping(fx.Interpreter):
             (bits,) = value.value.arguments
             self._bind(bits, pattern(float(real)))
 
-    def _bind(self, expr: object, value: int) -> None:
+    def _bind(self, expr: Expr, value: int) -> None:
         if is_symbol(expr):
             (atom,) = expr.symbols
             self._values.setdefault(atom, value)

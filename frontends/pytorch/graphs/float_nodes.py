@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from torch import fx
@@ -15,7 +15,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.python.python_calls import PROGRAMS
 from solver.floats.ordinals import from_ordinal, ordinal
 
-Operand = fx.Node | float
+Operand: TypeAlias = fx.Node | float
 
 CALLS: Final[Mapping[str, Callable[..., object]]] = {
     "float": torch.sym_float,

@@ -14,7 +14,15 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.inverses import INVERSES
 from frontends.pytorch.meta_rules.layouts import is_packed
-from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, is_random, is_view
+from frontends.pytorch.recording.operations import (
+    STATISTICS,
+    Argument,
+    Operation,
+    Recording,
+    Target,
+    is_random,
+    is_view,
+)
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Result
 
@@ -78,10 +86,12 @@ class Values:
             return [self.argument(item) for item in value]
         return value
 
-    def _emit(self, target, args, like: Operation, place: int, metadata: Metadata | None) -> Result:
+    def _emit(
+        self, target: Target, args: Sequence[Argument], like: Operation, place: int, metadata: Metadata | None
+    ) -> Result:
         """Append an operator; returns its result, or one of its results by index."""
         result = self.recording.result(metadata)
-        output: object = result
+        output: Argument = result
         if isinstance(like.output, list):
             output = [None] * len(like.output)
             output[place] = result
@@ -91,7 +101,7 @@ class Values:
     def _named(self, operation: Operation) -> dict[str, Argument]:
         return {name: self.argument(value) for name, value in operation.kwargs.items()}
 
-    def _call(self, target, args: Sequence[Argument], metadata: Metadata | None) -> Result:
+    def _call(self, target: Target, args: Sequence[Argument], metadata: Metadata | None) -> Result:
         result = self.recording.result(metadata)
         self.operations.append(Operation(target, tuple(args), {}, result))
         return result
@@ -165,7 +175,7 @@ class Values:
                 named["dtype"] = kind.dtype
         value = self.recording.result(kind if not out or _meets(operation, kind) else None)
         self.operations.append(Operation(plain, tuple(args), named, value))
-        if out and target.parent is not None and target.view.target is aten.alias.default:
+        if out and target.view is not None and target.view.target is aten.alias.default:
             before = target.view.args[0].metadata
             if before.key != kind.key:
                 self._replaced(given[written[0]], before, value)
@@ -180,6 +190,7 @@ class Values:
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
             raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
         converted = self.recording.result(result.metadata)
+        assert result.metadata is not None
         self.operations.append(Operation(aten._to_copy.default, (value,), {"dtype": result.metadata.dtype}, converted))
         self._tensors[result] = Shared(Base(converted), converted, None, None, 0)
 
@@ -211,6 +222,7 @@ class Values:
         if inverse is None:
             raise Unsupported(f"a change in place of what {view.target} gives: there is no form without it")
         metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
+        assert metadata is not None
         if view.target is aten.as_strided.default and not is_packed(metadata):
             raise Unsupported("a change in place of what `as_strided` gives of a tensor that does not lie row by row")
         rest = [self.argument(arg) for arg in view.args[1:]]

@@ -38,7 +38,6 @@ from solver.terms.functions import function as registered_function
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.guards.guards import RuntimeAssert
     from shapes.guards.lowering import Operation as Lowered
 
@@ -250,12 +249,14 @@ class GraphBuilder:
         made = [each if isinstance(each, Result) and each not in self._nodes else None for each in outputs]
         if not any(made):
             return node
-        predicted = tuple([None if each is None else self._predicted(each.metadata) for each in made])
+        predicted = tuple([None if each is None else self._predicted(each) for each in made])
         what = (str(operation.target.name()), prediction_of(operation), is_view(operation.target))
         return self.graph.call_function(check_results, (node, operands, predicted, *what))
 
-    def _predicted(self, kind: Metadata) -> tuple[object, ...]:
+    def _predicted(self, result: Result) -> tuple[object, ...]:
         """The prediction of a result."""
+        kind = result.metadata
+        assert kind is not None
         sizes, strides = [tuple(map(self._known, values)) for values in (kind.sizes, kind.strides)]
         lies = PACKED if None in strides and is_packed(kind) else strides
         return sizes, lies, kind.dtype, kind.device

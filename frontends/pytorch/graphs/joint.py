@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import torch
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
@@ -168,12 +168,13 @@ class JointRunner:
             for output, wanted in zip(returned, (*program.with_gradient, *[True] * len(program.bases)))
         ]
         inputs = {each.result: place for place, each in enumerate(program.inputs)}
-        self.given = [inputs.get(each) for each in results]
+        self.given = [inputs.get(each) if isinstance(each, Result) else None for each in results]
         """The outputs that are inputs, given back as they are."""
         self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
         self.tangents = [
-            (results[output], tangent.metadata.strides is output.metadata.strides)
+            (results[output], kind is not None and given is not None and given.strides is kind.strides)
             for output, tangent in zip(joint.differentiable, joint.tangents)
+            for kind, given in [(output.metadata, tangent.metadata)]
         ]
         """(output index, whether the tangent has the output's strides)."""
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
@@ -196,12 +197,12 @@ class JointRunner:
                 given_on[place] = tensors[place].detach()
         outputs = _apply(self, *given_on, *self.parameters)
         found: list[object] = []
-        for place, plain, detached in zip(self._outputs, self._plain, self._detached):
-            if place is None:
+        for index, plain, detached in zip(self._outputs, self._plain, self._detached):
+            if index is None:
                 found.append(plain)
                 continue
-            given = self.given[place]
-            value = outputs[place] if given is None else tensors[given]
+            given = self.given[index]
+            value = outputs[index] if given is None else tensors[given]
             found.append(value.detach() if detached else value)
         return found
 
@@ -214,7 +215,7 @@ class JointRunner:
             found = self._backwards[absent] = self._without(absent) or self._whole
         return found
 
-    def run_backward(self, backward: Backward, given: list[object]):
+    def run_backward(self, backward: Backward, given: list[object]) -> list[Any]:
         """The gradients of all input tensors, or None, from the saved tensors, the tangents, and sizes. `given` is
         consumed: each entry is dropped after its last use."""
         gradients: list[object] = [None] * self.count
@@ -232,7 +233,7 @@ class _JointFunction(torch.autograd.Function):
         values = runner.run_forward(inputs)
         count, saved = len(runner.given), runner.saved
         # the caller could not write to a view of other memory
-        outputs = [y.detach() if isinstance(y, torch.Tensor) and y._is_view() else y for y in values[:count]]
+        outputs: list[Any] = [y.detach() if isinstance(y, torch.Tensor) and y._is_view() else y for y in values[:count]]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values[count : count + saved])
         ctx.runner = runner
@@ -255,7 +256,7 @@ class _JointFunction(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
-    def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
+    def backward(ctx: FunctionCtx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         runner: JointRunner = ctx.runner
         with torch.no_grad(), torch._C._DisableAutocast() if _is_any_autocast_enabled() else nullcontext():
             come = [tangents[place] for place, _ in runner.tangents]
@@ -320,8 +321,9 @@ def _laid_out(
 ) -> torch.Tensor:
     """A tangent with the traced strides (contiguous if None) and without lazy bits; zeros if it is undefined."""
     if stride is None:
-        zeros = tangent is None
-        return torch.zeros(shape, dtype=dtype, device=device) if zeros else tangent.resolve_neg().contiguous()
+        if tangent is None:
+            return torch.zeros(shape, dtype=dtype, device=device)
+        return tangent.resolve_neg().contiguous()
     if tangent is None:
         return torch.empty_strided(shape, stride, dtype=dtype, device=device).zero_()
     if tangent.stride() == stride and not tangent.is_neg():
@@ -369,7 +371,7 @@ def checkable(
 ) -> list[RuntimeAssert]:
     """The checks of a backward whose symbols are bound if only these operators run."""
     known = told_by(operations)
-    return [check for check in checks if known.issuperset(later.intersection(check.prop.symbols))]
+    return [check for check in checks if known.issuperset(later & check.prop.symbols)]
 
 
 def runner(program: Captured, parts: Parts | None = None) -> Runner:

@@ -18,7 +18,7 @@ their operators are not decomposed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -108,7 +108,8 @@ def _log_softmax(operation: Operation, recording: Recording) -> Iterator[Operati
 def _of_rows(metadata: Metadata, axis: int) -> Metadata:
     """The metadata of one value for each row."""
     sizes = [1 if place == axis else value_of(size) for place, size in enumerate(metadata.sizes)]
-    nodes = next((part.nodes for part in metadata.key if isinstance(part, Node)), None)
+    # where no size is symbolic, nothing asks for them
+    nodes: Any = next((part.nodes for part in metadata.key if isinstance(part, Node)), None)
     return Kinds(nodes).laid(sizes, None, 0, metadata.dtype, metadata.device)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shapes.origin import Origin
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
+Of: TypeAlias = Literal["input", "output", "base", "constant", "hidden"]
 PLAIN_VIEW: Final = torch._C._autograd.CreationMeta.DEFAULT
 WITHOUT_GRADIENT: Final = torch._C._autograd.CreationMeta.NO_GRAD_MODE
 CUSTOM: Final = torch._C._autograd.CreationMeta.IN_CUSTOM_FUNCTION
@@ -51,7 +52,7 @@ class View:
         is_detached: whether it was created without gradients.
     """
 
-    of: Literal["input", "output", "base", "constant", "hidden"]
+    of: Of
     place: int
     constant: torch.Tensor | None
     creation: object = None
@@ -145,10 +146,10 @@ class Outputs:
                     values[place] = how.tensor
                 elif type(how) is Mark:
                     values[place] = how.marked(how.computed(values[place]))
-                elif how == "apart":
-                    values[place] = values[place].detach()
-                else:
+                elif type(how) is View:
                     values[place] = how.made(values[place], tensors, values, count)
+                else:
+                    values[place] = values[place].detach()
             return values[:count]
 
         return call
@@ -173,7 +174,7 @@ def related(
 class _Relations:
     """Finds the bases of views among inputs and outputs."""
 
-    def __init__(self, values: Sequence[object], given: Sequence[Traced], detached: Collection[Result]) -> None:
+    def __init__(self, values: Sequence[Any], given: Sequence[Traced], detached: Collection[Result]) -> None:
         self._values = values
         self._detached = detached
         self._inputs = {id(each): place for place, each in enumerate(given)}
@@ -225,7 +226,8 @@ class _Relations:
         creation = creation if creation == SEVERAL else None
         if not isinstance(base, Traced):
             return View("constant", 0, base, creation, detached)
-        for of, places in (("input", self._inputs), ("base", self._at), ("output", self._first)):
+        known: dict[Of, dict[int, int]] = {"input": self._inputs, "base": self._at, "output": self._first}
+        for of, places in known.items():
             found = places.get(id(base))
             if found is not None:
                 return View(of, found, None, creation, detached)

@@ -136,16 +136,16 @@ def computed_again(
         if result in changed:
             cost = NEVER
         else:
-            cost = (THERE_ANYWAY if _is_there(result, there) else weight(env, result.metadata)) * BYTE
+            cost = (THERE_ANYWAY if _is_there(result, there) else weight(env, result)) * BYTE
             cost *= factor(result, maker)
             if is_moved(result, maker) and is_dear(maker):
-                cost += weight(env, result.metadata)
+                cost += weight(env, result)
         network.add_edge((result, IN), (result, OUT), capacity=cost)
         if maker is None or not is_cheap(maker):
             network.add_edge(FORWARD, (result, IN))
             continue
         if functions := FUNCTIONS.get(maker.target):
-            network.add_edge(FORWARD, (result, IN), capacity=functions * weight(env, result.metadata))
+            network.add_edge(FORWARD, (result, IN), capacity=functions * weight(env, result))
         for source in sources(maker):
             network.add_edge((source, OUT), (result, IN))
             if source not in seen:
@@ -171,7 +171,7 @@ def computed_again(
     def whole(results: Iterable[Result]) -> Expr:
         """The additional saved bytes; those that would not be written otherwise count twice."""
         parts = [(each, factor(each, makers.get(each))) for each in results if not _is_there(each, there)]
-        return terms.sum([_size(terms, each.metadata) * times for each, times in parts])
+        return terms.sum([_size(terms, each) * times for each, times in parts])
 
     before, instead = whole(read), whole(kept if again else leaves)
     if again:
@@ -188,7 +188,9 @@ def _is_there(result: Result, there: Collection[Result]) -> bool:
     return result in there or result.constant is not None
 
 
-def _size(terms: Interner, metadata: Metadata) -> Expr:
+def _size(terms: Interner, result: Result) -> Expr:
+    metadata = result.metadata
+    assert metadata is not None
     sizes = [terms.constant(size) if isinstance(size, int) else size.expr for size in _sizes(metadata)]
     return reduce(Expr.__mul__, sizes, terms.constant(metadata.dtype.itemsize))
 
@@ -213,9 +215,9 @@ def sources(operation: Operation) -> Iterator[Result]:
     return results_of(operation.arguments)
 
 
-def is_dear(operation: Operation) -> bool:
+def is_dear(operation: Operation | None) -> bool:
     """Whether it is more expensive to recompute than to write and read."""
-    return FUNCTIONS.get(operation.target, 0) >= DEAR
+    return operation is not None and FUNCTIONS.get(operation.target, 0) >= DEAR
 
 
 def is_cheap(operation: Operation) -> bool:
@@ -235,10 +237,12 @@ def _is_side_by_side(window: object, step: object = (), padding: object = 0, *mo
     return (not step or step == window) and not any(listed(padding)) and more in SIMPLE
 
 
-def weight(env: ShapeEnv, metadata: Metadata) -> int:
+def weight(env: ShapeEnv, result: Result) -> int:
     """The bytes of a tensor for the hints."""
-    sizes = [env.hint(size, fallback=64) if isinstance(size, SymInt) else size for size in _sizes(metadata)]
-    return max(int(math.prod(sizes)) * metadata.dtype.itemsize, 1)
+    metadata = result.metadata
+    assert metadata is not None
+    sizes = [env.hint(size, fallback=64) or 0 if isinstance(size, SymInt) else size for size in _sizes(metadata)]
+    return max(math.prod(sizes) * metadata.dtype.itemsize, 1)
 
 
 __all__ = ["computed_again"]

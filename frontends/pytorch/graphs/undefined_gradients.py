@@ -91,8 +91,8 @@ def without(
     found = [None if each is None or each in nothing else same.get(each, each) for each in gradients]
     left = unused_removed(left, [each for each in found if each is not None])
     read = {*found, *[each for operation in left for each in sources(operation)]}
-    given = tuple([place for place, each in enumerate(tangents) if each in read])
-    return Left(left, found, given) if len(left) < len(operations) or len(given) < len(tangents) else None
+    kept = tuple([place for place, each in enumerate(tangents) if each in read])
+    return Left(left, found, kept) if len(left) < len(operations) or len(kept) < len(tangents) else None
 
 
 def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:

@@ -34,10 +34,10 @@ STATISTICS: Final = {
 }
 """Operators that update running statistics if the argument at this index is true, whatever their schema says."""
 
-Argument: TypeAlias = object
+Argument: TypeAlias = Any
+"""A `Result`, a `Node`, a constant or a list of these: which, the schema of torch's operator says."""
 Target: TypeAlias = Any
 """An operator of torch's, or a function that takes branches."""
-"""A `Result`, a `Node`, a constant, or a list of them."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Operation:
     target: Target
     args: tuple[Argument, ...]
     kwargs: dict[str, Argument]
-    output: object
+    output: Argument
     backward: bool = False
     origin: Origin | None = None
 
@@ -56,7 +56,7 @@ class Operation:
         return [*self.args, *self.kwargs.values()]
 
     @property
-    def outputs(self) -> list[object]:
+    def outputs(self) -> list[Argument]:
         return listed(self.output)
 
 
@@ -196,7 +196,7 @@ def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
     return written, read
 
 
-def listed(value: object) -> list[object]:
+def listed(value: Argument) -> list[Argument]:
     return value if isinstance(value, list) else [value]
 
 
