@@ -1,1 +1,1 @@
-"""What Python does around the tensors: calls that would concretize a number, and effects that a graph would lose."""
+"""Python around the tensors: interception of calls that would concretize a number, and tracking of side effects."""

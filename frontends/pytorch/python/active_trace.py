@@ -1,4 +1,4 @@
-"""The trace that is active in this thread, as far as what intercepts calls knows of it."""
+"""The thread's active trace, as seen by intercepted calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ActiveTrace(Protocol):
     """A trace, or a program that runs with graph breaks.
 
     Attributes:
-        raised: errors of the trace, which the program may have caught: eager torch would not have raised them.
-        messages: keeps what is printed and logged; None where a graph has no side effects.
+        raised: errors of the trace, which eager torch would not raise and the program may have caught.
+        messages: records printing and logging; None if the graph has no side effects.
     """
 
     messages: Messages | None

@@ -9,8 +9,8 @@
     >>> [name in found for name in ("log", "seen", "names")]
     [False, False, True]
 
-A name is an attribute, a global, or a variable of a closure. Each time that it is mentioned, the next instruction has
-to load `append` or `extend`, which add to what is there whatever that is, and give None.
+A name is an attribute, a global, or a closure's variable. After every mention, the next instruction must load `append`
+or `extend`, which do not read the list and return None.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GROWING: Final = frozenset(("append", "extend"))
 ATTRIBUTES: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR"))
 NAMED: Final = ATTRIBUTES | {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 PASSED: Final = frozenset(("LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS"))
-"""What hands the variable of a closure on to a function, whose code is looked at as well."""
+"""Instructions that pass a closure's variable to an inner function, whose code is analyzed as well."""
 SKIPPED: Final = frozenset(("CACHE", "NOP", "PRECALL", "RESUME", "EXTENDED_ARG"))
 
 
@@ -53,7 +53,7 @@ def names_unless(
         if isinstance(inner, CodeType):
             found |= names_unless(inner, is_fine)
         elif isinstance(inner, tuple):
-            # attributes that a pattern asks for
+            # attributes read by a pattern
             found.update([each for each in inner if isinstance(each, str)])
     return frozenset(found)
 
@@ -68,12 +68,12 @@ def _is_appended(step: dis.Instruction, following: dis.Instruction) -> bool:
 
 
 def can_grow(value: object) -> bool:
-    """Whether what is appended to a value is only added to it."""
+    """Whether appending to a value only adds an item."""
     return type(value) is list or (type(value) is deque and value.maxlen is None)
 
 
 WHOLE: Final = frozenset(("__self__", "dump", "dumps", "Pickler"))
-"""Names of a method's own object, and of what looks into all that an object holds."""
+"""Names that expose a method's object, or traverse everything that an object references."""
 
 
 __all__ = ["read_otherwise"]

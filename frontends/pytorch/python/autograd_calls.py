@@ -1,4 +1,4 @@
-"""What a program asks of autograd, or tells it: right inside of a trace where it is about tensors that the call made.
+"""Autograd's API in traced programs: supported for tensors that the call creates.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -16,9 +16,9 @@
     frontends.pytorch.errors.EagerOnly: requires_grad of a tensor that the caller has is changed
       at:     `x.requires_grad_()` ...
 
-The gradient of an argument or of a parameter, whether it requires one, its hooks and its place in autograd's graph are
-the caller's, who sees them after the call, and may have others at the next one. A call that goes by them or changes
-them is left to eager torch.
+The autograd state of an argument or parameter (gradient, `requires_grad`, hooks, position in the graph) belongs to the
+caller, who sees it after the call, and may change it before the next one. A call that reads or changes it falls back to
+eager.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ Tensor: TypeAlias = torch.Tensor
 OUTSIDE: Final = "do it outside of the function"
 CLASSES: Final = (Tensor, torch.nn.Parameter, torch.nn.Buffer)
 CHECKPOINT: Final = "torch.utils.checkpoint"
-"""Whose hooks compute again what the trace records."""
+"""The module whose hooks recompute what the trace records."""
 ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
 
 
 def is_callers(value: object) -> bool:
-    """Whether a tensor is there before and after the call. Those of transforms of functions, and of the program's own
-    classes, are made of others."""
+    """Whether a tensor exists before and after the call. Those of function transforms and of the program's subclasses
+    are wrappers."""
     if isinstance(value, Traced):
         return value.is_given
     return type(value) in CLASSES and not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def is_view_of_callers(value: Tensor) -> bool:
-    """Whether a tensor, or what it is a view of, is there before and after the call."""
+    """Whether a tensor or its base exists before and after the call."""
     return is_callers(value) or is_callers(value._base)
 
 
-# ---------------------------------------------------------------------- what requires a gradient
+# ---------------------------------------------------------------------- requires_grad
 
 
 @handles(Tensor.requires_grad_, Tensor.requires_grad.__set__)
@@ -89,15 +89,15 @@ def data_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords
     return NotImplemented
 
 
-# ---------------------------------------------------------------------- gradients that the caller has
+# ---------------------------------------------------------------------- gradients of the caller
 
 
 @handles(Tensor.grad.__get__)
 def gradient(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """`weight.grad`, another tensor on each call."""
+    """`weight.grad`, a different tensor on each call."""
     (tensor,) = args
     if is_callers(tensor):
-        # an optimizer reads it, and keeps what it makes of it: pieces of a graph would not see either
+        # an optimizer reads it and keeps state derived from it: partial graphs would see neither
         whose = "an argument" if isinstance(tensor, Traced) else "a parameter"
         eager_only(f"the gradient of {whose} is read, which is another tensor on each call", OUTSIDE)
     return NotImplemented
@@ -112,8 +112,7 @@ def gradient_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keyw
 
 
 def check_backward(roots: Iterable[object], inputs: Iterable[object], *, accumulates: bool) -> None:
-    """Refuse that autograd's engine writes gradients to tensors that the caller has, or goes a way that leads through
-    an argument to what the caller made it from.
+    """Refuse a backward that writes gradients to the caller's tensors, or continues through an argument to its history.
 
     Raises:
         EagerOnly: it would.
@@ -135,7 +134,7 @@ INSTEAD: Final = "use torch.autograd.grad(..., inputs), and give the gradients b
 
 
 def leaves_behind(roots: Iterable[object]) -> Iterator[Tensor]:
-    """The tensors at the ends of autograd's graph."""
+    """The leaves of autograd's graph."""
     waiting: list[Any] = []  # torch's nodes
     for root in roots:
         if isinstance(root, torch.Tensor):
@@ -171,18 +170,18 @@ def retain_grad(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywo
     return NotImplemented
 
 
-# ---------------------------------------------------------------------- what autograd knows of a tensor
+# ---------------------------------------------------------------------- autograd state of a tensor
 
 
 def _reading(name: str) -> object:
-    """The function that a read of an attribute, or a call of a method, is for a mode."""
+    """The function that a function mode sees for an attribute read or a method call."""
     found = getattr(Tensor, name)
     return found if callable(found) else found.__get__
 
 
 @handles(*[_reading(name) for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_backward_hooks")])
 def of_graph(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Of an argument, its place in the graph that the caller has; one without gradient has none."""
+    """The position of an argument in the caller's autograd graph; none without gradient."""
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.is_given and tensor.requires_grad:
         eager_only("an argument's place in autograd's graph is read", "do not go by `is_leaf`, `grad_fn` and the like")
@@ -198,11 +197,11 @@ def of_views(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords
 
 @handles(Tensor._version.__get__, Tensor.is_inference, torch.is_inference)
 def of_run(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """What another call may give another tensor."""
+    """State that may differ in another call."""
     eager_only("the version of a tensor, or whether it was made in inference mode, is read", OUTSIDE)
 
 
-# ---------------------------------------------------------------------- what stands in for parts of autograd
+# ---------------------------------------------------------------------- replaced parts of autograd
 
 _push: Final = torch._C._autograd._push_saved_tensors_default_hooks
 _pop: Final = torch._C._autograd._pop_saved_tensors_default_hooks
@@ -211,7 +210,7 @@ _top: Final = torch._C._autograd._top_saved_tensors_default_hooks
 
 @contextmanager
 def saving_plainly() -> Iterator[None]:
-    """Without the hooks that the caller has put around: they are for what the run saves."""
+    """Without the caller's saved-tensor hooks: they apply to the run."""
     above: list[tuple[object, object]] = []
     while (hooks := _top(True)) is not None:
         above.append(hooks)
@@ -224,11 +223,11 @@ def saving_plainly() -> Iterator[None]:
 
 
 class _Watch:
-    """What one trace wants to know of autograd.
+    """Observes one trace's use of autograd.
 
     Attributes:
-        is_ours: whether it is not the program that calls.
-        partial: contexts whose backward may be given some gradients and not others, and where they are told so.
+        is_ours: whether the frontend is the caller, not the program.
+        partial: contexts whose backward may receive undefined gradients, with the line that allows it.
     """
 
     def __init__(self, is_ours: Callable[[], bool]) -> None:
@@ -266,7 +265,7 @@ def _checked_inference(self: inference_mode) -> None:
 
 
 def _checked_hooks(self: saved_tensors_hooks) -> None:
-    # those that the program puts around a part of it would be given tensors of the trace
+    # hooks of the program would receive traced tensors
     if _watching() is not None and type(self).__module__ != CHECKPOINT:
         eager_only("hooks for saved tensors are set", OUTSIDE)
     _enter_hooks(self)
@@ -296,8 +295,8 @@ def _install(*, checked: bool) -> None:
 
 @contextmanager
 def autograd_watched(is_ours: Callable[[], bool]) -> Iterator[None]:
-    """What a program says to autograd otherwise than by its tensors, while this lasts; `is_ours` says when it is not
-    the program that does. Other threads are not looked at."""
+    """Observe autograd calls of the program that involve no operator, for the duration of the block; `is_ours` tells
+    the frontend's own calls. Other threads are ignored."""
     global _traces
     watch = _Watch(is_ours)
     stack = _watches.__dict__.setdefault("stack", [])

@@ -1,4 +1,4 @@
-"""Caches of Python's own library, which are no side effects of the program.
+"""Caches of Python's standard library, which are no side effects of the program.
 
     >>> import functools
     >>> from frontends.pytorch import trace
@@ -8,9 +8,8 @@
     ...     return 2.0
     >>> variant = trace(lambda x: x * factor(x.shape[0]), (torch.randn(3),))  # fills the cache of `factor`
 
-Of a cache that is filled in a trace nothing is left, as it may be filled by what is put back afterwards: a function
-that the program registers, say. What a property of the library's own objects keeps (`functools.cached_property`)
-follows from them, and stays.
+Entries added by a trace are removed, since they may depend on state that is restored afterwards, such as a registered
+function. A `functools.cached_property` of the library's own objects depends on them alone, and is kept.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from types import CodeType, FrameType
 from typing import Final
 
 IN_BETWEEN: Final = (weakref.__file__, _collections_abc.__file__)
-"""The code of the containers that caches are."""
+"""The files with the code of the caches' containers."""
 PROPERTY: Final = functools.cached_property.__get__.__code__
 
 
 def is_dispatch_cache(code: CodeType) -> bool:
-    """Whether code of a container, that runs now, does what it does for `functools.singledispatch`."""
+    """Whether a running container method is called by `functools.singledispatch`."""
     if code.co_filename != weakref.__file__:
         return False
     frame = _running(code)
@@ -41,7 +40,7 @@ def is_dispatch_cache(code: CodeType) -> bool:
 
 
 def is_property_of_library(code: CodeType) -> bool:
-    """Whether code that runs now is a cached property's, of an object of Python's library."""
+    """Whether running code is a cached property's, of an object of the standard library."""
     frame = _running(code) if code is PROPERTY else None
     if frame is None:
         return False
@@ -50,7 +49,7 @@ def is_property_of_library(code: CodeType) -> bool:
 
 
 def is_of_enum(kind: type, name: str) -> bool:
-    """Whether an attribute of a class is what `enum` knows of its members, which become more when they are combined."""
+    """Whether a class attribute is `enum`'s table of members, which grows when flags are combined."""
     return issubclass(kind, enum.Enum) and name[:1] == name[-1:] == "_"
 
 

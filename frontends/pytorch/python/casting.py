@@ -1,8 +1,7 @@
 """Autocast, while a program is traced or queued.
 
-Autocast keeps each parameter that it has cast until its context is left. A tensor of a trace must not be kept so, as
-the next call outside of the trace would be given it; nor may a graph hold what an earlier call left there, which is no
-longer the parameter's value once that is learned.
+Autocast caches each cast parameter until its context is left. A traced tensor must not enter this cache, since later
+eager calls would receive it; nor may a graph use a cached cast, which is stale once the parameter is updated.
 
     >>> import torch
     >>> from frontends.pytorch.python.casting import casting_anew
@@ -22,17 +21,17 @@ from torch._ops import OpOverload, OpOverloadPacket
 
 _outside: Final[list[bool]] = []
 NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
-"""The namespaces of torch's own operators."""
+"""The namespaces of torch's operators."""
 
 
 def was_cached() -> bool:
-    """Whether what is cast is kept outside of the trace."""
+    """Whether the cast cache is enabled outside of the trace."""
     return _outside[0] if _outside else torch.is_autocast_cache_enabled()
 
 
 @contextmanager
 def casting_anew() -> Iterator[None]:
-    """Nothing that was cast is kept, and nothing that was kept is used, while this lasts."""
+    """Disable the cast cache for the duration of the block."""
     before = torch.is_autocast_cache_enabled()
     torch.set_autocast_cache_enabled(False)
     _outside.append(before)
@@ -44,8 +43,8 @@ def casting_anew() -> Iterator[None]:
 
 
 def kernel_in_autocast(func: object) -> str:
-    """The name of an operator of the program's own that is called in autocast: what its kernel runs is cast there, and
-    neither behind a mode of torch's dispatcher nor in a graph, whose casts are operators."""
+    """The name of a custom operator that is called under autocast: eager casts inside of its kernel, which neither a
+    dispatch mode nor a graph with explicit casts does."""
     if not isinstance(func, OpOverload | OpOverloadPacket) or not torch._C._is_any_autocast_enabled():
         return ""
     packet = func.overloadpacket if isinstance(func, OpOverload) else func

@@ -1,4 +1,4 @@
-"""Errors of a traced program that come from a size or from data: explained, and found where the program catches them.
+"""Errors of a traced program caused by a size or by data: explained, and detected where the program catches them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from shapes.origin import Origin
 ASKING: Final = frozenset(
     ("exc_info", "format_exc", "print_exc", "format_exception", "exception", "last_value", "__context__", "__exit__")
 )
-"""By these names a program asks for an error that it has not named."""
+"""Names by which a program reads an error without naming it."""
 
 
 def explain(error: BaseException) -> None:
-    """Say what to do, where an error of the program comes from a size or from data.
+    """Add a fix to an error that is caused by a size or by data.
 
     Raises:
-        GraphBreak: a `TypeError` because something does not take a size.
+        GraphBreak: a `TypeError` because something does not accept a symbolic size.
     """
     if isinstance(error, UndecidedGuard):
         if error.fix.startswith("expect_true("):
@@ -42,7 +42,7 @@ def explain(error: BaseException) -> None:
 
 
 def was_given_number(error: TypeError) -> bool:
-    """Whether Python's library was given a number of the trace where it raised an error."""
+    """Whether an error was raised by the standard library for a symbolic number."""
     frame, step = None, error.__traceback__
     while step is not None:
         frame, step = step.tb_frame, step.tb_next
@@ -57,12 +57,12 @@ NUMBER: Final = "`int(n)` outside of the traced function, or a function that kee
 
 
 def was_in_program(error: BaseException) -> bool:
-    """Whether the program had a chance to catch an error."""
+    """Whether an error passed through a frame of the program."""
     return place_of(error) is not None
 
 
 def who_asks(error: BaseException) -> Origin | None:
-    """The line of the program that met an error, in a function that may look at what it says."""
+    """The program's line through which an error passed, in a function that may read its message."""
     step = error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
@@ -74,7 +74,7 @@ def who_asks(error: BaseException) -> Origin | None:
 
 @functools.lru_cache(maxsize=1024)
 def names_errors(code: CodeType) -> bool:
-    """Whether a function has a name for an error that it catches, or asks for the one that it is at."""
+    """Whether a function names an error that it catches, or asks for the current one."""
     if not ASKING.isdisjoint(code.co_names):
         return True
     caught = False

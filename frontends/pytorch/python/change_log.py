@@ -1,7 +1,7 @@
-"""What a trace has noted of the state that its program changes: objects as they were, names of scopes, locks, caches.
+"""The undo log of a trace: snapshots of objects, names of scopes, locks, caches.
 
-What was there before the trace is told from what the call has made by the garbage collector: what was there before is
-frozen (`MadeInside`), so what it knows of as young is the call's own.
+The garbage collector tells earlier objects from the call's own: earlier ones are frozen (`MadeInside`), so the objects
+that it tracks as young are the call's.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ APART: Final = "pass what tells them apart as an argument; fullgraph=False runs 
 
 
 class ChangeLog:
-    """What was there before a trace, and may be changed in it.
+    """Snapshots of earlier state that a trace may mutate.
 
     Attributes:
-        noted: by identity, objects as they were before an instruction changed them.
-        entries: single names, of globals and of Python's attributes of tensors: owner, name, what it was, where.
-        kept: functions that need to stay the objects that they are.
-        locks: those that were acquired: the lock, how often more than released, and where.
-        caches: those of Python's library that were filled.
-        given: the containers that the arguments are made of, by identity.
-        ends_are_seen: whether the program may see when what it makes is gone, so that nothing of that is kept.
-        needs_distinct: whether a container is changed that may be another of the arguments at another call.
-        refused: what was raised last, which the program may have caught.
+        noted: by identity, snapshots of objects before an instruction mutated them.
+        entries: single globals, and Python attributes of tensors: owner, name, old value, line.
+        kept: functions that must stay the same objects.
+        locks: acquired locks: the lock, the number of unreleased acquisitions, and the line.
+        caches: caches of the standard library that were filled.
+        given: the containers of the arguments, by identity.
+        ends_are_seen: whether the program may observe the end of its objects, so that none may be kept alive.
+        needs_distinct: whether a mutated container may alias another argument in another call.
+        refused: the last raised error, which the program may have caught.
     """
 
     def __init__(self, before: Iterable[object], given: object) -> None:
-        """`before` was there before the trace and is not frozen; `given` are the arguments."""
+        """`before` are earlier objects that are not frozen; `given` are the arguments."""
         self.noted: dict[int, Noted] = {}
         self.entries: dict[tuple[int, object], tuple[Any, object, object, Origin | None]] = {}
         self.kept: list[object] = []
@@ -48,7 +48,7 @@ class ChangeLog:
         self.refused: GraphBreak | None = None
 
     def new(self, values: Iterable[object]) -> set[int]:
-        """Which of the values were made in the trace, by their addresses."""
+        """The addresses of those values that were created in the trace."""
         asked = tuple(values)
         return (young(asked) or set()) - self.before - self.given.keys() if asked else set()
 
@@ -56,11 +56,11 @@ class ChangeLog:
         return bool(self.new([value]))
 
     def is_made_here(self, owner: object) -> bool:
-        """Whether an object is surely the call's own; of a dictionary its age says nothing."""
+        """Whether an object was certainly created by the call; the age of a dictionary is not conclusive."""
         return gc.is_tracked(owner) and type(owner) is not dict and self.is_new(owner)
 
     def forget_new(self) -> None:
-        """Keep nothing any more that the call has made: its program is about to see when that is gone."""
+        """Drop all references to the call's own objects: its program is about to observe their ends."""
         self.ends_are_seen = True
         owners = [each.owner for each in self.noted.values()]
         new = self.new(owners)

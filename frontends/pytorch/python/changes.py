@@ -1,4 +1,4 @@
-"""An undo log of a traced program's mutations: noted before each instruction, compared at the end, undone.
+"""An undo log of a traced program's mutations: snapshots before each instruction, compared and restored at the end.
 
     >>> import torch
     >>> from collections import deque
@@ -17,11 +17,11 @@
     >>> line
     deque([1, 2, 3])
 
-`ran` stops before each instruction of the program that stores, deletes or calls what is not Python. What it
-changes is looked at then (`snapshots`), however the program came by it, and again at the end: a change of what was
-there before the trace is refused. What was made inside of it is the call's own; the collector of garbage tells them
-apart, as what was there before is frozen (`MadeInside`). What can not be put back (an iterator's place, a file, an
-object of a class in C) is refused before it happens, so that the call does it once.
+`ran` calls back before each instruction of the program that stores, deletes, or calls a function in C. The mutated
+object is copied then (`snapshots`), however the program reached it, and compared at the end: a mutation of an earlier
+object is refused. The call may mutate its own objects; the garbage collector tells them apart, since earlier ones are
+frozen (`MadeInside`). A mutation that cannot be undone (an iterator's position, a file, an object of a C class) is
+refused before it happens, so that it happens once.
 """
 
 from __future__ import annotations
@@ -61,22 +61,22 @@ from shapes.origin import Origin
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
 ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the call eagerly"
 MOST_QUESTIONS: Final = 64
-"""Dictionaries of which it is found out who holds them; the others are taken to be known outside."""
+"""The number of dictionaries whose referrers are searched; others are assumed to be visible outside."""
 
 
 class Changes:
-    """What was there before a trace, and is changed in it.
+    """The mutations of earlier state in a trace.
 
     Attributes:
-        observer: what is told of the instructions of the program.
-        settles: whether only plain values were filled in, so that another call may find nothing to change.
+        observer: receives the program's instructions.
+        settles: whether only constants were initialized, so that the next call may mutate nothing.
     """
 
     def __init__(
         self, before: Iterable[object], given: object, memoized: Memoized, *, has_effects: bool = False
     ) -> None:
-        """`before` was there before the trace and is not frozen; `given` are the arguments. Where the graph
-        `has_effects`, what can be said as a side effect is not refused."""
+        """`before` are earlier objects that are not frozen; `given` are the arguments. If the graph `has_effects`,
+        mutations that are expressible as side effects are not refused."""
         self._has_effects: Final = has_effects
         self._log: Final = ChangeLog(before, given)
         self.observer: Final = MutationObserver(self._log, memoized, has_effects=has_effects)
@@ -92,15 +92,15 @@ class Changes:
         self.settles = False
 
     def refuse_kept(self, functions: Sequence[FunctionType]) -> None:
-        """Where the program may see when what it makes is gone, refuse to have kept some of it: one of the functions
-        that ran, a dictionary.
+        """If the program may observe the ends of its objects, refuse if the trace has kept one alive: a function that
+        ran, a dictionary.
 
         Raises:
             EagerOnly: something was.
         """
         if not self._log.ends_are_seen:
             return
-        # nobody else has the function of a comprehension
+        # nobody else references a comprehension's function
         functions = [each for each in functions if each.__closure__ or each.__name__ not in COMPREHENSIONS]
         tensors = [owner for owner, *_ in self._log.entries.values() if isinstance(owner, torch.Tensor)]
         kept = [each.owner for each in self._log.noted.values()]
@@ -112,18 +112,18 @@ class Changes:
 
     @property
     def refused(self) -> GraphBreak | None:
-        """What was raised last, which the program may have caught."""
+        """The last raised error, which the program may have caught."""
         return self._log.refused
 
     @property
     def needs_distinct(self) -> bool:
-        """Whether a container is changed that may be another of the arguments at another call."""
+        """Whether a mutated container may alias another argument in another call."""
         return self._log.needs_distinct
 
-    # ------------------------------------------------------------------ what has become of it
+    # ------------------------------------------------------------------ comparing at the end
 
     def returns(self, returned: object, values: Iterable[object]) -> None:
-        """What the call returns is a graph's, which knows of no attributes of Python.
+        """Check the results: a graph does not set Python attributes on tensors.
 
         Raises:
             EagerOnly: one was set.
@@ -136,7 +136,7 @@ class Changes:
                 raise EagerOnly(refusal(what, FIX, place))
 
     def put_back(self) -> list[tuple[str, bool, Origin | None]]:
-        """Make what was there before what it was; of each change a text, whether it keeps a tensor, where."""
+        """Restore earlier state; returns for each mutation a text, whether it stores a tensor, and the line."""
         for cache in self._log.caches.values():
             if cache is not None:
                 cache.put_back()
@@ -169,7 +169,7 @@ class Changes:
         return found
 
     def _changed(self) -> tuple[list[Noted], list[Any], set[int]]:
-        """What was there before and is not what it was; names of scopes that are not; what of all this is new."""
+        """The mutated objects; the mutated names of scopes; the new objects among their values."""
         changed = [each for each in self._log.noted.values() if each.differs()]
         entries = self._changed_entries()
         new = self._log.new([each.owner for each in changed] + [owner for owner, *_ in entries])
@@ -185,10 +185,9 @@ class Changes:
     def side_effects(
         self, containers: Mapping[int, int], known: Container[int]
     ) -> list[tuple[SideEffect, list[object]]]:
-        """What is done to what outlives the call, each with the values that it stores: what `put_back` then tells
-        nothing of. Nothing where some of it can not be said so, or where a later call may find nothing to change.
-        `containers` are the numbers of those in the arguments, by identity; `known` are containers of before the call,
-        where of a dictionary its age says nothing."""
+        """The mutations as side effects, each with its stored values; `put_back` then does not report them. Empty if
+        one is not expressible, or if a later call may mutate nothing. `containers` are the numbers of argument
+        containers, by identity; `known` are earlier containers, since the age of a dictionary is not conclusive."""
         if not self._has_effects or self._log.ends_are_seen:
             return []
         old, entries, new = self._changed()
@@ -225,18 +224,18 @@ class Changes:
 
     @property
     def said(self) -> frozenset[int]:
-        """By identity, the objects that the graph changes again."""
+        """By identity, the objects that the side effects mutate."""
         return self._said_owners
 
     def refuse_effects(self) -> None:
-        """Let the graph have no side effects after all."""
+        """Drop the side effects: the graph will have none."""
         self._said.clear()
         self._said_owners = frozenset()
         self._outliving = None
 
     def _changed_since(self, old: Sequence[Noted]) -> list[Noted]:
-        """What is changed after the function itself has ended, as by the backward of a function of the program's: no
-        side effect does that. Those that are not in `old`."""
+        """Mutations after the function has returned, such as by the backward of the program's autograd function, which
+        no side effect expresses: those that are not in `old`."""
         later = []
         for each in self._log.noted.values():
             then = self._then.get(id(each), each.before)
@@ -266,22 +265,21 @@ class Changes:
                 yield SideEffect(kept, node, part, steps, len(stored), noted.text(), noted.place), stored
 
     def _is_settling(self, old: Sequence[Noted]) -> bool:
-        """Whether the changes may be made once only."""
+        """Whether the mutations may happen only once."""
         changed = [(part, before, part.read(each.owner)) for each in old for part, before in each.before.items()]
         return all(alike(before, now) or is_settling(part, before, now) for part, before, now in changed)
 
     def _is_calls_own(self, only: list[object], new: set[int]) -> bool:
-        """Whether nothing outside of what the call has made holds the only item of a list.
+        """Whether only the call's own objects reference the single item of a list.
 
-        Of a dictionary its age says nothing: the attributes of an object become one when they are first looked
-        at, and the collector does not know one of plain values. So whoever refers to it is counted, which takes
-        that no variable does here.
+        The age of a dictionary is not conclusive: an object's attributes become one at the first access, and the
+        collector does not track one with constants only. So its references are counted; no variable here may hold one.
         """
         if gc.is_tracked(only[0]) and type(only[0]) is not dict:
             return id(only[0]) in new
         if id(only[0]) in self._log.given or id(only[0]) in self._log.before:
             return False
-        # without the list, and what is handed to `getrefcount`
+        # minus the list's reference, and the argument of `getrefcount`
         count = sys.getrefcount(only[0]) - 2 - (only[0] is self._returned)
         if count <= 1:
             return True

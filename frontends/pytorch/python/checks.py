@@ -1,4 +1,4 @@
-"""Checks of numbers that only the run knows: what they raise is what eager torch raises.
+"""Runtime checks of unbacked numbers raise eager torch's errors.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -31,7 +31,7 @@ _torch_check: Final = torch._check_with
 
 
 def check_with(error: type[Exception], condition: Any, message: Any) -> object:  # as torch calls it
-    """`torch._check` and its like: with the program's message, if it gave one."""
+    """`torch._check` and its variants, with the program's message if there is one."""
     if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
         if error.__module__ != "builtins":
             unsupported(f"a check that raises {error.__qualname__}, an error of the program's own", "raise another one")
@@ -44,7 +44,7 @@ def check_with(error: type[Exception], condition: Any, message: Any) -> object: 
 
 @handles(torch.narrow, torch.narrow_copy, torch.Tensor.narrow, torch.Tensor.narrow_copy)
 def narrow(mode: object, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A start outside of the axis is an `IndexError`; C++ does not say which of its checks is about that."""
+    """A start out of bounds is an `IndexError`; C++ does not tell which of its checks failed."""
     given = [*args, *[kwargs.get(name) for name in ("input", "dim", "start", "length")[len(args) :]]]
     x, dim, start, length = given
     if isinstance(start, torch.Tensor):

@@ -1,4 +1,4 @@
-"""The code of traced functions, replaced by code whose calls are intercepted for as long as some trace runs.
+"""Replace the code of traced functions by code with intercepted calls, while a trace runs.
 
     >>> from frontends.pytorch.python.code_replacement import own_code, replace_code, restore_code
     >>> def f(n):
@@ -10,7 +10,7 @@
     >>> f.__code__ is own
     True
 
-Whoever replaces and restores holds the lock of `interception`.
+The caller holds `interception`'s lock.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from typing import Final
 from frontends.pytorch.python.rewriting import rewritten
 
 replaced: Final[dict[int, tuple[FunctionType, CodeType, CodeType, int]]] = {}
-"""By identity, functions with replaced code: the function, its own code, the other one, and how many traces need it."""
+"""By identity, functions with replaced code: the function, its own code, the replacement, and the number of traces
+using it."""
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
 
 
 def replace_code(function: FunctionType, instead: Mapping[int, str]) -> bool:
-    """Intercept the calls of these values (by identity) in a function; whether it has any."""
+    """Intercept the calls of these values (by identity) in a function; returns whether there are any."""
     entry = replaced.get(id(function))
     if entry is None:
         own = function.__code__
@@ -61,7 +62,7 @@ def is_rewritten(function: FunctionType) -> bool:
 
 
 def own_code(function: FunctionType) -> CodeType:
-    """The code of a function, whatever a trace has put in its place for as long as it runs."""
+    """The original code of a function, even while a trace has replaced it."""
     entry = replaced.get(id(function))
     return function.__code__ if entry is None else entry[1]
 

@@ -1,10 +1,9 @@
-"""Garbage collection around a trace, which freezes what was there before it.
+"""Garbage collection around a trace, which freezes earlier objects.
 
-`gc.freeze` begins the collector's counts anew, and `gc.unfreeze` puts everything among the oldest objects, the youngest
-too. A process that compiles one function after the other would never come to a collection of those, and compiled
-functions, whose parts refer to each other, would stay when they are dropped. So before a trace freezes, what is due is
-collected: the young objects, and all of them once the old ones have become more by a part. That part is a quarter, as
-it is for the interpreter; where most of what had come was there to stay, it is twice as large the next time.
+`gc.freeze` resets the collector's counts, and `gc.unfreeze` moves all objects to the oldest generation. A process that
+compiles many functions would never collect that generation, and dropped compiled functions, which are cyclic, would
+leak. So a trace collects before it freezes: the young objects, and everything once the old generation has grown by a
+quarter, as in the interpreter. If most of the growth survives, the threshold doubles.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ PART: Final = 0.25
 MOST: Final = 1.0
 
 _left = 0
-"""How many objects were old after the last collection of all."""
+"""The number of old objects after the last full collection."""
 _aged = 0
-"""How many have become old since; of some it is not known that they are gone."""
+"""The number of objects that have become old since, some of them possibly dead."""
 _part = PART
 
 
 def collect_what_is_due() -> None:
-    """Collect garbage, unless the program has told the interpreter not to."""
+    """Collect garbage, unless the program has disabled collection."""
     global _aged, _left
     if not gc.isenabled():
         return
@@ -32,7 +31,7 @@ def collect_what_is_due() -> None:
     _aged += max(0, young - gc.collect(1))
     if _aged <= _part * _left:
         return
-    # what is counted above may be gone since
+    # counted objects may be dead
     old = len(gc.get_objects(2))
     if _left and old - _left > _part * _left:
         old = _all_collected(old)
@@ -42,7 +41,7 @@ def collect_what_is_due() -> None:
 
 
 def _all_collected(old: int) -> int:
-    """Collect everything; how many objects are left."""
+    """Run a full collection; returns the number of remaining objects."""
     global _left, _part
     came, _left = old - _left, old - gc.collect()
     _part = PART if 2 * (old - _left) > came else min(2 * _part, MOST)

@@ -1,4 +1,4 @@
-"""Tensors that a function compares by `is`, where it names them: no guard tells whether an argument is one of them.
+"""Named tensors that a function compares by `is`: no guard tells whether an argument is identical to one.
 
     >>> import torch
     >>> from frontends.pytorch.python.comparisons import compared_tensor
@@ -33,7 +33,7 @@ _IS_CONSTANT: Final = bytes([dis.opmap["LOAD_CONST"], _IS])
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A name and the attributes that are taken of it."""
+    """A name with a chain of attributes."""
 
     load: str
     name: object
@@ -41,7 +41,7 @@ class Operand:
 
 
 def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | None:
-    """The name of a tensor that is compared with what is no constant; `starts` lead to what `self` may be."""
+    """The name of a tensor that is compared with a non-constant; `starts` are the possible values of `self`."""
     for operands in _comparisons(function):
         if any(operand is not None and operand.load == "LOAD_CONST" for operand in operands):
             continue
@@ -54,10 +54,10 @@ def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | N
 
 
 def _comparisons(function: FunctionType) -> tuple[Found, ...]:
-    """What a function compares by `is`, if not with constants alone; None for what is no name."""
+    """The operands of a function's `is` with non-constants; None for an operand that is no name."""
     found = _known.get(function)
     if found is None:
-        # few compare with what is no constant (`x is None` before a branch is another), and to take one apart is slow
+        # few functions compare with non-constants (`x is None` is another instruction), and disassembly is slow
         operations = function.__code__.co_code[::2]
         if operations.count(_IS) == operations.count(_IS_CONSTANT):
             found = _known[function] = ()
@@ -74,7 +74,7 @@ def _comparisons(function: FunctionType) -> tuple[Found, ...]:
 
 
 def _operand(steps: Sequence[dis.Instruction], place: int) -> tuple[Operand | None, int]:
-    """What the instructions up to a place load, and the place before them."""
+    """The operand loaded by the instructions before an index, and the index before them."""
     attributes: list[str] = []
     while place >= 0 and steps[place].opname == "LOAD_ATTR":
         attributes.append(steps[place].argval)
@@ -85,7 +85,7 @@ def _operand(steps: Sequence[dis.Instruction], place: int) -> tuple[Operand | No
 
 
 def _values(function: FunctionType, operand: Operand, starts: Iterable[object]) -> Iterator[object]:
-    """What an operand may be, as far as that is known."""
+    """The possible values of an operand, as far as they are known."""
     for value in _bases(function, operand, starts):
         for name in operand.attributes:
             value = _attribute(value, name)
@@ -93,11 +93,11 @@ def _values(function: FunctionType, operand: Operand, starts: Iterable[object]) 
 
 
 def _attribute(value: object, name: str) -> object:
-    """What an object has of a name: only what is there, and nothing of the program's is run to find it."""
+    """A stored attribute of an object, without running code of the program."""
     try:
         found = inspect.getattr_static(value, name, _missing)
     except Exception:
-        # an object whose class stands in for its `__dict__`
+        # an object whose class overrides `__dict__`
         return _missing
     if found is _missing:
         held = attributes_of(value) or {}

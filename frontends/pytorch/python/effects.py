@@ -16,8 +16,8 @@
     >>> seen
     []
 
-Looked at: globals, closures, default values, attributes of objects, classes and modules, buffers, lists, dictionaries,
-sets and arrays that the program's functions mention, the arguments, and the states of `random` and `numpy.random`.
+Compared are globals, closures, defaults, attributes of objects, classes and modules, buffers, lists, dictionaries, sets
+and arrays that the program's functions mention, the arguments, and the states of `random` and `numpy.random`.
 `docs/side-effects.md` lists what is guarded, refused or replayed.
 """
 
@@ -60,20 +60,20 @@ IDENTITY: Final = "pass it as an argument"
 KEYS: Final = "name tensors by strings or numbers"
 DEEPEST: Final = 4
 LARGEST: Final = 512
-"""Of a container with more items than this, the number of items is looked at."""
+"""For a container with more items, only the number of items is compared."""
 PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, CodeType, torch.dtype, torch.device)
 SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
-"""What a global can not be changed in, only assigned anew."""
+"""Classes of globals that are immutable, so only assignment is checked."""
 NUMBERS: Final = frozenset(("SymInt", "SymFloat", "SymBool"))
 STORES: Final = frozenset([dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]])
 
 
 class Effects:
-    """What may change, as it was when the `with` block began; at its end a change is put back and refused.
+    """Snapshots of mutable state at the start of a `with` block; at its end mutations are undone and refused.
 
     Attributes:
-        generators: those of random numbers among it.
-        changes: what instructions change that no name leads to.
+        generators: the random number generators among it.
+        changes: mutations of objects that no name reaches.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Effects:
         *,
         has_effects: bool = False,
     ) -> None:
-        """`before` was there before the trace; what else was is frozen (`MadeInside`). Where the graph `has_effects`,
-        only changes are refused that it does not do again."""
+        """`before` are earlier objects that are not frozen (`MadeInside`). If the graph `has_effects`, only mutations
+        that it does not replay are refused."""
         self._memoized = memoized
         self._functions = list(functions)
         self._starts = tuple(starts)
@@ -106,14 +106,14 @@ class Effects:
         self._refused: GraphBreak | None = None
         self.changes = Changes(before, arguments, memoized, has_effects=has_effects)
         with suspended():
-            # may build the hook
+            # may compile the hook
             self._ran = Ran((self._entered, self.changes.observer.observe, self.changes.observer.audited))
             self._watching: AbstractContextManager[None] = watching(self._ran)
         self.generators = Generators(mentioned_states(functions))
 
     @property
     def known(self) -> Container[int]:
-        """By identity, containers that were there before."""
+        """By identity, earlier containers."""
         return {*[id(place) for _, _, place, _ in self._held if isinstance(place, MUTABLE)], *self.changes.said}
 
     def __enter__(self) -> Effects:
@@ -137,13 +137,13 @@ class Effects:
         used = self.generators.restore()
         said = self.changes.said
         if said and error is None:
-            # what is left then is nothing that the graph does
+            # the remaining mutations are not replayed by the graph
             noted = self.changes.put_back()
         changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]
         keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
         text, name = attribute_of(*changed[0]) if changed else ("", "")
         if not said or error is not None:
-            # what an instruction changed first was then as it was before
+            # the first snapshot of an object is its earlier state
             noted = self.changes.put_back()
         for _, _, place, before in changed if error is None else self._held:
             put_back(place, before)
@@ -153,7 +153,7 @@ class Effects:
             raise self.changes.refused
         self.changes.refuse_kept(self._ran.called())
         if changed or noted:
-            # the instruction that changed it, else the one whose names tell of it
+            # the mutating instruction, else one that mentions its name
             line = next((line for _, _, line in noted), None) or line_of(self._functions, name)
             shown = f"`{text}`" if changed else noted[0][0]
             what = f"the function changes {shown}, which outlives the call: the graph would not do it again"
@@ -171,18 +171,18 @@ class Effects:
         if used:
             raise GraphBreak(refusal(used[0].what, used[0].fix, line_of(self._functions, used[0].name)))
 
-    # ------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------ collecting state
 
     def _hold(self, text: str, name: str, place: object, before: object) -> None:
         self._held.append((text, name, place, before))
 
     def _entered(self, function: FunctionType) -> None:
-        """Look at what a function may change that no name has led to (a hook, a descriptor), before it runs."""
+        """Take snapshots for a function that no name has reached (a hook, a descriptor), before it runs."""
         code = function.__code__
         if code in self._foreseen or owner_of(function, code) != "program" or module_of(function) in WITHOUT_STATE:
             return
         if function.__globals__.get("__name__") not in self._modules or not code.co_flags & CO_OPTIMIZED:
-            # imported in the middle of the trace; the body of a class
+            # imported during the trace; the body of a class
             return
         if location(code) in collecting() or code.co_name == "__del__":
             return
@@ -194,7 +194,7 @@ class Effects:
         except GraphBreak as refused:
             self._refused = refused
         except Exception as error:
-            # nothing may be raised from here, and what was not looked at is not taken for unchanged
+            # nothing may be raised here, and state without a snapshot is not assumed to be unchanged
             what = f"what `{code.co_qualname}` may change cannot be looked at ({type(error).__name__}: {error})"
             self._refused = GraphBreak(refusal(what, FIX, Origin.of_instruction(code, 0)))
 
@@ -232,7 +232,7 @@ class Effects:
         self._value(function.__name__, function.__name__, vars(function), 1)
 
     def _candidates(self, function: FunctionType) -> tuple[str, ...]:
-        """The globals that a function mentions and that may change."""
+        """The mutable globals that a function mentions."""
         found = _candidates.get(function)
         if found is None:
             scope = function.__globals__
@@ -258,11 +258,11 @@ class Effects:
             self._hold(text, name, (scope, name), [value])
             installed = INSTALLED in str(scope.get("__file__"))
             if value is not ABSENT:
-                # of an installed package, what its globals hold is looked at, not what is inside of that
+                # for an installed package, only the globals themselves, not what they contain
                 self._value(text, name, value, DEEPEST if installed else 0)
 
     def _value(self, text: str, name: str, value: object, depth: int) -> None:
-        """Hold what is in a value; of one that raises when it is looked at, only instructions tell (`Changes`)."""
+        """Take a snapshot of a value; for one that raises when it is inspected, only `Changes` applies."""
         try:
             self._inside(text, name, value, depth)
         except TraceError:
@@ -331,12 +331,12 @@ class Effects:
 
 
 def is_used_up(value: object) -> bool:
-    """Whether a value is an iterator that gives each item once, and can not be put back."""
+    """Whether a value is a one-shot iterator, which cannot be restored."""
     return isinstance(value, Iterator) and (not is_programs(sys.modules.get(type(value).__module__)))
 
 
 def line_of(functions: Iterable[FunctionType], name: str) -> Origin | None:
-    """The first line of the program that stores to a name, else one that mentions it."""
+    """The first line of the program that stores a name, else one that mentions it."""
     mentioned = None
     for function in functions:
         for code in codes(function.__code__):
@@ -355,7 +355,7 @@ _data: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDiction
 
 
 def is_settled(value: object) -> bool:
-    """Whether a global of an installed package is taken for what it is: a class, a function, an object of its own."""
+    """Whether a global of an installed package is assumed to be constant: a class, a function, an object of its own."""
     return not isinstance(value, MUTABLE) and not is_generator(value)
 
 
@@ -363,7 +363,7 @@ def stored_names(function: FunctionType) -> frozenset[str]:
     """The globals that a function assigns."""
     found = _stored.get(function)
     if found is None:
-        # few have such an instruction, and to take one apart is slow
+        # few functions have such an instruction, and disassembly is slow
         storing = [each for each in codes(function.__code__) if not STORES.isdisjoint(each.co_code[::2])]
         steps = [step for each in storing for step in dis.get_instructions(each)]
         found = _stored[function] = frozenset([step.argval for step in steps if step.opcode in STORES])
@@ -371,14 +371,14 @@ def stored_names(function: FunctionType) -> frozenset[str]:
 
 
 def matches_torchs_numbers(function: FunctionType) -> bool:
-    """Whether a function has a pattern such as `case torch.SymInt():`, as far as its names tell."""
+    """Whether a function may have a pattern such as `case torch.SymInt():`, by its names."""
     if NUMBERS.isdisjoint(all_names(function.__code__)):
         return False
     return any(step.opname == "MATCH_CLASS" for each in codes(function.__code__) for step in dis.get_instructions(each))
 
 
 def data_of(kind: type) -> tuple[str, ...]:
-    """The attributes of a class of the program that are no methods."""
+    """The data attributes of a class of the program."""
     found = _data.get(kind)
     if found is None:
         methods = (FunctionType, property, staticmethod, classmethod)
@@ -390,17 +390,17 @@ def data_of(kind: type) -> tuple[str, ...]:
 
 
 OPTIMIZING: Final = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
-"""Classes of torch's whose objects programs change themselves, as they do a learning rate."""
+"""Classes of torch whose objects programs mutate directly, such as a learning rate."""
 
 
 def is_programs(module: ModuleType | None) -> bool:
-    """Whether a module is the program's, and not torch's, ours, Python's own or built in."""
+    """Whether a module is the program's, not torch's, ours, the standard library's or built in."""
     file = getattr(module, "__file__", None)
     return is_users(file) if file else getattr(module, "__name__", "") == "__main__"
 
 
 def codes(code: CodeType) -> list[CodeType]:
-    """Code and the functions inside it."""
+    """Code and its inner functions."""
     return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
 
 

@@ -7,8 +7,8 @@
     >>> f(torch.ones(1)), factors.fill_(5.0), f(torch.ones(1))
     (tensor([2.]), tensor([5., 5.]), tensor([5.]))
 
-A tensor of a trace has none. One that the program is not given has, which would become numbers of the graph: it is
-asked here as one of the trace.
+A traced tensor has no elements. Those of a captured tensor would become constants of the graph, so here it is treated
+like a traced one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READ: Final = "read them outside of the compiled function, or by torch's operato
 
 
 class Active(Protocol):
-    """A trace that may be a graph's."""
+    """The interface of a trace that may become a graph."""
 
     @property
     def is_of_graph(self) -> bool: ...
@@ -38,19 +38,19 @@ class Active(Protocol):
 
 
 def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str, object]]:
-    """What stands in for such methods while a trace runs."""
+    """The replacements of these methods while a trace runs."""
 
     def active_for(tensor: torch.Tensor) -> Active | None:
-        """What runs a program that asks for elements of a tensor that is none of a trace."""
+        """The trace or session whose program reads elements of a plain tensor."""
         active = tracing()
         if active is None or type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.is_meta:
             return None
         return None if sys._getframe(2).f_code.co_filename.startswith((OURS, *ENGINE, *PRINTED)) else active
 
     def read(active: Active, name: str, tensor: torch.Tensor, *args: object, **kwargs: object) -> object:
-        """What a method gives where the program runs with graph breaks, once all is done that was to be done before."""
+        """The result of a method in a program with graph breaks, after flushing pending operators."""
         active.refuse(f"{name}(): the elements of a tensor that the function is not given may be others later", READ)
-        # what it calls is no operator of the program, which would wait
+        # its inner calls are not deferred like the program's operators
         with torch._C._DisableTorchDispatch():
             return PLAIN[name](tensor, *args, **kwargs)
 
@@ -83,7 +83,7 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
     yield torch.Tensor, "tolist", listed
     for name in ("numpy", "__array__", "data_ptr"):
         function = refusing(name)
-        # of a tensor of the trace, modes are told of what is found under the name
+        # for a traced tensor, modes receive the attribute found by name
         HANDLERS[function] = HANDLERS[PLAIN[name]]
         yield torch.Tensor, name, function
     for name in ("__repr__", "__format__"):
@@ -92,14 +92,14 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
 
 
 def is_torchs(file: str) -> bool:
-    """Whether torch itself asks, for a message of its own."""
+    """Whether torch itself reads, for a message."""
     return file.startswith(FRAMEWORKS)
 
 
 PLAIN: Final = {
     name: getattr(torch.Tensor, name) for name in ("tolist", "numpy", "__array__", "data_ptr", "__repr__", "__format__")
 }
-"""As torch has them."""
+"""Torch's original methods."""
 PLAIN["Parameter.__repr__"] = torch.nn.Parameter.__repr__
 
 

@@ -1,4 +1,4 @@
-"""Objects that hold tensors, as arguments: a graph takes the tensors and numbers in their attributes.
+"""Objects with tensors as arguments: their attributes' tensors and numbers are inputs of the graph.
 
     >>> import dataclasses, torch
     >>> from frontends.pytorch import compile
@@ -10,10 +10,10 @@
     >>> f(Batch(torch.ones(2), 3.0))
     Batch(x=tensor([3., 3.]), scale=3.0)
 
-An object is a node of the tree of arguments where its class is Python's alone, so that it is its attributes and nothing
-else. The traced function is given the very object: while it is traced there are tensors of the trace in the
-attributes, and afterwards what there was before (`in_place`). So whatever the program knows the object by still leads
-to it. One that is given twice, or holds itself, is no node.
+An object is a pytree node if its class is pure Python, so that it consists of its attributes. The traced function
+receives the same object: during the trace its attributes hold traced tensors, which are restored afterwards
+(`in_place`). So every other reference of the program still leads to it. An object that is passed twice, or contains
+itself, is no node.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ import torch
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, _get_node_type, register_pytree_node, tree_leaves
 
 Attribute: TypeAlias = str | MemberDescriptorType
-"""One in `__dict__` by its name, one in `__slots__` by what the class has for it."""
+"""A name in `__dict__`, or a slot's descriptor."""
 
 HEAP_TYPE: Final = 1 << 9
-"""The flag of a class that Python code made."""
+"""The type flag of classes created by Python code."""
 MOST: Final = 256
-"""So many objects are looked into."""
+"""The limit of inspected objects."""
 DEEPEST: Final = 8
-"""So far is looked for what a call has changed."""
+"""The search depth for mutated objects."""
 FRAMEWORKS: Final = ("torch", "frontends", "backends", "shapes", "solver")
 _placing: Final = threading.local()
 
 
 class Fields:
-    """An object in a tree, with what is in its attributes, in which other objects are nodes as well."""
+    """An object in a pytree, with its attributes' values, in which objects are nodes as well."""
 
     def __init__(self, value: object, held: Sequence[object]) -> None:
         self.value = value
@@ -52,11 +52,11 @@ class Fields:
 
 
 class _Shared(Exception):
-    """An object is met twice."""
+    """An object occurs twice."""
 
 
 def objects_in(tree: object) -> dict[int, object]:
-    """The objects in a tree of arguments that hold tensors and can be nodes, by their identity."""
+    """The objects in an argument pytree that hold tensors and can be nodes, by identity."""
     seen: dict[int, object] = {}
     found: dict[int, object] = {}
     inside: set[int] = set()
@@ -88,12 +88,12 @@ def objects_in(tree: object) -> dict[int, object]:
 
 
 _changed: Final[weakref.WeakSet[type]] = weakref.WeakSet()
-"""Classes whose objects calls were seen to change: they are nodes before they hold tensors as well."""
+"""Classes whose objects were mutated by calls: they are nodes even before they hold tensors."""
 
 
 def opens(given: Iterable[object], changed: Container[int]) -> bool:
-    """Have objects be nodes from now on that are no nodes of the arguments `given` and lead to what is `changed`, by
-    identity; whether there are any."""
+    """Make objects pytree nodes from now on that are not yet nodes of `given` and lead to `changed` objects, by
+    identity; returns whether there are any."""
     found: set[type] = set()
 
     def leads_there(value: object, depth: int) -> bool:
@@ -120,7 +120,7 @@ def opens(given: Iterable[object], changed: Container[int]) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_open(kind: type) -> bool:
-    """Whether objects of a class may be nodes: it is Python's alone, and neither torch's nor of Python's library."""
+    """Whether objects of a class may be nodes: it is pure Python, and neither torch's nor the standard library's."""
     if kind is SimpleNamespace:
         return True
     package = str(kind.__module__).partition(".")[0]
@@ -130,20 +130,20 @@ def is_open(kind: type) -> bool:
 
 
 def is_plain(kind: type) -> bool:
-    """Whether an object of a class is its attributes and nothing else."""
+    """Whether an object of a class consists of its attributes only."""
     *classes, last = kind.__mro__
     if last is not object or any(not each.__flags__ & HEAP_TYPE or "__del__" in vars(each) for each in classes):
         return False
     try:
         object.__new__(kind)
     except TypeError:
-        # an abstract class, or one with a part that is not Python's
+        # an abstract class, or one with a base in C
         return False
     return True
 
 
 def attributes_of(value: object) -> dict[Attribute, object]:
-    """The attributes of an object, those in `__slots__` too."""
+    """The attributes of an object, with slots."""
     found: dict[Attribute, object] = dict(getattr(value, "__dict__", {}))
     for slot in slots_of(type(value)):
         try:
@@ -165,7 +165,7 @@ def slots_of(kind: type) -> list[MemberDescriptorType]:
 
 
 def is_dictionary(kind: type, names: Iterable[object]) -> bool:
-    """Whether the attributes of an object of a class, which have these names, are all in its `__dict__`."""
+    """Whether all attributes of a class's objects with these names are in `__dict__`."""
     reads: object = kind.__getattribute__
     if any(type(name) is not str for name in names) or reads is not object.__getattribute__:
         return False
@@ -174,13 +174,13 @@ def is_dictionary(kind: type, names: Iterable[object]) -> bool:
 
 
 def held_by(value: object) -> tuple[list[object], object]:
-    """What is in the attributes of an object, and what these are."""
+    """The values of an object's attributes, and the attributes."""
     found = attributes_of(value)
     return list(found.values()), (type(value), *found)
 
 
 def put(value: object, attributes: Iterable[tuple[Attribute, object]]) -> None:
-    """Set attributes of an object, past what its class makes of that."""
+    """Set attributes of an object, bypassing `__setattr__`."""
     for attribute, held in attributes:
         if isinstance(attribute, str):
             vars(value)[attribute] = held
@@ -205,7 +205,7 @@ register_pytree_node(
 
 
 def originals(tree: object) -> Iterator[object]:
-    """The objects that are nodes of a tree, each after those in it."""
+    """The objects that are nodes of a pytree, in postorder."""
     kind = _get_node_type(tree)
     if kind in SUPPORTED_NODES:
         for child in SUPPORTED_NODES[kind].flatten_fn(tree)[0]:
@@ -216,8 +216,8 @@ def originals(tree: object) -> Iterator[object]:
 
 @contextmanager
 def in_place(tree: object) -> Iterator[None]:
-    """While this lasts, what is put together by the structure of a tree, once, has the tree's own objects in it; in
-    the end these are what they were."""
+    """For the duration of the block, unflattening by a pytree's structure, once, reuses its original objects, which are
+    restored at the end."""
     objects = list(originals(tree))
     before = [attributes_of(each) for each in objects]
     _placing.objects = iter(objects)
@@ -235,7 +235,7 @@ def in_place(tree: object) -> Iterator[None]:
 
 
 def classes_in(structure: TreeSpec) -> list[type]:
-    """The classes of the objects that are nodes of a tree with such a structure."""
+    """The classes of the objects that are nodes of a pytree structure."""
     own = [structure.context[0]] if structure.type is Fields else []
     return [*own, *[kind for child in structure.children() for kind in classes_in(child)]]
 

@@ -1,4 +1,4 @@
-"""Generators of random numbers: a graph draws from the program's, seeds none, and knows no state of theirs.
+"""Random number generators: a graph draws from the program's, but neither seeds them nor reads their states.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -13,10 +13,11 @@
       at:     `return x + torch.randn(x.shape, generator=numbers.manual_seed(0))`  (...:2 in f)
       fix:    seed before the call; fullgraph=False seeds on every call
 
-A trace draws nothing from torch's generators, so one that is another afterwards was seeded; of Python's and NumPy's, it
-was drawn from. While it runs, each stands where no seed puts it: seeding it as it was seeded before is seen as well.
+A trace draws nothing from torch's generators, so a changed one was seeded; a changed one of Python or NumPy was drawn
+from or seeded. During a trace, each has a state that no seed produces, so that reseeding with the same seed is detected
+too.
 
-What only reads a state leaves no mark, so the names by which it is read are looked for in the program.
+Reading a state leaves no trace, so the program is searched for the names that read it.
 """
 
 from __future__ import annotations
@@ -52,22 +53,22 @@ READS: Final = "the function reads the state of `{}`: the graph would give that 
 READING: Final = frozenset(
     ["get_state", "clone_state", "graphsafe_get_state", "initial_seed", "get_offset", "getstate", "bit_generator"]
 )
-"""The names by which states are read."""
+"""Names that read states."""
 STATES: Final = READING.union(
     ["get_rng_state", "set_rng_state", "fork_rng", "set_state", "graphsafe_set_state", "set_offset", "setstate"],
     ["manual_seed", "seed"],
 )
-"""The names of what has to do with the state of a generator."""
+"""Names that read or set a generator's state."""
 NAMES: Final = STATES | {"default_generator", "random"}
 OUR_OWN: Final = [1803172061, 2447181693, 3064213017]
 """A seed that no program uses."""
 STATE: Final = torch.default_generator.get_state().numel()
-"""The bytes of a state of torch's."""
+"""The size of a torch generator's state."""
 
 
 @dataclass(slots=True)
 class _Marked:
-    """A generator that traces hold, in several threads perhaps: the last of them gives it its state back."""
+    """A generator held by traces, possibly in several threads: the last one restores its state."""
 
     generator: object
     state: object
@@ -86,21 +87,21 @@ class _Held:
     name: str
     marked: _Marked
     named: str
-    """The name without which the program does not read it, if it is not the program's own."""
+    """The name that a program must mention to read it, if it is not the program's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a trace did with a generator that its graph would not do."""
+    """A trace's use of a generator that its graph would not repeat."""
 
     what: str
     fix: str
     name: str
-    """The name to look for in the code."""
+    """The name to search in the code."""
 
 
 class Watched:
-    """Torch's own generator, as torch's functions in Python find it while a trace runs.
+    """Torch's default generator, wrapped for torch's Python functions while a trace runs.
 
         >>> import torch
         >>> from frontends.pytorch.python.generators import Watched
@@ -120,15 +121,15 @@ class Watched:
 
 
 class Generators:
-    """The generators that a program can reach while it is traced; `restore` gives them their states back."""
+    """The generators that a program can reach during a trace; `restore` restores their states."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        """`names` are all that the program's functions mention."""
+        """`names` are those that the program's functions mention."""
         self._names = names
         self._held: dict[object, _Held] = {}
 
     def hold(self, text: str, name: str, generator: object, named: str = "") -> None:
-        """Know a generator by its text, and the name to look for in the code."""
+        """Hold a generator, with its text and the name to search in the code."""
         key = identity(generator)
         if key in self._held:
             return
@@ -144,7 +145,7 @@ class Generators:
             self._held[key] = _Held(text, name, marked, named)
 
     def hold_those_of_modules(self) -> None:
-        """Know those that belong to torch, Python and NumPy."""
+        """Hold the default generators of torch, Python and NumPy."""
         if "default_generator" in self._names:
             name = "default_generator"
             self.hold("torch.default_generator", name, torch.default_generator, name)
@@ -154,7 +155,7 @@ class Generators:
             self.hold("numpy.random", "random", numpy.rand.__self__, "random")
 
     def restore(self) -> list[Use]:
-        """Make all what they were; gives what was done with them."""
+        """Restore all states; returns the uses."""
         found: list[Use] = []
         reads = not READING.isdisjoint(self._names)
         with _disable_current_modes(), torch._C.DisableTorchFunction(), _lock:
@@ -172,14 +173,14 @@ class Generators:
         return found
 
     def _is_read(self, generator: object) -> bool:
-        """Whether the program mentions a name by which such a generator is read."""
+        """Whether the program mentions a name that reads such a generator."""
         return any(name in self._names and hasattr(type(generator), name) for name in READING)
 
     def check(self, drawn_from: Iterable[tuple[torch.Generator, Origin | None]]) -> None:
-        """See that what a graph draws from, and where, was there before the trace.
+        """Check that the generators that a graph draws from are known, and precede the trace.
 
         Raises:
-            GraphBreak: the program makes it, or it is found in a place where none is looked for.
+            GraphBreak: the program creates one, or it is stored where generators are not searched.
         """
         for generator, place in drawn_from:
             if not is_default(generator) and identity(generator) not in self._held:
@@ -191,7 +192,7 @@ _mentioned: Final[weakref.WeakKeyDictionary[FunctionType, frozenset[str]]] = wea
 
 
 def mentioned_states(functions: Iterable[FunctionType]) -> frozenset[str]:
-    """The names in functions, and the texts, that have to do with the state of a generator."""
+    """The names and strings in functions that read or set a generator's state."""
     found: set[str] = set()
     for function in functions:
         names = _mentioned.get(function)
@@ -203,7 +204,7 @@ def mentioned_states(functions: Iterable[FunctionType]) -> frozenset[str]:
 
 
 def looks_at_states(start: object) -> bool:
-    """Whether a program may read or set the state of torch's own generator, by what it mentions."""
+    """Whether a program may read or set the state of torch's default generator, by its names."""
     functions = program_of((start,))
     if STATES & mentioned_states(functions) or "default_generator" in mentioned_states(functions):
         return True
@@ -213,7 +214,7 @@ def looks_at_states(start: object) -> bool:
 
 
 def contents(cell: CellType) -> object:
-    """What a variable of a closure holds, None where it was never assigned."""
+    """The value of a closure's cell, None if it is unassigned."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -229,11 +230,11 @@ def _texts(code: CodeType) -> Iterator[str]:
 
 
 PASSED_ON: Final = (os.path.dirname(__file__) + os.sep, torch.random.__file__, contextlib.__file__)
-"""The files of what only hands a question for a state on."""
+"""The files of functions that only forward a query for a state."""
 
 
 def asked_by_checkpoint() -> bool:
-    """Whether it is torch's checkpoint that asks for the state of a generator."""
+    """Whether torch's checkpoint reads the generator's state."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PASSED_ON):
         frame = frame.f_back
@@ -241,17 +242,17 @@ def asked_by_checkpoint() -> bool:
 
 
 def is_generator(value: object) -> bool:
-    """Whether a value is a generator of random numbers, of torch, Python or NumPy."""
+    """Whether a value is a random number generator of torch, Python or NumPy."""
     return isinstance(value, torch.Generator | random.Random) or numpys(value)
 
 
 def is_default(generator: torch.Generator) -> bool:
-    """Whether it is torch's own: operators get another object for the same generator."""
+    """Whether it is torch's default generator: operators receive another object for it."""
     return generator._cdata == torch.default_generator._cdata
 
 
 def identity(generator: object) -> object:
-    """What tells generators from each other: of torch's, the address of what Python's object stands for."""
+    """The identity of a generator; for torch's, the address of the C++ object."""
     if isinstance(generator, torch.Generator):
         return "torch", generator._cdata
     bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
@@ -266,7 +267,7 @@ def numpys(value: object) -> bool:
 
 
 def state_of(generator: Any) -> object:  # of torch, Python or NumPy
-    """The state of a generator, None where it has none (that of the operating system)."""
+    """The state of a generator; None for the operating system's, which has none."""
     if isinstance(generator, torch.Generator):
         return generator.get_state()
     if isinstance(generator, random.Random):
@@ -277,7 +278,7 @@ def state_of(generator: Any) -> object:  # of torch, Python or NumPy
 
 
 def put(generator: Any, state: Any) -> None:
-    """Give a generator a state."""
+    """Set a generator's state."""
     if isinstance(generator, random.Random):
         generator.setstate(state)
     elif hasattr(generator, "set_state"):
@@ -287,7 +288,7 @@ def put(generator: Any, state: Any) -> None:
 
 
 def mark(generator: Any) -> None:
-    """Put a generator where no seed of a program puts it: of torch's one number further, as a trace draws none."""
+    """Set a state that no seed produces: for torch's one draw further, since a trace draws none."""
     if isinstance(generator, torch.Generator):
         torch.empty(1, device=generator.device).uniform_(generator=generator)
     elif isinstance(generator, random.Random):
@@ -300,7 +301,7 @@ def mark(generator: Any) -> None:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two states of a generator are one."""
+    """Whether two states of a generator are equal."""
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
     return one == other if isinstance(one, tuple) else pickle.dumps(one) == pickle.dumps(other)

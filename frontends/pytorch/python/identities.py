@@ -1,4 +1,4 @@
-"""Who a tensor is, as a traced program asks: two of its tensors can be told apart, another number it is not given.
+"""`id` and `hash` of traced tensors: they can be compared with each other, and nothing else.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,7 +8,7 @@
     Traceback (most recent call last):
     frontends.pytorch.errors.EagerOnly: the identity of a tensor is ...
 
-The tensors of a trace stand for others, which are other objects at every call.
+Traced tensors represent different objects at every call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIX: Final = "compare tensors with `is`"
 
 
 class Identity(int):
-    """What `id` and `hash` give of a tensor of a trace."""
+    """The result of `id` and `hash` for a traced tensor."""
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Identity):

@@ -31,7 +31,7 @@ _tried: Final[set[str]] = set()
 
 
 class FirstImport(BaseException):
-    """A traced program imports what nobody has imported; none that `except Exception` of the program is to catch."""
+    """A traced program imports a new module. A BaseException, which the program's `except Exception` does not catch."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -39,7 +39,7 @@ class FirstImport(BaseException):
 
 
 def is_first(name: str, frame: FrameType | None) -> bool:
-    """Whether the program imports what has not been tried before, and not what is never put back: we, torch, Python."""
+    """Whether the program imports a module for the first time, except ours, torch's and the standard library's."""
     while frame is not None and frame.f_code.co_filename.startswith(IMPORTING):
         frame = frame.f_back
     if frame is None or name in _tried:
@@ -49,14 +49,14 @@ def is_first(name: str, frame: FrameType | None) -> bool:
 
 
 def import_first(name: str) -> None:
-    """Import a module; what it raises, it will raise again where the program imports it."""
+    """Import a module; an error will be raised again at the program's import."""
     _tried.add(name)
     with unwatched(), suppress(Exception):
         importlib.import_module(name)
 
 
 def imported(name: str, package: str) -> Iterable[str]:
-    """The modules that an import may mean: by its whole name, or beside the package's."""
+    """The modules that an import may refer to: by absolute name, or relative to the package."""
     yield name
     while package:
         yield f"{package}.{name}" if name else package

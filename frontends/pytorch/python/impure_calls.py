@@ -12,7 +12,7 @@
       fix:    measure outside of the compiled function; fullgraph=False reads the clock on every call
 
 Output, clocks, seeds, threads, global settings of torch and exporters. Calls by libraries, by other threads and outside
-of a trace behave as always.
+of a trace are unaffected.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CLOCKS: Final = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotoni
 
 
 def _printing(plain: Plain) -> Plain:
-    """`print`, which the graph's side effects do again where what is printed is known."""
+    """`print`, replayed as a side effect if its arguments are expressible."""
 
     def print(*values: Any, **named: Any) -> Any:
         active = tracing()
@@ -66,7 +66,7 @@ _python_handle: Final = logging.Logger.handle
 
 
 def _handle(self: logging.Logger, record: logging.LogRecord) -> object:
-    """`logging.Logger.handle`: messages of the program, but those that it logs once, are logged on every call."""
+    """`logging.Logger.handle`: the program's messages are replayed at every call, except those that it logs once."""
     active = tracing()
     if active is None:
         return _python_handle(self, record)
@@ -83,7 +83,7 @@ _python_is_enabled_for: Final = logging.Logger.isEnabledFor
 
 
 def _is_enabled_for(self: logging.Logger, level: int) -> bool:
-    """`logging.Logger.isEnabledFor`: what a program does not log now is logged once its logger is told to."""
+    """`logging.Logger.isEnabledFor`: recorded, since a later change of the level would log more."""
     found = _python_is_enabled_for(self, level)
     ran = noted()
     if not found and ran is not None and tracing() is not None and is_users(_asker().f_code.co_filename):
@@ -92,7 +92,7 @@ def _is_enabled_for(self: logging.Logger, level: int) -> bool:
 
 
 def _asker() -> FrameType:
-    """The frame that called the function of the library's `logging` which calls this one's caller."""
+    """The frame that called into `logging`."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename == logging.__file__:
         frame = frame.f_back
@@ -100,13 +100,13 @@ def _asker() -> FrameType:
 
 
 def _starting(plain: Plain) -> Plain:
-    """A function that starts a thread, which would be given tensors of a trace that it knows nothing of."""
+    """A function that starts a thread, which would receive traced tensors without an active trace."""
 
     def start(*args: Any, **kwargs: Any) -> Any:
         active, frame = tracing(), sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename == threading.__file__:
             frame = frame.f_back
-        # a pool's may have nothing to do with the program
+        # a pool's thread may be unrelated to the program
         if active is not None and active.is_of_graph and is_users(frame.f_code.co_filename):
             eager_only("a thread is started: what it does is no part of a graph", "do it outside of the function")
         return plain(*args, **kwargs)
@@ -115,7 +115,7 @@ def _starting(plain: Plain) -> Plain:
 
 
 def _exporting(plain: Plain, name: str) -> Plain:
-    """A function that makes a program of another kind of the one that is traced."""
+    """A function that exports the traced program to another form."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         active = tracing()
@@ -127,7 +127,7 @@ def _exporting(plain: Plain, name: str) -> Plain:
 
 
 def _states() -> Iterator[tuple[ModuleType, str]]:
-    """The functions that read or set states of generators."""
+    """The functions that read or set generators' states."""
     for name in ("manual_seed", "seed", "set_rng_state", "get_rng_state", "initial_seed"):
         yield torch, name
     yield torch.random, "fork_rng"
@@ -144,7 +144,7 @@ def _states() -> Iterator[tuple[ModuleType, str]]:
 
 
 def _of_the_system(plain: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """`os.urandom`, which a traced program must not call, nor by way of `random`, `secrets` or `uuid`."""
+    """`os.urandom`, which a traced program must not call, directly or through `random`, `secrets` or `uuid`."""
 
     def urandom(count: int) -> bytes:
         active, frame = tracing(), sys._getframe(1)
@@ -158,7 +158,7 @@ def _of_the_system(plain: Callable[[int], bytes]) -> Callable[[int], bytes]:
 
 
 def _of_default_generator(name: str, plain: Callable[..., object], *args: object) -> object:
-    """A method of torch's own generator, called by one of torch's functions."""
+    """A method of torch's default generator, called by torch's functions."""
     active = tracing()
     return plain(*args) if active is None else active.default_generator(name, plain, args)
 
@@ -172,7 +172,7 @@ CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads 
 
 
 def _setting(plain: Plain) -> Plain:
-    """A function that sets something for all that follows, which is eager torch's to do again."""
+    """A function that changes a global setting: eager fallback."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         active = tracing()
@@ -192,7 +192,7 @@ _torch_cache_enabled: Final = torch.is_autocast_cache_enabled
 
 
 def _cache_enabled() -> bool:
-    """`torch.is_autocast_cache_enabled`: to the program as it is outside of the trace."""
+    """`torch.is_autocast_cache_enabled`: the program sees the value outside of the trace."""
     if tracing() is not None and is_users(sys._getframe(1).f_code.co_filename):
         return was_cached()
     return _torch_cache_enabled()
@@ -213,7 +213,7 @@ _torch_make_fx: Final = _MakefxTracer.trace
 
 
 def _make_fx(self: _MakefxTracer, *args: Any) -> Any:
-    """What `make_fx` and `torch.func.linearize` do: operators would be the other trace's and not the graph's."""
+    """`make_fx` and `torch.func.linearize`: operators would be recorded by the inner trace, not the graph."""
     active = tracing()
     if active is not None and active.is_of_graph:
         eager_only("a function is traced by torch (make_fx, torch.func.linearize)", "trace it outside of the function")
@@ -221,13 +221,13 @@ def _make_fx(self: _MakefxTracer, *args: Any) -> Any:
 
 
 def _refusing(plain: Plain, what: str, fix: str) -> Plain:
-    """A function that a traced program must not call: other threads and frameworks do as before."""
+    """A function that a traced program must not call; other threads and libraries may."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         active, frame = tracing(), sys._getframe(1)
         if active is not None and is_users(frame.f_code.co_filename):
             if active.is_of_graph and frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
-                # by which torch keeps the state of generators before it runs this
+                # by which torch saves generators' states before it runs this
                 eager_only("a function that torch.compile has compiled is called", "call the function itself")
             active.refuse(what, fix)
         return plain(*args, **kwargs)
@@ -238,7 +238,7 @@ def _refusing(plain: Plain, what: str, fix: str) -> Plain:
 
 
 def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
-    """What stands in for such functions while a trace runs: the owner, the name and the function."""
+    """The replacements while a trace runs: owner, name and function."""
     yield builtins, "print", _printing(print)
     for name in CLOCKS:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)

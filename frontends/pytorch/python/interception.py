@@ -1,4 +1,5 @@
-"""Calls of a traced program are intercepted: what would concretize a size stays symbolic, impure calls are refused.
+"""Interception of a traced program's calls: sizes stay symbolic where Python would concretize, impure calls are
+refused.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,16 +9,16 @@
     >>> variant.guards, variant.graph(torch.randn(20, 3))[0].shape
     ((), torch.Size([20, 1]))
 
-`Symbolic` is in place while a function is traced and gone afterwards, whatever happens:
+`Symbolic` is installed while a function is traced, and always removed afterwards:
 
 - calls of `max`, `int`, `len`, `isinstance` and the like in the program's functions are intercepted (`rewriting`,
   `code_replacement`, `python_calls`), and methods of symbolic numbers (`symbolic_numbers`);
 - `math` has functions that keep sizes symbolic;
-- torch's functions that want numbers are taken apart (`torch_calls`), by a function mode;
+- torch's functions that need concrete numbers are decomposed (`torch_calls`), by a function mode;
 - modules are imported outside of the trace (`importing`);
-- `print`, the clock and seeds, which the graph would leave out, are refused as a `GraphBreak` (`impure_calls`).
+- `print`, the clock and seeds, which the graph would omit, are refused as a `GraphBreak` (`impure_calls`).
 
-`docs/decisions/python-interception.md` says why so.
+`docs/decisions/python-interception.md` has the reasons.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _torch_attention: Final = torch.nn.functional.scaled_dot_product_attention
 
 
 def _attention(*args: Any, **kwargs: Any) -> Any:  # as torch has it
-    """Attention, whose `is_causal` must be a plain truth: `n > 1 and causal` is a condition on sizes if it is false."""
+    """Attention, whose `is_causal` must be a plain bool: `n > 1 and causal` may be symbolic."""
     plain = [bool(value) if isinstance(value, torch.SymBool) else value for value in (*args, *kwargs.values())]
     return _torch_attention(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :])))
 
@@ -79,7 +80,7 @@ _STAND_INS: Final = {
     "<symbolic attention>": _attention,
 }
 
-# there for good: a name that comes and goes would have the interpreter look up every builtin of the process anew
+# permanent: adding and removing a builtin would invalidate the interpreter's caches of all builtins
 builtins.__dict__.update(_STAND_INS)
 
 _lock: Final = threading.RLock()
@@ -88,7 +89,7 @@ _count = 0
 
 @contextmanager
 def suspended() -> Iterator[None]:
-    """Python as it is, for what the frontend itself runs, and perhaps imports, in the middle of a trace."""
+    """Suspend interception, for code that the frontend itself runs or imports during a trace."""
     if tracing() is None:
         yield
         return
@@ -105,12 +106,12 @@ def suspended() -> Iterator[None]:
 
 
 class Symbolic:
-    """Python and torch as a traced program meets them, for the time of a `with` block.
+    """Intercepted Python and torch for a traced program, in a `with` block.
 
     Attributes:
         functions: the functions of the program that the call can reach.
-        raised: errors of the trace, which the program may have caught: eager torch would not have raised them.
-        messages: keeps what is printed and logged; None where a graph has no side effects.
+        raised: errors of the trace, which eager torch would not raise and the program may have caught.
+        messages: records printing and logging; None if the graph has no side effects.
     """
 
     def __init__(
@@ -164,11 +165,11 @@ class Symbolic:
 
     @property
     def is_of_graph(self) -> bool:
-        """Whether a graph is made, and not a program run with graph breaks."""
+        """Whether this is a trace, not a program that runs with graph breaks."""
         return self._calls is not None
 
     def default_generator(self, name: str, plain: Callable[..., object], args: tuple[object, ...]) -> object:
-        """What a method of torch's own generator gives: of a trace to a checkpoint, which goes back to where it was."""
+        """A method of torch's default generator: a checkpoint saves and restores positions in a trace's draws."""
         if self._calls is not None and name in ("get_state", "set_state") and asked_by_checkpoint():
             if name == "set_state":
                 self._calls.trace.went_back(*args)
@@ -181,7 +182,7 @@ class Symbolic:
         return plain(*args)
 
     def refuse(self, what: str, fix: str, kind: type[GraphBreak] = GraphBreak) -> None:
-        """The program does what a graph can not.
+        """Refuse something that a graph cannot do.
 
         Raises:
             GraphBreak: with the line of the program.
@@ -193,7 +194,7 @@ class Symbolic:
 
 
 class _Patch(NamedTuple):
-    """What stands in for something while a trace runs."""
+    """An attribute that is replaced while a trace runs."""
 
     owner: ModuleType | type
     name: str
@@ -206,7 +207,7 @@ _absent: Final = object()
 
 
 def _install() -> None:
-    """What is in place once for all traces that run."""
+    """Install the replacements shared by all running traces."""
     global _count
     _count += 1
     if _count > 1:
@@ -231,9 +232,9 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield from elements.stand_ins(tracing)
     yield torch.nn.functional, _torch_attention.__name__, _attention
     yield torch.compiler, "_is_compiling_flag", True
-    # layers over packed sequences compare sizes with an element of a tensor
+    # layers over packed sequences compare sizes with a tensor's element
     yield torch.nn.modules.rnn, "int", BUILTINS["int"]
-    # what torch makes once and keeps is not to be of a trace
+    # lazily initialized state of torch must not be traced
     yield nested_tensor, "_dummy_instance", nested_tensor._dummy_instance
     yield parametrize, "_cache", {}
     yield from symbolic_numbers.stand_ins()
@@ -243,7 +244,7 @@ _python_find_and_load: Final = _bootstrap._find_and_load
 
 
 def _find_and_load(name: str, import_: Callable[..., ModuleType]) -> ModuleType:
-    """Python's own, of a module that is imported first in a trace."""
+    """Python's import function, for first imports in a trace."""
     active = tracing()
     if active is None or sys.modules.get(name) is not None:
         return _python_find_and_load(name, import_)
@@ -271,7 +272,7 @@ def _remove() -> None:
 
 
 def _noted(plain: Callable[..., None]) -> Callable[..., None]:
-    """An error's `__init__` that tells the trace of it."""
+    """An error's `__init__` that reports it to the trace."""
 
     def init(self: TraceError | UndecidedGuard, *args: object, **kwargs: object) -> None:
         plain(self, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Observable lifetimes: calls after which a program may see the end of an object, by a weak reference or `__del__`.
+"""Observable lifetimes: calls that let a program observe the end of an object, by a weak reference or `__del__`.
 
     >>> import weakref
     >>> from frontends.pytorch.python.lifetimes import is_told_of_its_end, refers_weakly
@@ -11,7 +11,7 @@
     >>> is_told_of_its_end(Told, []), is_told_of_its_end(object.__new__, [Told]), is_told_of_its_end(object, [])
     (True, True, False)
 
-What keeps such objects for longer than the program does hides from it that they are gone.
+A trace that keeps such objects alive would hide their end from the program.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from typing import Any, Final
 from frontends.pytorch.python.snapshots import is_torchs
 
 COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-"""What is called at once, and that nobody else has."""
+"""Functions that are called immediately and referenced by nobody else."""
 
 
 def refers_weakly(function: Any, given: Sequence[object]) -> bool:
-    """Whether a call may make weak references."""
+    """Whether a call may create weak references."""
     return function is weakref.proxy or any(issubclass(each, weakref.ref) for each in classes_of(function, given))
 
 
 def is_told_of_its_end(function: Any, given: Sequence[object]) -> bool:
-    """Whether a call may make an object with a `__del__` of the program's."""
+    """Whether a call may create an object with a `__del__` of the program."""
     return any(hasattr(each, "__del__") and not is_torchs(each) for each in classes_of(function, given))
 
 
 def classes_of(function: Any, given: Sequence[object]) -> list[type]:
-    """The classes that are called, or are asked for a new object, in a call."""
-    # what `__self__` is, an object may find out in its own way
+    """The classes that a call may instantiate."""
+    # an object may compute `__self__` dynamically
     owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
     return [each for each in (function, owner, *given) if isinstance(each, type)]
 

@@ -1,4 +1,4 @@
-"""Memoized results (`functools.lru_cache`) that a traced program uses: recorded for replay, or forgotten again.
+"""Memoized results (`functools.lru_cache`) that a traced program uses: recorded for replay, or undone.
 
     >>> import functools, torch
     >>> from frontends.pytorch import trace
@@ -12,9 +12,9 @@
     >>> tuple(factor.cache_info())
     (1, 1, 2, 1)
 
-A graph does not call the function again, so it is for calls at which the result is still remembered, and uses it: a
-function with a bound drops what was not used for the longest. All calls in a trace are noted, whoever makes them
-(`map`, a property). After a trace that is refused, functions remember what they did before.
+A graph does not call the function, so it is valid only while the result is cached, and it counts as a use: a bounded
+cache evicts the least recently used entry. All calls in a trace are recorded, whoever makes them (`map`, a property). A
+refused trace restores the caches.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
 
 
 class Memoized:
-    """The functions that remember results and are followed in a trace.
+    """The memoizing functions that a trace observes.
 
     Attributes:
-        has_computed: whether one worked out a result, which it does once.
+        has_computed: whether one has computed a result, which happens once.
     """
 
     def __init__(self) -> None:
@@ -54,15 +54,15 @@ class Memoized:
         """By function, what it remembered before it was used, and then each key and result that it was used for."""
 
     def begin(self) -> None:
-        """Follow those that programs have mentioned; what else is called is followed when that is told."""
+        """Observe the functions that programs have mentioned; others once they are called."""
         for function in list(caches):
             self.follow(function)
 
     def follow(self, function: Cache) -> None:
-        """Note from now on how a function of the program is used."""
+        """Observe the uses of a function of the program."""
         if not is_programs(function):
             return
-        # calls in it may be intercepted by now
+        # its calls may be intercepted already
         inner = getattr(function.__wrapped__, "__code__", None)
         if inner is not None and function.cache_parameters()["maxsize"] != 0:
             remembered.add(inner)
@@ -71,21 +71,21 @@ class Memoized:
             self._followed[id(function)] = function, uses
 
     def end(self) -> None:
-        """Note nothing any more."""
+        """Stop observing."""
         for function, _ in self._followed.values():
             unfollow(function)
 
     def forget(self) -> None:
-        """Have functions remember what they did before: what they did since is put back, or no graph does it."""
+        """Restore the functions' caches: later entries belong to undone work."""
         for function, uses in self._followed.values():
             if uses:
                 have_remember(function, uses[0])
 
     def uses(self) -> tuple[Use, ...]:
-        """What was used, in order, but of functions that the trace made; told once, as nothing is kept of it here.
+        """The uses in order, except of functions that the trace created; can be read once.
 
         Raises:
-            GraphBreak: some of it is not remembered any more.
+            GraphBreak: a used result has been evicted.
         """
         made = young(tuple([function for function, uses in self._followed.values() if uses])) or ()
         found = []
@@ -107,13 +107,13 @@ class Memoized:
 
 
 def is_programs(function: Cache) -> bool:
-    """Whether a function that remembers its results is the program's, and not of torch, us or Python's library."""
+    """Whether a memoizing function is the program's, not torch's, ours or the standard library's."""
     inner = function.__wrapped__
     return not isinstance(inner, FunctionType) or owner_of(inner, inner.__code__) == "program"
 
 
 def replayed(uses: Sequence[Use]) -> functools.partial[None] | None:
-    """What uses all of these once more; None where there are none."""
+    """A function that repeats all uses; None if there are none."""
     return functools.partial(_hit, result_for(), [(use.function, use.key) for use in uses]) if uses else None
 
 
@@ -123,8 +123,8 @@ def _hit(result: Callable[[object, object, int], object], uses: Sequence[tuple[o
 
 
 def after(replay: Callable[[], None], run: Run) -> Run:
-    """What runs a variant, and asks functions again for the results that its program asked them for. In its first call
-    the trace has done that."""
+    """A run of a variant that first repeats its program's uses of memoized results. In its first call the trace has
+    done that."""
     is_first = True
 
     def call(values: Sequence[object]) -> Sequence[object]:

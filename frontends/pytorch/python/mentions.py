@@ -8,7 +8,7 @@
     >>> found.globals, found.attributes, found.imports
     (('factor',), ('math', 'floor', 'size'), ('math',))
 
-Functions inside of the code are read with it.
+Inner functions are included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEWER: Final = sys.version_info >= (3, 12)
 IMPORT: Final = opmap["IMPORT_NAME"]
 ATTRIBUTES: Final = frozenset(hasname) - BY_NAME - {LOAD_GLOBAL}
 SHIFTED: Final = {opmap[name]: bits for name, bits in (("LOAD_ATTR", 1), ("LOAD_SUPER_ATTR", 2)) if name in opmap}
-"""How many bits of the argument say something else, from Python 3.12 on."""
+"""The number of flag bits in the argument, from Python 3.12 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Mentions:
     """The names in code.
 
     Attributes:
-        attributes: all that are no globals, those of imported modules and their attributes too.
-        inside: the code of the functions in it.
-        passed: the globals that are values there, and not only called.
+        attributes: all names that are no globals, including those of imported modules and their attributes.
+        inside: the code of inner functions.
+        passed: the globals that are used as values, not only called.
     """
 
     globals: tuple[str, ...]
@@ -52,18 +52,18 @@ _known: Final[dict[int, tuple[weakref.ref[CodeType], Mentions]]] = {}
 
 
 def mentions_of(code: CodeType) -> Mentions:
-    """The names in code, looked for once."""
+    """The names in code, cached."""
     key = id(code)
     found = _known.get(key)
     if found is None or found[0]() is not code:
-        # at the end of the process globals go before code does
+        # at interpreter shutdown globals are gone before code
         found = weakref.ref(code, functools.partial(_known.pop, key)), _mentions(code)
         _known[key] = found
     return found[1]
 
 
 def location(code: CodeType) -> tuple[str, int, str]:
-    """Where code is, which it keeps when calls in it are intercepted."""
+    """The location of code, which is unchanged by interception."""
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
@@ -97,7 +97,7 @@ def _mentions(code: CodeType) -> Mentions:
         imports |= dict.fromkeys(found.imports)
         passed |= found.passed
         inside = [*inside, *found.inside]
-    # a test runner's own names in the functions that it rewrites are no identifiers
+    # names that a test runner inserts in rewritten functions are no identifiers
     scope = {name: None for name in scope if name.isidentifier()}
     return Mentions(tuple(scope), tuple(attributes), tuple(imports), tuple(inside), frozenset(passed))
 

@@ -13,9 +13,9 @@
     >>> len(compiled.variants)
     1
 
-A message is kept where all that is in it is known before or after the graph: text and plain values, sizes, numbers that
-the graph gives, tensors without a gradient (copied as they are just then), and lists, tuples and dictionaries of these.
-What else is printed, objects of the program's above all, tells its text when it is asked, which a graph does not do.
+A message is recorded if all of its values are available before or after the graph: constants, sizes, numbers that the
+graph returns, tensors without a gradient (copied at that point), and lists, tuples and dictionaries of these. Other
+values, such as objects of the program, compute their text when they are printed, which a graph cannot replay.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from frontends.pytorch.symbolic.tensor import Traced
 
 DEEPEST: Final = 8
 OPTIONS: Final = frozenset(("sep", "end", "flush"))
-"""What `print` may be given by name; a `file` is an object of the program's."""
+"""The supported keyword arguments of `print`; a `file` is an object of the program."""
 RECORD: Final = frozenset(vars(logging.makeLogRecord({})))
 print_: Final = builtins.print
 
 
 class Messages:
-    """The messages of a trace, which are not said while it lasts."""
+    """The messages of a trace, which are not written during it."""
 
     def __init__(self, recorded: Callable[[], object]) -> None:
-        """What `print` is, where it prints to and what is `recorded` to are to be the same when it is called."""
+        """`print`, its output stream and the `recorded` state become preconditions."""
         self._recorded: Final = recorded
         self._whole: Final = recorded()
         self._found: Final[list[tuple[SideEffect, list[object]]]] = []
@@ -60,7 +60,7 @@ class Messages:
         """Not when the function has returned: what its backward says is said by another call."""
 
     def prints(self, values: Sequence[object], named: Mapping[str, object]) -> bool:
-        """Keep a call of `print`; whether it could be.
+        """Record a call of `print`; returns whether that is possible.
 
         Raises:
             EagerOnly: a tensor with a gradient is printed.
@@ -72,7 +72,7 @@ class Messages:
         return self._keep("print", print_, values, named, tensors=True)
 
     def logs(self, logger: logging.Logger, record: logging.LogRecord) -> bool:
-        """Keep what a logger is to handle; whether it could be."""
+        """Record a message for a logger; returns whether that is possible."""
         usual = type(logger) in (logging.Logger, logging.RootLogger) and type(record) is logging.LogRecord
         if not usual or vars(record).keys() - RECORD or record.exc_info or record.stack_info:
             return False
@@ -83,7 +83,7 @@ class Messages:
         return self._keep("a message that is logged", partial(log_again, logger, *place), values, {}, tensors=False)
 
     def effects(self) -> list[tuple[SideEffect, list[object]]]:
-        """The side effects that say them, each with its values; none is kept from here on."""
+        """The side effects that write them, each with its values; clears the record."""
         self._is_open = False
         return self._found
 
@@ -96,7 +96,7 @@ class Messages:
         *,
         tensors: bool,
     ) -> bool:
-        # not in one of the branches of a condition, of which the run takes one
+        # not in a branch of a condition, which may not run
         if not self._is_open or self._recorded() is not self._whole or is_kept_by_a_memo():
             return False
         if torch._C._functorch.peek_interpreter_stack() is not None:
@@ -114,7 +114,7 @@ class Messages:
 
 
 def is_kept_by_a_memo() -> bool:
-    """Whether a function is running that remembers its results: it says something once only."""
+    """Whether a memoizing function is running: its messages are written only once."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in remembered:
@@ -124,7 +124,7 @@ def is_kept_by_a_memo() -> bool:
 
 
 def as_it_is(value: Any, *, tensors: bool, depth: int = 0) -> object:
-    """A value that is printed later as this one is now.
+    """A value that will print later as this one prints now.
 
     Raises:
         Unsayable: there may be none.
@@ -146,7 +146,7 @@ def as_it_is(value: Any, *, tensors: bool, depth: int = 0) -> object:
 
 
 def is_printed_by_elements(tensor: Traced) -> bool:
-    """Whether the text of a tensor is its elements and its dtype: no gradient, and none of torch's other classes."""
+    """Whether a tensor's text depends only on its elements and dtype: no gradient, and no subclass."""
     if tensor.requires_grad or vars(tensor).get("_is_param", False) or tensor.layout is not torch.strided:
         return False
     return not tensor.is_complex() and not tensor.is_quantized and not tensor.is_neg()
@@ -155,7 +155,7 @@ def is_printed_by_elements(tensor: Traced) -> bool:
 def log_again(
     logger: logging.Logger, level: int, path: str, line: int, function: str, message: object, *values: object
 ) -> None:
-    """Have a logger handle a message of a place in the program, as `Logger.log` does there."""
+    """Let a logger handle a message of a source location, as `Logger.log` does there."""
     if logger.isEnabledFor(level):
         logger.handle(logger.makeRecord(logger.name, level, path, line, message, values, None, function))
 

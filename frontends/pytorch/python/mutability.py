@@ -1,4 +1,4 @@
-"""Which calls and objects a graph can lose: tables of functions that change nothing, or more than what they are given.
+"""Tables of mutability: functions without side effects, functions with hidden ones, mutable classes.
 
     >>> from frontends.pytorch.python.mutability import ASKS, is_open_to_effects, is_plain
     >>> "append" in ASKS, "count" in ASKS
@@ -38,10 +38,10 @@ NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 CONTAINERS: Final = (
     *(dict, list, set, deque, OrderedDict, defaultdict, Counter, SimpleNamespace, CellType),
 )
-"""Classes of Python's own whose objects a graph may change."""
+"""Built-in classes whose objects side effects may mutate."""
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 SHARED: Final = (*(dict, list, set, deque, bytearray, array.array, OrderedDict, defaultdict),)
-"""Classes in C whose objects are what they hold."""
+"""C classes whose objects consist of their contents."""
 ASKS: Final = frozenset(
     (
         *("get", "keys", "values", "items", "copy", "index", "count", "__len__", "__contains__", "__iter__", "union"),
@@ -50,24 +50,24 @@ ASKS: Final = frozenset(
         *("__reduce__", "__reduce_ex__", "__dir__", "__class_getitem__", "__init_subclass__", "__subclasshook__"),
     )
 )
-"""Methods of containers that change nothing."""
+"""Container methods without side effects."""
 UNTOLD: Final = frozenset(
     (
         *(len, isinstance, issubclass, hasattr, getattr, id, hash, repr, callable, abs, round, divmod, pow, chr, ord),
         *(format, ascii, bin, hex, oct, vars, dir, iter, globals, locals),
     )
 )
-"""Functions in C that change nothing, whatever they are given."""
+"""C functions without side effects for any arguments."""
 PRINT: Final = print
 PRINTS: Final = {
     pprint.__file__: ("pprint", "pp"),
     traceback.__file__: ("print_exc", "print_exception", "print_stack", "print_tb", "print_last", "print_list"),
 }
-"""Of these modules, the functions that write to `sys.stdout` or `sys.stderr`."""
+"""Functions of these modules that write to `sys.stdout` or `sys.stderr`."""
 IDENTITIES: Final = (id, identity)
 COMPARING: Final = (operator.is_, operator.is_not)
 STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale", "_signal", "_thread", "resource"))
-"""Modules in C whose functions change the process."""
+"""C modules whose functions change process state."""
 
 OF_LIBRARY: Final = {
     warnings.__file__: ("_add_filter", "resetwarnings", "catch_warnings."),
@@ -76,26 +76,26 @@ OF_LIBRARY: Final = {
     logging.__file__: ("Logger.addHandler", "Logger.removeHandler", "Logger.setLevel", "Filterer.", "Handler.setLevel"),
     threading.__file__: ("Event.", "Semaphore.", "BoundedSemaphore."),
 }
-"""Of these modules, the functions that change more than what they remember for themselves, or than other threads do."""
+"""Functions of these modules with side effects beyond their own caches."""
 REMOVES: Final = (".<locals>.remove", "._commit_removals", ".filter")
-"""What is called when an object dies, or looks only."""
+"""Finalizers, and functions that only read."""
 
 
 def is_library_that_changes(code: CodeType) -> bool:
-    """Whether a function of Python's library, or of the program, is one to be noticed."""
+    """Whether a function of the standard library has side effects to observe."""
     names = OF_LIBRARY.get(code.co_filename)
     return names is None or (code.co_qualname.startswith(names) and not code.co_qualname.endswith(REMOVES))
 
 
 def is_asked_for_class(function: Any, given: Sequence[object]) -> bool:
-    """Whether a number of a trace is asked by name whether it is one of torch's, which `isinstance` denies."""
+    """Whether a call tests a symbolic number for torch's class, which the intercepted `isinstance` denies."""
     if not given or not isinstance(given[-1], NUMBERS) or getattr(function, "__name__", "") != "__instancecheck__":
         return False
     return getattr(function, "__self__", None) in NUMBERS or given[0] in NUMBERS
 
 
 def is_open_to_effects(owner: object) -> bool:
-    """Whether a change of an object is one that a graph may do again: of the program's, and of its containers."""
+    """Whether mutations of an object may be replayed: objects of the program, and its containers."""
     if isinstance(owner, type | ModuleType):
         file = getattr(sys.modules.get(owner.__module__) if isinstance(owner, type) else owner, "__file__", None)
         return file is None or is_users(file)
@@ -107,7 +107,7 @@ def is_open_to_effects(owner: object) -> bool:
 
 
 def is_settled(owner: object) -> bool:
-    """Whether nothing that a program does to a value is a change, or is noticed otherwise."""
+    """Whether a value is immutable, or its mutations are observed otherwise."""
     if isinstance(owner, torch.Tensor) or is_generator(owner):
         return True
     kind = type(owner)
@@ -119,7 +119,7 @@ def is_plain(owner: object) -> bool:
 
 
 def is_of_source(event: str, arguments: tuple[object, ...]) -> bool:
-    """Whether Python reads a program: for the text of an error, or to import it."""
+    """Whether Python reads source code, for an error's text or an import."""
     if event != "open" or not arguments:
         return False
     name = str(arguments[0])

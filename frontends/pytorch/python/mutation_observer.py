@@ -1,8 +1,8 @@
-"""Instructions of a traced program that change something, noted before they run; what cannot be put back is refused.
+"""Observes mutating instructions of a traced program before they run; those that cannot be undone are refused.
 
-`ran` stops before each instruction of the program that stores, deletes or calls what is not Python. What it changes is
-noted then (`snapshots`), however the program came by it. What can not be put back (the position of an iterator, a file,
-an object of a class in C) is refused before it happens, so that the call does it once.
+`ran` calls back before each instruction of the program that stores, deletes, or calls a function in C. The mutated
+object is copied then (`snapshots`), however the program reached it. A mutation that cannot be undone (the position of
+an iterator, a file, an object of a C class) is refused before it happens, so that it happens once.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does i
 
 
 class MutationObserver:
-    """Notes in a log what each instruction is about to change."""
+    """Logs what each instruction is about to mutate."""
 
     def __init__(self, log: ChangeLog, memoized: Memoized, *, has_effects: bool) -> None:
-        """Where the graph `has_effects`, what can be said as a side effect is not refused."""
+        """If the graph `has_effects`, mutations that are expressible as side effects are not refused."""
         self._log: Final = log
         self._memoized: Final = memoized
         self._has_effects: Final = has_effects
@@ -79,11 +79,10 @@ class MutationObserver:
         """What the collection of garbage calls, it calls anywhere."""
 
     def observe(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
-        """An instruction changes `owner`, or calls it; whether it need not be told again. None where that holds of
-        nothing any more.
+        """An instruction mutates `owner`, or calls it; returns whether it need not be reported again. None if nothing is cached any more.
 
         Raises:
-            GraphBreak: it can not be put back, or is of a class that raises when it is looked at.
+            GraphBreak: it cannot be undone, or its class raises when it is inspected.
         """
         try:
             return self._told(kind, owner, given, code, offset)
@@ -103,7 +102,7 @@ class MutationObserver:
             if isinstance(owner, dict) and id(owner) not in self._log.caches:
                 self._log.caches[id(owner)] = Noted.of(owner, None)
             return False
-        # no iterator among what is given is held elsewhere
+        # no iterator among the arguments is referenced elsewhere
         self._fresh = kind == "fresh"
         if kind in ("call", "fresh"):
             return self._called(owner, given, code, offset)
@@ -124,11 +123,10 @@ class MutationObserver:
         return self.note(owner, place)
 
     def _compared(self, one: object, other: object, place: tuple[CodeType, int]) -> None:
-        """Refuse to tell by `is` what may be one object at another call, or is one outside of the trace.
+        """Refuse `is` between values that may be identical in another call, or are outside of the trace.
 
         Raises:
-            EagerOnly: an argument and a tensor or a container that the program has by itself, or two containers of the
-                arguments.
+            EagerOnly: an argument and a captured tensor or container, or two containers of the arguments.
         """
         if one is other:
             return
@@ -147,10 +145,10 @@ class MutationObserver:
             self._log.refuse_eager("a container among the arguments is compared by `is` with one from outside", place)
 
     def audited(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Python is about to do what its audit hooks are told of.
+        """A Python audit event.
 
         Raises:
-            GraphBreak: it is the program that does.
+            GraphBreak: the program caused it.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -171,7 +169,7 @@ class MutationObserver:
 
     def _advanced(self, value: object, place: tuple[CodeType, int]) -> None:
         if self._fresh or place[0].co_filename == weakref.__file__:
-            # which numbers its finalizers
+            # which has a counter of finalizers
             return
         if hasattr(type(value), "__next__") and is_in_c(type(value)) and not self._log.is_new(value):
             what = f"a {type(value).__name__} from outside, which the trace would use up"
@@ -182,7 +180,8 @@ class MutationObserver:
             )
 
     def note(self, owner: object, place: tuple[CodeType, int], *, surely: bool = True) -> bool:
-        """Keep what an object is. What can not be is refused, if it is `surely` changed and no object of the call's."""
+        """Log a snapshot of an object. One that cannot be copied is refused, if it is `surely` mutated and not the
+        call's own."""
         twin = id(owner) in self._log.given and self._has_twin(owner)
         if surely and twin and not self._has_effects:
             self._log.refuse_eager("a container is changed that may be another of the arguments as well", place)
@@ -204,7 +203,7 @@ class MutationObserver:
         return False
 
     def _has_twin(self, owner: Any) -> bool:
-        """Whether another container of the arguments may be the same object at another call."""
+        """Whether another argument container may be the same object in another call."""
         given: Iterable[Any] = self._log.given.values()
         others = [each for each in given if each is not owner and type(each) is type(owner)]
         if type(owner) is tuple or not hasattr(type(owner), "__len__"):
@@ -212,7 +211,7 @@ class MutationObserver:
         return any(len(each) == len(owner) for each in others)
 
     def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool | None:
-        """What is not Python, or torch's, is called."""
+        """A call of a function in C, or of torch."""
         place = (code, offset)
         if not self._log.ends_are_seen and (
             is_told_of_its_end(function, given) or (refers_weakly(function, given) and self._log.new(given))
@@ -239,7 +238,7 @@ class MutationObserver:
             case type():
                 for each in given:
                     if isinstance(each, functools._lru_cache_wrapper):
-                        # which `map` calls, say
+                        # called by `map`, for example
                         self._memoized.follow(each)
                     self._advanced(each, place)
                 return False
@@ -259,7 +258,7 @@ class MutationObserver:
                     self._advanced(given[0], place)
                     return False
                 if function is PRINT and is_users(code.co_filename):
-                    # by another name than that which is intercepted
+                    # by another name than the intercepted one
                     self._log.refuse("print: the graph would not print again", OUTSIDE, Origin.of_instruction(*place))
                 if function in UNTOLD or isinstance(owner, type):
                     return self._known(function)
@@ -311,7 +310,7 @@ class MutationObserver:
                 self.note(each, place, surely=False)
 
     def _of_library(self, function: FunctionType, given: tuple[object, ...], place: tuple[CodeType, int]) -> bool:
-        """A function of torch, or of a library whose instructions are not watched."""
+        """A call of torch, or of a library whose instructions are not observed."""
         if not function.__code__.co_filename.startswith(OWN):
             if function.__name__ in PRINTS.get(function.__code__.co_filename, ()) and is_users(place[0].co_filename):
                 what = f"{function.__name__}: the graph would not print again"
@@ -328,7 +327,7 @@ class MutationObserver:
         return self._known(function)
 
     def _system(self, function: BuiltinFunctionType | MethodWrapperType, place: tuple[CodeType, int]) -> None:
-        """A function in C that changes the process, or that tells of it."""
+        """A C function that changes or reads process state."""
         module = (function.__module__ or "").partition(".")[0]
         if module == "gc" and not function.__name__.startswith(("enable", "disable", "set", "freeze", "unfreeze")):
             return

@@ -1,4 +1,4 @@
-"""What stands in for Python's own functions while a program is traced: the same, but sizes stay symbolic.
+"""Replacements of Python's built-in functions in a trace: the same, but sizes stay symbolic.
 
     >>> import torch
     >>> from shapes import ShapeEnv
@@ -11,7 +11,7 @@
     >>> env.guards()
     ()
 
-Each is what Python's own is when nothing symbolic comes in.
+Without symbolic arguments, each behaves like Python's own.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ SEEN_AS: Final[Mapping[type, type]] = {
     torch.SymBool: bool,
     Traced: torch.Tensor,
 }
-"""What a value of a trace is to the program."""
+"""The class of a traced value that the program sees."""
 
 
 def ours(number: object) -> bool:
-    """Whether a number belongs to a trace."""
+    """Whether a number is traced."""
     return isinstance(number, SYMBOLIC) and isinstance(number.node, Node)
 
 
@@ -79,7 +79,7 @@ def _extreme(
     if len(args) == 1 and not isinstance(args[0], torch.Tensor):
         args = (list(args[0]),)
     numbers = args[0] if len(args) == 1 else args
-    # of an integer and a float it is the kind of number that the greater one is: a branch
+    # of an integer and a float, the type depends on which is greater: a branch
     if not kwargs and isinstance(numbers, list | tuple) and len({isinstance(each, FLOATS) for each in numbers}) == 1:
         for number in numbers:
             if ours(number) and all(isinstance(each, int | float | torch.SymInt | torch.SymFloat) for each in numbers):
@@ -88,7 +88,7 @@ def _extreme(
 
 
 def integer(*args: Given, **kwargs: Given) -> Given:
-    """`int(x)`: a size stays, a float is cut off, the only element of a tensor is known when the graph runs."""
+    """`int(x)`: a size is unchanged, a float is truncated, the only element of a tensor is unbacked."""
     if len(args) == 1 and not kwargs:
         number = args[0].item() if isinstance(args[0], Traced) else args[0]
         if ours(number):
@@ -108,7 +108,7 @@ def floating(*args: Given) -> Given:
 
 
 def length(value: Given, /) -> Given:
-    """`len(x)`, of a tensor its first size."""
+    """`len(x)`; for a tensor its first size."""
     if isinstance(value, Traced) and value.dim():
         return value.shape[0]
     return builtins.len(value)
@@ -123,7 +123,7 @@ def kind_of(*args: Given, **kwargs: Given) -> Given:
 
 
 def is_instance(value: Given, kinds: Given, /) -> bool:
-    """`isinstance(n, int)`: true of a size, which is none of torch's numbers to the program."""
+    """`isinstance(n, int)`: true for a size; torch's symbolic classes are hidden from the program."""
     if not ours(value):
         return builtins.isinstance(value, kinds)
     seen = SEEN_AS[builtins.type(value)]
@@ -131,7 +131,7 @@ def is_instance(value: Given, kinds: Given, /) -> bool:
 
 
 def each_of(kinds: Given) -> Iterator[type]:
-    """The classes that `isinstance` takes as a class, a union or a tuple, but those of torch's numbers."""
+    """The classes in `isinstance`'s second argument, without torch's symbolic ones."""
     inside = kinds if builtins.isinstance(kinds, tuple) else get_args(kinds)
     origin: object = get_origin(kinds)
     if builtins.isinstance(kinds, tuple | UnionType) or origin is Union:
@@ -142,10 +142,10 @@ def each_of(kinds: Given) -> Iterator[type]:
 
 
 def attribute(owner: Given, name: str, /, *otherwise: Given) -> Given:
-    """`getattr`, by a name that the program may have computed."""
+    """`getattr`, with a possibly computed name."""
     asked(owner, name)
     if ours(owner) and not builtins.hasattr(SEEN_AS[builtins.type(owner)], name):
-        # torch's own of a number that is Python's to the program
+        # attributes of torch's number class, which the program must not see
         return builtins.getattr(SEEN_AS[builtins.type(owner)](), name, *otherwise)
     return builtins.getattr(owner, name, *otherwise)
 
@@ -164,7 +164,7 @@ def names_of(*owners: Given) -> list[str]:
 
 
 def attributes(*owners: Given) -> Given:
-    """`vars`: those of a tensor are the caller's to know."""
+    """`vars`; a tensor's attributes belong to the caller."""
     if not owners:
         return sys._getframe(1).f_locals
     if builtins.isinstance(owners[0], Traced):
@@ -183,7 +183,7 @@ MATH_FUNCTIONS: Final = (
     *("log2", "log", "log10", "log1p", "exp", "exp2", "expm1", "cbrt", "atan", "tanh", "sinh", "asinh", "erf"),
     *("sin", "cos", "tan", "asin", "acos", "cosh", "gamma", "lgamma", "acosh", "atanh", "erfc"),
 )
-"""The functions of one number."""
+"""The functions of one argument."""
 
 
 _as_bytes: Final = struct.Struct("<d").pack
@@ -211,12 +211,12 @@ def _unbounded(*arguments: Interval) -> Interval:
 
 
 PROGRAMS: Final[dict[str, tuple[str, str]]] = {}
-"""The functions made here: the name in `math`, and the text of the number that it is applied to."""
+"""The registered functions: the name in `math`, and the argument's text."""
 _names: dict[tuple[str, str], str] = {}
 
 
 def math_function(name: str) -> Callable[[Given], Given]:
-    """A function of `math`, a `SymFloat` of a size or of a float of sizes."""
+    """A function of `math`: returns a `SymFloat` for a size or a float of sizes."""
     plain = getattr(math, name)
 
     def symbolic(*args: Given) -> Given:
@@ -236,7 +236,7 @@ def math_function(name: str) -> Callable[[Given], Given]:
 
 
 def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat) -> SymFloat:
-    """A function of a number, as a float whose bits are an opaque function of sizes."""
+    """Apply a function: a float whose bits are an opaque function of sizes."""
     arguments: tuple[Expr, ...]
     number: Callable[..., float]
     if isinstance(value, SymInt):
@@ -257,7 +257,7 @@ def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat
     bits = interner.function(found, *arguments)
     assert found in known_functions()
     result = SymFloat(value.env, floats.from_pattern(bits), value.domain, value.operations)
-    # `math` raises where a value would be infinite or none: what it gives is finite
+    # `math` raises for infinite or undefined values: its results are finite
     assert isinstance(value.env, ShapeEnv)
     value.env.postulate(value.operations.integer(bits, value.domain) >= 0)
     value.env.postulate(value.operations.integer(bits, value.domain) < 2**64)

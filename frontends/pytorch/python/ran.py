@@ -13,12 +13,12 @@
     >>> [function.__name__ for function in ran.functions()], ran.names
     (['outer', 'inner'], {'real'})
 
-What a program reads is read by the functions that ran, so these, and not all that its names lead to, tell what a graph
-of it relies on. Functions of Python's own library are among them where the program called them: `os.getenv` reads
-`os.environ`. Those of torch and ours are not.
+Only functions that ran can have read state, so these determine a graph's captured state, rather than everything that
+names reach. Standard library functions called by the program are included: `os.getenv` reads `os.environ`. Those of
+torch and ours are not.
 
-A hook of the interpreter notes them, which costs a trace nothing that can be measured. Where it cannot be built,
-`sys.setprofile` does the same and takes twice the time of the trace.
+An interpreter hook records them at no measurable cost. Where it cannot be compiled, `sys.setprofile` does the same and
+doubles the time of a trace.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from shapes.guards.toolchain import Unavailable
 from shapes.origin import FRAMEWORK
 
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
-"""A function, its code then, in which calls may be intercepted, and that of its caller."""
+"""A function, its code at the call (possibly with interception), and its caller's code."""
 Entered = Callable[[FunctionType], None]
 Changes = Callable[[str, object, object, CodeType, int], "bool | None"]
 Audited = Callable[[str, "tuple[object, ...]"], None]
 Observers = tuple[Entered, Changes, Audited]
-"""What is told of functions, of instructions that may change something, and of the system: `ran.c` says when."""
+"""Callbacks for functions, mutating instructions, and audit events; see `ran.c`."""
 Watch = Callable[["tuple[list[Call], Observers | None] | None"], bool]
 
 WITHOUT_STATE: Final = frozenset(
@@ -67,22 +67,22 @@ WITHOUT_STATE: Final = frozenset(
         "hypothesis", "numpy", "opt_einsum", "triton"),
     )
 )
-"""Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
-where it is imported; Python's own random numbers are noticed otherwise."""
+"""Modules whose functions depend only on their arguments, as far as programs can tell. Imports are observed at the
+import, Python's random numbers elsewhere."""
 WRAPPERS: Final = frozenset(("contextlib", "functools"))
-"""Modules of Python's own whose functions stand for a function of the program: a compiled one may be such."""
+"""Standard library modules with wrappers around the program's functions; a compiled function may be one."""
 STATELESS: Final = tuple(
     [
         os.path.join(place, name)
         for place in {sysconfig.get_paths()[kind] for kind in ("purelib", "platlib")}
         for name in (
             *[package + os.sep for package in ("sympy", "mpmath", "networkx", "z3", "numpy", "opt_einsum", "triton")],
-            # functions of which stand in for those of `typing`
+            # whose functions replace those of `typing`
             "typing_extensions.py",
         )
     ]
 )
-"""Packages that torch and Python call for themselves."""
+"""Packages that torch and Python call internally."""
 CHANGED_BY: Final = tuple(
     [
         sysconfig.get_paths()["stdlib"] + os.sep + name
@@ -94,52 +94,52 @@ CHANGED_BY: Final = tuple(
         )
     ]
 )
-"""Python's own functions that change what they are called with: their instructions are watched as the program's."""
+"""Standard library functions that mutate their arguments: their instructions are observed like the program's."""
 LIBRARY: Final = tuple([os.path.join(sysconfig.get_paths()["stdlib"], name) for name in sys.stdlib_module_names])
 ENGINE: Final = tuple([place for place in FRAMEWORK if not place.startswith(FRAMEWORKS)])
-"""What calls libraries, and never the program."""
+"""Files that call libraries but never the program."""
 PRINTED: Final = (
     *("<lookup>", "<call>", "<bind>", "<captured_state>", "<check>", "<proposition>"),
     *("<graph ", "<program ", "<launch of ", "<inferred "),
 )
-"""Code that was printed by us."""
+"""File names of code that we generate."""
 
 remembered: Final[weakref.WeakSet[CodeType]] = weakref.WeakSet()
-"""The code of functions whose results are remembered (`functools.lru_cache`): what they do, they do once."""
+"""The code of memoized functions (`functools.lru_cache`), whose effects happen once."""
 _current: Final = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A result that the program asked a function for that remembers it (`functools.lru_cache`).
+    """The use of a memoized result (`functools.lru_cache`).
 
     Attributes:
-        key: what the function knows the arguments by.
+        key: the function's cache key for the arguments.
     """
 
     function: Callable[..., object]
     key: object
 
     def result(self) -> object:
-        """What is remembered now; NotImplemented if nothing is."""
+        """The cached result; NotImplemented if there is none."""
         return result_for()(self.function, self.key, 0)
 
     def hit(self) -> None:
-        """Use the result, if it is still there."""
+        """Count a use of the result, if it is still cached."""
         result_for()(self.function, self.key, 1)
 
 
 class Ran:
-    """What was noted in a `with` block.
+    """The record of a `with` block.
 
     Attributes:
-        names: attributes that the program asked for by a name that it computed.
-        tensors: tensors of its own whose Python attributes it asked for so.
-        memoized: results that it used of functions that remember them, if it is a graph.
-        has_computed: whether one of them was worked out, which is done once.
-        elements: tensors whose elements it took as numbers, if it is a graph.
-        silent: loggers that it asked whether they log at a level, and that did not.
-        restored: the functions of the program that ran in another process, if this one did not run them.
+        names: attributes that the program read by a computed name.
+        tensors: captured tensors whose Python attributes it read by a computed name.
+        memoized: its uses of memoized results, for a graph.
+        has_computed: whether one of them was computed, which happens once.
+        elements: tensors whose elements it read as numbers, for a graph.
+        silent: loggers that it queried for a level at which they do not log.
+        restored: the functions of the program that ran in another process, for a restored variant.
     """
 
     def __init__(self, observers: Observers | None = None) -> None:
@@ -155,22 +155,23 @@ class Ran:
         self._observers = observers
 
     def begin(self) -> None:
-        """Note what this thread runs from now on."""
+        """Start recording this thread."""
         if not self._watch((self._calls, self._observers)):
             self._watch = _by_profile
             self._watch((self._calls, self._observers))
 
     def include(self, inner: Ran) -> None:
-        """Take over what was noted in a block inside of this one."""
+        """Merge the record of an inner block."""
         self._calls += inner._calls
         self.names |= inner.names
         self.tensors |= inner.tensors
         self.silent |= inner.silent
 
     def let_go(self, holders: Mapping[int, object]) -> None:
-        """Refer to none of these, by identity: a function among them is known by another that has not what it holds.
+        """Drop all references to these objects, by identity: a function among them is replaced in the record by a copy
+        without its closure.
 
-        It may be the program's still, and stays as it is.
+        The program may still use the function, so it is not changed.
         """
         without: dict[int, FunctionType] = {}
         for place, (function, code, by) in enumerate(self._calls):
@@ -181,17 +182,17 @@ class Ran:
                 self._calls[place] = (found, code, by)
 
     def called(self) -> list[FunctionType]:
-        """All functions that ran, each as often as it was met."""
+        """All functions that ran, with repetitions."""
         return [function for function, _, _ in self._calls]
 
     def closures(self) -> Iterator[tuple[FunctionType, CellType]]:
-        """What the functions refer to that ran."""
+        """The closures' values of the functions that ran."""
         for function, _, _ in self._calls:
             for cell in function.__closure__ or ():
                 yield function, cell
 
     def functions(self) -> list[FunctionType]:
-        """The functions of the program, in the order in which they first ran."""
+        """The program's functions in the order of their first run."""
         if self.restored is not None:
             return self.restored
         found: dict[int, FunctionType] = {}
@@ -223,22 +224,22 @@ class Ran:
                 codes.add(code)
                 callees = waiting.pop(code, [])
                 if is_stateless:
-                    # what it calls for the program, as a context manager or a dispatcher does, and for itself
+                    # its calls on behalf of the program, like a context manager's or a dispatcher's, and its own
                     callees = [each for each in callees if is_program(*each) or module_of(each[0]) in WITHOUT_STATE]
                 started += callees
         return list(found.values())
 
 
 def collecting() -> frozenset[tuple[str, int, str]]:
-    """Where the functions are written that the collection of garbage calls, wherever it happens.
+    """The locations of functions called by garbage collection, which may happen anywhere.
 
-    A function whose code a trace has rewritten is called with either code: places stay what they are.
+    A function may be called with its own or its rewritten code: the location is the same.
     """
     return frozenset([location(each.__code__) for each in gc.callbacks if isinstance(each, FunctionType)])
 
 
 def without_state(function: FunctionType, held: Mapping[int, object]) -> FunctionType:
-    """A function with the same code that has none of these, by identity, in its closure and its default values."""
+    """A function with the same code, but without these objects, by identity, in its closure and defaults."""
     cells = tuple([CellType(None) if id(cell) in held else cell for cell in function.__closure__ or ()])
     defaults, named = function.__defaults__, function.__kwdefaults__
     made = FunctionType(function.__code__, function.__globals__, function.__name__, None, cells)
@@ -248,7 +249,7 @@ def without_state(function: FunctionType, held: Mapping[int, object]) -> Functio
 
 
 def owner_of(function: FunctionType, code: CodeType) -> str:
-    """Whose a function is, as `kind_of` says; one that was made of a text is its module's."""
+    """The owner of a function as in `kind_of`; generated code belongs to its module."""
     file = code.co_filename
     if file.startswith(PRINTED):
         return "ours"
@@ -258,19 +259,19 @@ def owner_of(function: FunctionType, code: CodeType) -> str:
 
 
 def is_program(function: FunctionType, code: CodeType) -> bool:
-    """Whether a function is the program's, or of a library that may keep state for it."""
+    """Whether a function is the program's, or a library's that may keep state for it."""
     return owner_of(function, code) == "program" and module_of(function) not in WITHOUT_STATE
 
 
 def module_of(function: FunctionType) -> str:
-    """The first part of the name of a function's module."""
+    """The top-level package of a function."""
     name = str(function.__globals__.get("__name__", ""))
     return "collections" if name.startswith("namedtuple_") else name.partition(".")[0]
 
 
 @cache
 def kind_of(file: str) -> str:
-    """Whose a file is: "program", "library" (Python's own), or "ours", which is torch's too."""
+    """The owner of a file: "program", "library" (standard library), or "ours", which includes torch."""
     if file.startswith((*FRAMEWORKS, *FRAMEWORK)):
         return "ours"
     if file.startswith(STANDARD) and INSTALLED not in file:
@@ -280,7 +281,7 @@ def kind_of(file: str) -> str:
 
 @contextmanager
 def watching(ran: Ran) -> Iterator[None]:
-    """Note what this thread runs."""
+    """Record what this thread runs."""
     before = getattr(_current, "ran", None)
     ran.begin()
     _current.ran = ran
@@ -295,7 +296,7 @@ def watching(ran: Ran) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """What is run here is not the program's."""
+    """Suspend recording for the frontend's own code."""
     ran: Ran | None = getattr(_current, "ran", None)
     if ran is None:
         yield
@@ -310,7 +311,7 @@ def unwatched() -> Iterator[None]:
 
 
 def asked(owner: object, name: object) -> None:
-    """The program asks for an attribute by a name that it may have computed."""
+    """The program reads an attribute by a possibly computed name."""
     ran: Ran | None = getattr(_current, "ran", None)
     if ran is not None and isinstance(name, str):
         ran.names.add(name)
@@ -319,13 +320,13 @@ def asked(owner: object, name: object) -> None:
 
 
 def noted() -> Ran | None:
-    """What notes the functions that this thread runs."""
+    """The recorder of this thread."""
     return getattr(_current, "ran", None)
 
 
 @cache
 def _hook() -> Callable[..., object] | Unavailable:
-    """The hook, looked for once: a trace, in which nothing asks for the time, is no place to build it again."""
+    """The hook, loaded once: a trace, in which the clock is intercepted, must not compile it."""
     return build(Path(__file__).with_suffix(".c").read_text())
 
 
@@ -336,7 +337,7 @@ def _watch() -> Watch:
         return _by_profile
     watch, ours = cast(Callable[..., bool], built), (*FRAMEWORKS, *FRAMEWORK, *PRINTED)
     packages = sysconfig.get_paths()["purelib"]
-    # where packages are installed inside of Python's own library, its modules are named one by one
+    # if packages are installed inside of the standard library's folder, its modules are listed individually
     inside = any(packages.startswith(place) for place in STANDARD)
     alone = ("<frozen ", *sorted(LIBRARY)) if inside else STANDARD
     places = tuple(map(encoded, (ours, ENGINE, STATELESS, alone, CHANGED_BY)))
@@ -344,37 +345,37 @@ def _watch() -> Watch:
 
 
 def young(values: tuple[object, ...]) -> set[int] | None:
-    """Which values, by their addresses, the collector of garbage looks at, as it has not frozen them."""
+    """The addresses of values that the garbage collector tracks as not frozen."""
     built = _hook()
     return None if isinstance(built, Unavailable) else cast(Callable[..., set[int]], built)(values)
 
 
 def have_remember(function: object, results: tuple[object, ...]) -> None:
-    """Have a function remember what it did when `follow` first noted a use, and nothing else."""
+    """Restore a function's cache to its state when `follow` recorded the first use."""
     cast(Callable[..., None], _hook())(function, results)
 
 
 def follow(function: object, uses: list[tuple[Any, ...]]) -> bool:
-    """Add to a list, before its first use by this thread, what a function remembers (`functools.lru_cache`), then for
-    each use the key and the result, but for those by other such functions. False where that can not be done, or is done
-    already."""
+    """Observe a memoizing function (`functools.lru_cache`): append its cache to a list before the first use by this
+    thread, then the key and result of each use, except uses by other such functions. False if that is impossible, or
+    already done."""
     built = _hook()
     return not isinstance(built, Unavailable) and cast(Callable[..., bool], built)(function, uses)
 
 
 def unfollow(function: object) -> None:
-    """End what `follow` began."""
+    """Undo `follow`."""
     cast(Callable[..., bool], _hook())(function, None)
 
 
 def result_for() -> Callable[[object, object, int], object]:
-    """What tells, of a function, a key, and how often that is used now, what is remembered; NotImplemented if nothing.
+    """A function of a memoizing function, a key and a number of uses that returns the cached result, or NotImplemented.
     """
     return cast(Callable[..., object], _hook())
 
 
 def can_follow() -> bool:
-    """Whether it can be told what functions remember."""
+    """Whether caches of memoizing functions can be observed."""
     return not isinstance(_hook(), Unavailable)
 
 
@@ -383,7 +384,7 @@ def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _by_profile(given: tuple[list[Call], Observers | None] | None) -> bool:
-    """The same without a compiler: all that a frame tells of its function, and nothing of instructions."""
+    """A fallback without a C compiler: records functions from frames, but no instructions."""
     stack = _current.__dict__.setdefault("profiles", [])
     if given is None:
         sys.setprofile(stack.pop())
@@ -404,7 +405,7 @@ def _by_profile(given: tuple[list[Call], Observers | None] | None) -> bool:
             function = _function_of(frame)
             calls.append((function, code, by))
             if entered is not None:
-                # Python does not profile what a profiler calls
+                # Python does not profile calls by a profiler
                 entered(function)
 
     stack.append(sys.getprofile())
@@ -413,7 +414,7 @@ def _by_profile(given: tuple[list[Call], Observers | None] | None) -> bool:
 
 
 def _function_of(frame: FrameType) -> FunctionType:
-    """A function with the code and the globals of a frame, and what its closure holds."""
+    """A function with a frame's code, globals and closure."""
     code = frame.f_code
     held = frame.f_locals if code.co_freevars else {}
 

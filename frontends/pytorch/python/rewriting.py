@@ -7,10 +7,10 @@
     >>> rewritten(f.__code__, f.__globals__, instead).co_names
     ('max', 'list', 'map', 'int', '<greatest>')
 
-The interpreter marks a global that is about to be called (`LOAD_GLOBAL` with its lowest bit), so exactly the calls are
-intercepted: `int` as a value, as in `map(int, ...)` and `type(x) is int`, is what it always was. Instructions keep
-their places, and with them their lines. `program_of` finds the functions that a call can reach by the names that they
-mention, which is enough that a program's own modules, methods and helpers are among them.
+`LOAD_GLOBAL` has a bit for a global that is about to be called, so only calls are intercepted: `int` as a value, as in
+`map(int, ...)` and `type(x) is int`, is unchanged. Instructions keep their offsets, and so their lines. `program_of`
+finds the functions that a call can reach by the names that they mention, which covers a program's modules, methods and
+helpers.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from frontends.pytorch.source_location import is_users
 LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 EXTENDED: Final = opmap["EXTENDED_ARG"]
 LARGEST_PLACE: Final = 127
-"""Names beyond this one need another instruction before the one that loads them."""
+"""Name indices beyond this one need an extended argument."""
 ALWAYS_CALLED: Final = ("forward", "backward", "setup_context")
 MOST_FUNCTIONS: Final = 5000
 MOST_ITEMS: Final = 64
-"""The functions in larger containers are not looked for."""
+"""Larger containers are not searched for functions."""
 PLAIN: Final = (int, float, str, torch.Tensor)
 ASKING: Final = frozenset(["type", "isinstance"])
 
 Cache: TypeAlias = "_lru_cache_wrapper[object]"
 """A function that remembers its results."""
 caches: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
-"""Those that programs have mentioned."""
+"""Those mentioned by programs."""
 
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
 _names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
 
 
 def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int, str]) -> CodeType:
-    """The code with calls of these values (by identity) led to other globals; itself where there are none."""
+    """The code with calls of these values (by identity) redirected to other globals; unchanged if there are none."""
     mentioned = tuple([name for name in all_names(code) if id(value_named(name, names)) in instead])
     if not mentioned:
         return code
@@ -65,23 +65,23 @@ def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int,
 
 
 def value_named(name: str, names: Mapping[str, object]) -> object:
-    """What a global name means."""
+    """The value of a global name."""
     found = names.get(name, names)
     return getattr(builtins, name, None) if found is names else found
 
 
 def all_names(code: CodeType) -> tuple[str, ...]:
-    """The names that code mentions, functions inside it included."""
+    """The names that code mentions, including inner functions."""
     found = _names.get(id(code))
     if found is not None and found[0]() is code:
         return found[1]
-    # a test runner's own names in the functions that it rewrites are no identifiers
+    # names that a test runner inserts in rewritten functions are no identifiers
     names = dict.fromkeys([name for name in code.co_names if name.isidentifier()])
     for constant in code.co_consts:
         if type(constant) is CodeType:
             names |= dict.fromkeys(all_names(constant))
     key = id(code)
-    # at the end of the process globals go before code does
+    # at interpreter shutdown globals are gone before code
     _names[key] = (weakref.ref(code, functools.partial(_names.pop, key)), tuple(names))
     return tuple(names)
 
@@ -109,11 +109,11 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
 
 
 _of_modules: dict[frozenset[int], tuple[tuple[weakref.ref[type], ...], tuple[weakref.ref[FunctionType], ...]]] = {}
-"""By the classes of modules, which are gone before their entry is another's."""
+"""By the classes of modules, whose entries are removed when the classes die."""
 
 
 def wrapped_by(value: object) -> object | None:
-    """What is around a function says which, without asking an object that answers whatever it is asked."""
+    """The wrapped function of a wrapper, without dynamic attribute access."""
     if any("__wrapped__" in vars(each) for each in type(value).__mro__):
         return getattr(value, "__wrapped__", None)
     try:
@@ -123,9 +123,9 @@ def wrapped_by(value: object) -> object | None:
 
 
 def program_of(starts: Iterable[object]) -> list[FunctionType]:
-    """The functions of the program that a call of these can reach, as far as names tell.
+    """The program's functions that a call of these can reach by name.
 
-    What modules of these classes reach is looked for once in a process.
+    The result is cached by the classes of modules.
     """
     reach = _Reach(starts)
     found = reach.functions
@@ -136,7 +136,7 @@ def program_of(starts: Iterable[object]) -> list[FunctionType]:
 
 
 def _reached_by(classes: set[type]) -> list[FunctionType]:
-    """What modules of these classes reach."""
+    """The functions reachable from modules of these classes."""
     key = frozenset(map(id, classes))
     _, known = _of_modules.get(key, ((), None))
     if known is not None:
@@ -151,11 +151,11 @@ def _reached_by(classes: set[type]) -> list[FunctionType]:
 
 
 HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-"""Where modules keep theirs."""
+"""The attributes of modules that hold hooks."""
 
 
 class _Reach:
-    """Functions found by what those found before mention."""
+    """A worklist search for functions by the names that found ones mention."""
 
     def __init__(self, starts: Iterable[object]) -> None:
         self.modules: list[torch.nn.Module] = []
@@ -166,7 +166,7 @@ class _Reach:
         self._methods: dict[str, list[object]] = {}
         self._waiting: list[object] = list(starts)
         while self._waiting and len(self.functions) < MOST_FUNCTIONS:
-            # an object that raises whatever it is asked leads nowhere
+            # an object that raises on access has no successors
             with suppress(Exception):
                 self._look_at(self._waiting.pop())
 
@@ -179,7 +179,7 @@ class _Reach:
                 if is_users(value.__code__.co_filename):
                     self._function(value)
                 elif value.__closure__:
-                    # a decorator of torch's around a function of the program
+                    # a torch decorator around a function of the program
                     self._closure(value)
         elif isinstance(value, MethodType):
             self._waiting += [value.__func__, value.__self__]
@@ -191,7 +191,7 @@ class _Reach:
             self._waiting += [part for part in (value.fget, value.fset) if part is not None]
         elif isinstance(value, torch.nn.Module):
             if id(value) in self._seen:
-                # one of its hooks is a method of its own
+                # one of its hooks is its own method
                 return
             self._seen.add(id(value))
             self._kept.append(value)
@@ -202,7 +202,7 @@ class _Reach:
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, list | tuple | dict) and id(value) in self._seen:
-            # one that may hold itself
+            # it may contain itself
             return
         elif isinstance(value, list | tuple):
             self._seen.add(id(value))
@@ -273,9 +273,10 @@ _asking = weakref.WeakKeyDictionary()
 
 
 def asking_for_types(functions: Iterable[FunctionType]) -> list[FunctionType]:
-    """The functions next to these that tell a size from a number: a call by a computed name may reach them.
+    """Functions in the same modules that distinguish a symbolic size from an int: a call by a computed name may reach
+    them.
 
-    A module is looked at again when it has more names or fewer; what is no module's, each time.
+    A module is searched again when its number of names changes; functions outside of modules each time.
     """
     scopes = {id(function.__globals__): function.__globals__ for function in functions}
     found: list[FunctionType] = []
@@ -298,7 +299,7 @@ def _asking_in(scope: Mapping[str, object]) -> list[FunctionType]:
 
 
 def _functions_in(values: Iterable[Any]) -> Iterable[FunctionType]:  # the program's, each as its class has it
-    """Functions, those of classes, and those in containers that are not too large."""
+    """Functions, methods of classes, and functions in small containers."""
     for value in values:
         kind = type(value)
         if kind is FunctionType:
@@ -311,7 +312,7 @@ def _functions_in(values: Iterable[Any]) -> Iterable[FunctionType]:  # the progr
             inside = type.__dict__["__dict__"].__get__(value).values()
             yield from _functions_in([each for each in inside if not issubclass(type(each), type)])
         elif base := next((base for base in (list, tuple, dict) if issubclass(kind, base)), None):
-            # past what a class of the program makes of being asked
+            # bypass the class's attribute access
             if base.__len__(value) <= MOST_ITEMS:
                 items = dict.values(value) if base is dict else base.__iter__(value)
                 yield from [each for each in items if type(each) is FunctionType]

@@ -7,8 +7,7 @@
     >>> differs(numbers, before), put_back(numbers, before), numbers
     (True, None, [1, 2])
 
-A place is a container, the cell of a closure, or an owner with a name: a dictionary and a key, a class and an
-attribute.
+A place is a container, a closure's cell, or an owner with a name: a dictionary and a key, a class and an attribute.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def part_of(place: object) -> Part:
 
 
 def copied(value: Held) -> Held:
-    """What a container holds, whatever its class makes of being asked."""
+    """A container's contents, bypassing overrides of its class."""
     return part_of(value).read(value)
 
 
@@ -47,7 +46,7 @@ def held_now(place: Held, before: object) -> Held:
 
 
 def keeps_tensors(place: object) -> bool:
-    """Whether a place that outlives the call holds tensors that it made."""
+    """Whether a place that outlives the call holds tensors that the call created."""
     found = held_now(place, None)
     return not isinstance(found, bytes) and any(isinstance(leaf, Traced) for leaf in tree_leaves(list_of(found)))
 
@@ -58,7 +57,7 @@ def differs(place: Held, before: Held) -> bool:
 
 
 def attribute_of(text: str, name: str, place: object, before: Held) -> tuple[str, str]:
-    """What has changed, for people, and the name to look for in the code."""
+    """A description of the change, and the name to search in the code."""
     if name in ("", "_buffers", "_parameters", "_modules") and isinstance(place, dict):
         keys = dict.fromkeys([*place, *before])
         found = (key for key in keys if not same(place.get(key, place), before.get(key, place)))
@@ -68,7 +67,7 @@ def attribute_of(text: str, name: str, place: object, before: Held) -> tuple[str
 
 
 def put_back(place: Held, before: Held) -> None:
-    """Make a place what it was."""
+    """Restore a place."""
     if not differs(place, before):
         return
     if isinstance(place, tuple):

@@ -1,4 +1,4 @@
-"""Torch's settings: what a program sets is set at each call, and what it reads is what is set then.
+"""Torch's global settings: a program that sets one falls back to eager; those that it reads are guarded.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -10,9 +10,9 @@
     frontends.pytorch.errors.EagerOnly: torch.set_num_threads() is called: a graph would not do it again
       at:     `torch.set_num_threads(1)` ...
 
-A graph would neither set anything nor read it, so a call that sets is left to eager torch, and what a program reads by
-its names (`Setting.names`) is looked at before each call. Gradient mode and autocast, which are set for a part of a
-program, are the trace's to follow: only that they stay so at the end is refused.
+A graph neither sets nor reads settings, so a call that sets one falls back to eager, and those that a program reads by
+name (`Setting.names`) are guarded. Gradient mode and autocast may be set for a part of a program, which the trace
+follows: only a lasting change is refused.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ SMALLEST: Final = [sys.float_info.min]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """Something that holds for all that torch does.
+    """A global setting of torch.
 
     Attributes:
-        text: for people.
-        read: what is set.
-        write: sets it.
-        names: those in code that read it.
+        text: the description.
+        read: reads the setting.
+        write: writes it.
+        names: names in code that read it.
     """
 
     text: str
@@ -147,7 +147,7 @@ SETTINGS: Final = (
     Setting("print options", _of_printing, _set_printing, ("PRINT_OPTS", "get_printoptions")),
     Setting("flushing of denormal numbers", lambda: SMALLEST[0] / 2 == 0, torch._C.set_flush_denormal),
 )
-"""Those of which a change outlives a call, or is read."""
+"""Settings whose changes outlive a call, or that are read."""
 
 
 def _of_decimals() -> object:
@@ -163,7 +163,7 @@ OF_PYTHON: Final = (
         ("Decimal", "decimal", "getcontext", "localcontext", "setcontext", "quantize"),
     ),
 )
-"""Python's own, which are only read: asking for one makes it, so no trace looks at all of them."""
+"""Python's settings, which are only read: reading one creates it, so a trace does not read all of them."""
 
 SETTERS: Final = (
     *("set_num_threads", "set_num_interop_threads", "set_flush_denormal", "set_anomaly_enabled"),
@@ -177,16 +177,16 @@ SETTERS: Final = (
     *("_set_math_sdp_allow_fp16_bf16_reduction", "_set_nnpack_enabled", "_set_qengine"),
     *("_set_check_sparse_tensor_invariants", "_set_blas_preferred_backend", "_set_linalg_preferred_backend"),
 )
-"""The functions of `torch._C` that set something for all that follows."""
+"""The functions of `torch._C` that change global settings."""
 
 
 def of_setting(setting: Setting) -> object:
-    """What is set, as a place tells it."""
+    """The setting's value, as of a place."""
     return setting.read()
 
 
 def setters() -> Iterator[tuple[ModuleType, str]]:
-    """Where they, and those in Python that set otherwise, are called by name."""
+    """The attributes through which they, and Python setters, are called."""
     for name in SETTERS:
         for module in (torch._C, torch):
             if name in vars(module):
@@ -195,7 +195,7 @@ def setters() -> Iterator[tuple[ModuleType, str]]:
 
 
 def read_by(names: Collection[str]) -> Iterator[Setting]:
-    """The settings that a program with these names in its code may read."""
+    """The settings that code with these names may read."""
     for setting in (*SETTINGS, *OF_PYTHON):
         if any(name in names for name in setting.names):
             yield setting
@@ -203,10 +203,10 @@ def read_by(names: Collection[str]) -> Iterator[Setting]:
 
 @contextmanager
 def settings_watched(line_of: Callable[[str], Origin | None]) -> Iterator[None]:
-    """What holds for all that torch does is at the end as it was; `line_of` finds a name in the program.
+    """Check that settings are unchanged at the end of the block; `line_of` finds a name in the program.
 
     Raises:
-        EagerOnly: the program has set something.
+        EagerOnly: the program has changed one.
     """
     before = [setting.read() for setting in SETTINGS]
     try:
@@ -228,6 +228,6 @@ NAMED: Final = {
     "autocast's cache": ("set_autocast_cache_enabled",),
     "print options": ("set_printoptions",),
 }
-"""What sets those that may be set for a part of a program."""
+"""The names that set those which may be set for a part of a program."""
 
 __all__ = ["SETTINGS", "Setting", "of_setting", "read_by", "setters", "settings_watched"]

@@ -13,9 +13,9 @@
     >>> steps_between(DICT, {"a": 1, "b": 2}, {"b": 3, "c": 4})
     (Entries(removed=('a',), stored=('b', 'c')), [3, 4])
 
-A trace notes what there was before and looks at what there is in the end (`changes`). What lies between is a side
-effect: attributes set and deleted, items of lists, dictionaries, sets and queues. Nobody sees the states in between, so
-only the last one is made. What is stored, the graph gives, as it does what the function returns.
+A trace compares snapshots with the final state (`changes`). The differences are side effects: attributes set and
+deleted, items of lists, dictionaries, sets and queues. Intermediate states are not observable, so only the last one is
+restored. Stored values are outputs of the graph, like the function's results.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from frontends.pytorch.python.snapshots import (
 from shapes.origin import Origin
 
 PLAIN: Final = frozenset((bool, int, str, bytes, type(None), torch.dtype, torch.device))
-"""Classes of which equal values are one to a program; 0.0 equals -0.0."""
+"""Classes whose equal values are indistinguishable; not float, since 0.0 == -0.0."""
 MOST: Final = 256
-"""More values than these are not stored by one call: each is looked at by the compiler."""
+"""The limit of values stored by one call, each of which is compiled."""
 
 
 class Unsayable(Exception):
-    """A change that no steps say."""
+    """A mutation that no steps express."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Names or keys that are removed, then those that are stored, in order."""
+    """Remove names or keys, then store some in order."""
 
     removed: tuple[Hashable, ...]
     stored: tuple[Hashable, ...]
@@ -93,7 +93,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The first items are dropped, of the others so many stay, or all, and then come those that are stored."""
+    """Drop items at the front, keep some or all of the others, then append."""
 
     dropped: int
     kept: int | None
@@ -115,7 +115,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """What is taken out of a set, and how many values are added to it."""
+    """Remove members of a set, then add a number of values."""
 
     removed: tuple[Hashable, ...]
 
@@ -127,7 +127,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The variable of a closure has another value."""
+    """Assign a closure's variable."""
 
     def perform(self, owner: CellType, part: Part, values: Sequence[object]) -> None:
         (owner.cell_contents,) = values
@@ -135,7 +135,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A function is called, which prints, with so many values by position, and others by these names."""
+    """Call a printing function with a number of positional values, and keyword values."""
 
     count: int
     names: tuple[str, ...]
@@ -149,14 +149,14 @@ Steps: TypeAlias = Entries | Items | Members | Content | Said
 
 @dataclass(frozen=True, slots=True)
 class SideEffect:
-    """What is done to one object.
+    """A side effect on one object.
 
     Attributes:
-        owner: the object; None where it is among the arguments. Of what is `Said`, the function that says it.
-        node: its number among the containers in the arguments; None where it is none of them.
-        count: how many values are stored.
-        text: what is changed, for people.
-        line: the line of the program that does it first.
+        owner: the object; None if it is among the arguments. For `Said`, the function to call.
+        node: its number among the argument containers, or None.
+        count: the number of stored values.
+        text: the description.
+        line: the first line of the program that does it.
     """
 
     owner: object
@@ -169,19 +169,19 @@ class SideEffect:
 
     @property
     def holder(self) -> object:
-        """What a program that reads the object is known to look into."""
+        """The object that a reading program accesses."""
         return holder_of(self.owner, self.part)
 
     @property
     def places(self) -> list[tuple[int, object]]:
-        """What is stored to, each by the container's identity and the key."""
+        """The stored locations, as (container's identity, key)."""
         if self.node is not None:
             return []
         match self.steps:
             case Entries(_, stored):
                 return [(id(self.holder), key) for key in stored]
             case Items() if isinstance(self.owner, list | deque):
-                # which it is shifted to or not, in the end
+                # the final length decides whether items are dropped
                 size = list.__len__(self.owner) if isinstance(self.owner, list) else deque.__len__(self.owner)
                 return [(id(self.owner), place) for place in range(size + self.count)]
             case Content():
@@ -190,7 +190,7 @@ class SideEffect:
 
 
 def holder_of(owner: Any, part: Part) -> object:
-    """What a program that reads the owner is known to look into."""
+    """The object that a program accesses when it reads the owner."""
     if part is ATTRIBUTES or isinstance(owner, ModuleType):
         return object.__getattribute__(owner, "__dict__")
     if isinstance(owner, type):
@@ -199,10 +199,10 @@ def holder_of(owner: Any, part: Part) -> object:
 
 
 def steps_between(part: Part, before: Any, after: Any) -> tuple[Steps, list[object]]:
-    """What makes one state the other, and the values that it stores.
+    """The steps from one state to the other, and the stored values.
 
     Raises:
-        Unsayable: the parts of such an object are changed otherwise.
+        Unsayable: no steps express the mutation.
     """
     if part in (ATTRIBUTES, DICT, SLOTS, NAMESPACE):
         steps, stored = _entries(before, after)
@@ -227,7 +227,7 @@ def _entries(before: dict[Any, object], after: dict[Any, object]) -> tuple[Steps
     before = {key: value for key, value in before.items() if value is not ABSENT}
     after = {key: value for key, value in after.items() if value is not ABSENT}
     stays = [key for key in before if key in after]
-    # those that are in another order are stored anew
+    # reordered ones are stored again
     first = next((place for place, (one, other) in enumerate(zip(after, stays)) if one is not other), len(stays))
     moved = set(stays[first:])
     removed = [key for key in before if key not in after or key in moved]
@@ -253,7 +253,7 @@ def _items(before: list[object], after: list[object]) -> tuple[Steps, list[objec
 
 
 def check_keys(keys: Any) -> None:
-    """Refuse keys that are not plain values: what a call makes anew each time is another one.
+    """Refuse keys that are not constants: a new object in each call is a different key.
 
     Raises:
         Unsayable: there is one.
@@ -266,7 +266,7 @@ def check_keys(keys: Any) -> None:
 
 
 def is_one(one: object, other: object) -> bool:
-    """Whether a program can not tell what is in a place now from what was."""
+    """Whether two values of a place are indistinguishable to a program."""
     return one is other or (type(one) is type(other) and type(one) in PLAIN and one == other)
 
 

@@ -11,7 +11,7 @@
     >>> line
     deque([1, 2, 3])
 
-What a class in C keeps for itself is not known: of its objects there is no copy (`parts_of`).
+The hidden state of a C class is unknown: its objects have no snapshot (`parts_of`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ABSENT: Final = object()
 
 
 class Part:
-    """Something that an object is: read as a copy, compared, and put back."""
+    """One part of an object's state: copied, compared, and restored."""
 
     def __init__(self, read: Callable[[Any], Any], write: Callable[[Any, Any], None]) -> None:
         self.read = read
@@ -45,7 +45,7 @@ class Part:
 
 
 class Noted:
-    """An object as it was."""
+    """A snapshot of an object."""
 
     __slots__ = ("before", "owner", "place")
 
@@ -56,7 +56,7 @@ class Noted:
 
     @staticmethod
     def of(owner: object, place: Origin | None) -> Noted | None:
-        """An object as it is; None where nothing, or not all, is known of it."""
+        """Take a snapshot; None if the object's state is not fully known."""
         parts = parts_of(owner)
         return Noted(owner, {part: part.read(owner) for part in parts}, place) if parts else None
 
@@ -88,7 +88,7 @@ class Noted:
 
 
 def is_settling(part: Part, before: Any, after: Any) -> bool:
-    """Whether a change only fills in names with plain values, as what is worked out once and kept."""
+    """Whether a mutation only initializes names with constants, as lazy initialization does."""
     if part not in (ATTRIBUTES, SLOTS, NAMESPACE, DICT) or not before.keys() <= after.keys():
         return False
     filled = [key for key, value in after.items() if not same(before.get(key, ABSENT), value)]
@@ -97,14 +97,14 @@ def is_settling(part: Part, before: Any, after: Any) -> bool:
 
 
 def list_of(value: Any) -> list[object]:
-    """What is in a copy."""
+    """The values in a copy."""
     return (
         list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list | tuple) else [value]
     )
 
 
 def containers_of(given: object) -> dict[int, object]:
-    """The containers that arguments are made of, those in objects among them too, by their addresses."""
+    """The containers in arguments, including those in objects, by address."""
     found: dict[int, object] = {}
     objects = objects_in(given)
     waiting = [given]
@@ -125,34 +125,34 @@ def now(owner: Any, name: object) -> object:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether a place holds what it held: plain numbers and texts by value."""
+    """Whether a place is unchanged: numbers and strings by value, others by identity."""
     if one is other or type(one) is not type(other) or not issubclass(type(one), int | float | str | bytes):
         return one is other
     try:
         return bool(one == other)
     except Exception:
-        # a class of the program's that can not be compared
+        # a class of the program whose comparison fails
         return False
 
 
 def attributes_of(value: object) -> dict[str, object] | None:
-    """The dictionary of an object's attributes, if it has one; no `__getattr__` of the program's is run."""
+    """An object's `__dict__`, if it has one, without running the program's `__getattr__`."""
     try:
         held = object.__getattribute__(value, "__dict__")
     except Exception:
-        # slots, a class in C, a property that raises
+        # slots, a C class, a property that raises
         return None
     return held if type(held) is dict else None
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two copies of what an object is are the same, item by item."""
+    """Whether two copies are equal, item by item."""
     if isinstance(one, dict):
         return len(one) == len(other) and all(same(a, b) and same(one[a], other[b]) for a, b in zip(one, other))
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, tuple):
-        # a set, whose order may be another
+        # a set, whose order may differ
         return len(one) == len(other) and {id(each) for each in one} == {id(each) for each in other}
     return same(one, other)
 
@@ -201,7 +201,7 @@ def _write_local(owner: threading.local, before: dict[str, object]) -> None:
 
 def _read_namespace(owner: Any) -> dict[str, object]:
     if isinstance(owner, ModuleType) and type(owner) is not ModuleType:
-        # one that imports what is asked of it
+        # a lazily importing module
         return {
             key: value for key, value in vars(owner).items() if not isinstance(value, ModuleType | type | FunctionType)
         }
@@ -310,13 +310,13 @@ WITHOUT_STATE: Final = frozenset(
 
 FILLED: Final = (
     *(int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device),
-    # what a module looks up in another one when it is first asked for it
+    # lazy attributes of a module
     *(type, FunctionType, BuiltinFunctionType, ModuleType),
 )
 
 
 def parts_of(owner: object) -> list[Part]:
-    """All that an object is; nothing where that is not known."""
+    """All parts of an object's state; empty if unknown."""
     if isinstance(owner, CellType):
         return [CELL]
     if isinstance(owner, type):
@@ -347,7 +347,7 @@ def parts_of(owner: object) -> list[Part]:
 
 
 def inside_of(owner: object) -> list[object]:
-    """What torch keeps inside of its objects, and changes by their methods."""
+    """The internal state of torch's objects, which their methods mutate."""
     if not (isinstance(owner, torch.nn.Module) or is_torchs(type(owner))):
         return []
     held = list(vars(owner).values()) if hasattr(owner, "__dict__") else []
@@ -370,7 +370,7 @@ _in_c: Final[weakref.WeakKeyDictionary[type, bool]] = weakref.WeakKeyDictionary(
 
 
 def is_in_c(kind: type) -> bool:
-    """Whether objects of a class hold more than Python knows of."""
+    """Whether objects of a class have hidden state in C."""
     found = _in_c.get(kind)
     if found is None:
         found = _in_c[kind] = _is_in_c(kind)

@@ -45,7 +45,7 @@ PLAIN: Final = frozenset(
     )
 )
 OF_TORCH: Final = ("torch._C", "torch._ops", "torch._library", "torch.library", "torch._classes", "torch.jit", "typing")
-"""Modules of classes whose objects say what torch, or a type, is."""
+"""Modules of classes whose objects describe torch or types."""
 OF_NUMPY: Final = ("generic", "dtype", "ufunc")
 IMPURE: Final = frozenset((open, input, globals, eval, exec, __import__))
 PURE_LIBRARY: Final = frozenset(
@@ -57,24 +57,24 @@ PURE_LIBRARY: Final = frozenset(
         *("_struct", "struct", "array", "types", "_typing", "typing", "enum", "_warnings", "atexit", "marshal"),
     )
 )
-"""Modules in C whose functions go by their arguments."""
+"""C modules whose functions depend only on their arguments."""
 ANY_ATTRIBUTE: Final = frozenset(
     (
         *("vars", "dir", "__dict__", "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "attrgetter"),
         *("methodcaller", "asdict", "astuple", "deepcopy", "getmembers", "getattr_static"),
     )
 )
-"""Names in code that may read attributes of other names than it mentions."""
+"""Names in code that may read attributes that it does not mention."""
 
 
 ASKING: Final = frozenset(("getattr", "hasattr"))
 
 
 def is_without_state(value: object) -> bool:
-    """Whether a value is all that a program can find in it, now and later."""
+    """Whether a value is immutable and independent of other state."""
     kind = type(value)
     if kind in PLAIN or value is builtins.__dict__ or is_generator(value):
-        # what is drawn of random numbers is noticed otherwise
+        # random draws are observed elsewhere
         return True
     if isinstance(value, types.GenericAlias):
         return True
@@ -95,7 +95,7 @@ def is_without_state(value: object) -> bool:
 
 
 def is_impure(function: BuiltinFunctionType | MethodWrapperType) -> bool:
-    """Whether a function in C tells of the time, of files, of other threads, of the process."""
+    """Whether a C function depends on the time, files, other threads or the process."""
     if function in IMPURE:
         return True
     owner = (function.__module__ or "").partition(".")[0]
@@ -103,11 +103,11 @@ def is_impure(function: BuiltinFunctionType | MethodWrapperType) -> bool:
 
 
 def reflects(function: FunctionType) -> bool:
-    """Whether a function may read attributes whose names it does not mention."""
+    """Whether a function may read attributes that it does not mention."""
     mentioned = mentions_of(function.__code__)
     if not ANY_ATTRIBUTE.isdisjoint((*mentioned.globals, *mentioned.attributes)):
         return True
-    # calls of these are intercepted and noticed
+    # calls of these are intercepted
     asking = ASKING.intersection(mentioned.globals)
     return bool(asking) and (not asking.isdisjoint(mentioned.passed) or not is_rewritten(function))
 

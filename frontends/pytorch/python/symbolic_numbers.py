@@ -6,8 +6,8 @@
     >>> variant.guards, variant.graph(torch.randn(9))[0].shape
     ((), torch.Size([4, 1]))
 
-To the program a symbolic number is of Python's class (`n.__class__ is int`) and has no hash; its text is its digits,
-which concretizes it. To torch and to us it is of torch's class, and its text is the expression.
+The program sees a symbolic number of Python's class (`n.__class__ is int`) without a hash, whose text is its digits,
+which concretizes it. Torch and the frontend see torch's class, and the expression as text.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from shapes.symbolic import choices
 
 
 class Unhashable(GraphBreak, TypeError):
-    """A size as a key, or as the argument of a function that remembers its results."""
+    """A symbolic size as a key, or as the argument of a memoizing function."""
 
 
 def _seen_class(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> type:
-    """The class of a number as the program asks for it, without a call by name: `n.__class__`, `case int():`,
-    `functools.singledispatch`. To torch it is what it is."""
+    """The class of a number for reads other than calls by name: `n.__class__`, `case int():`,
+    `functools.singledispatch`. Torch sees the actual class."""
     file = _frame(1).f_code.co_filename
     asks = _asks.get(file)
     if asks is None:
@@ -47,19 +47,19 @@ def _seen_class(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> type:
 
 _frame: Final = sys._getframe
 _asks: Final[dict[str, bool]] = {}
-"""By file, whether it asks for the program."""
+"""By file, whether its reads are the program's."""
 _seen_as: Final = property(_seen_class)
 _class_attributes: Final = tuple([
-    # `__class__` of a class itself is something else than that of its instances, so it can not be set as an attribute
+    # `__class__` of a class differs from that of its instances, so it cannot be set as an attribute
     next(found for found in gc.get_referents(vars(kind)) if type(found) is dict)
     for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)
 ])  # fmt: skip
-"""The attributes of torch's classes of numbers."""
+"""The attributes of torch's symbolic number classes."""
 _torch_choice: Final = torch.SymBool.__sym_ite__
 
 
 def _choice(condition: TorchValue, then: TorchValue, otherwise: TorchValue) -> TorchValue:
-    """`torch.sym_ite`, which takes nodes of torch's own class only."""
+    """`torch.sym_ite`, which accepts only torch's own node class."""
     if not ours(condition):
         return _torch_choice(condition, then, otherwise)
     return wrapped(condition, choices.sym_ite(*[value_of(each) for each in (condition, then, otherwise)]))
@@ -75,24 +75,24 @@ def _hash(number: torch.SymInt) -> int:
 
 
 def _number(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> float:
-    """Its value, with a guard."""
+    """Concretize it, with a guard."""
     if isinstance(number, torch.SymBool):
         return bool(number)
     return int(number) if isinstance(number, torch.SymInt) else float(number)
 
 
 _EXPRESSIONS: Final = {kind: kind.__repr__ for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)}
-"""How torch writes a symbolic number."""
+"""Torch's `repr` of symbolic numbers."""
 
 
 def _array(number: torch.SymInt | torch.SymFloat, dtype: object = None, copy: object = None) -> object:
-    """What NumPy makes of a number: one that it computes with."""
+    """NumPy's conversion of a number: concretizes."""
     numpy = sys.modules["numpy"]
     return numpy.asarray(_number(number), dtype=dtype)
 
 
 def _product(plain: Callable[..., Any]) -> Callable[..., Any]:  # NumPy's
-    """`numpy.prod`, of sizes without making numbers of them: of how many elements there are."""
+    """`numpy.prod` of sizes, kept symbolic: the number of elements."""
 
     def prod(numbers: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(numbers, list | tuple) and not args and not kwargs and any(map(ours, numbers)):
@@ -103,8 +103,8 @@ def _product(plain: Callable[..., Any]) -> Callable[..., Any]:  # NumPy's
 
 
 def _text(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> str:
-    """The digits, where the program asks, of a list of sizes too, or by way of Python's library: it may go by them.
-    Torch and we get the expression."""
+    """The digits, if the program asks, also for a list of sizes or through the standard library: it may depend on them.
+    Torch and the frontend get the expression."""
     if ours(number) and is_told(sys._getframe(1).f_code.co_filename):
         return str(_number(number))
     return _EXPRESSIONS[type(number)](number)
@@ -117,7 +117,7 @@ def _formatted(number: torch.SymInt | torch.SymFloat | torch.SymBool, form: str)
 
 
 def show_classes_of_python() -> None:
-    """Let numbers be of Python's classes; Python notices when an attribute of their own classes is set next."""
+    """Let numbers appear as Python's classes; takes effect when an attribute of their classes is set next."""
     for attributes in _class_attributes:
         attributes["__class__"] = _seen_as
 
@@ -129,7 +129,7 @@ def show_own_classes() -> None:
 
 
 def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
-    """What stands in for methods of numbers while a trace runs: the owner, the name and the function."""
+    """The replacements of number methods while a trace runs: owner, name and function."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         yield numpy, "prod", _product(numpy.prod)

@@ -1,4 +1,4 @@
-"""Torch's functions that want plain numbers, taken apart so that sizes stay symbolic; and those that leave torch.
+"""Torch functions that need concrete numbers, decomposed so that sizes stay symbolic; and functions that leave torch.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -10,7 +10,7 @@
     >>> [tuple(value.shape) for value in variant.graph(torch.randn(5, 2))]
     [(5,), (2,), (5,)]
 
-A function mode sees the calls before torch's argument parser turns sizes into ints.
+A function mode sees the calls before torch's argument parser converts sizes to ints.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Arguments: TypeAlias = Sequence[Any]
 Keywords: TypeAlias = Mapping[str, Any]
 """Torch's functions and what they are called with, its tensors and numbers: torch is Any here."""
 HANDLERS: Final[dict[object, Handler]] = {}
-"""What takes a call: the mode, the function, its arguments; `NotImplemented` leaves it to torch."""
+"""Handlers of calls, given the mode, the function and its arguments; `NotImplemented` defers to torch."""
 
 OF_LEAVES: Final = "leaf Variable that requires grad"
-"""What autograd says of a leaf that is changed in place."""
+"""Autograd's message for an in-place operation on a leaf."""
 CHANGED: Final = "change a copy, or do it outside of the function"
 
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class TorchCalls(TorchFunctionMode):
-    """The mode that sees the calls of torch's functions."""
+    """The function mode."""
 
     def __init__(self, trace: Trace, refuse: Callable[[str, str], None]) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class TorchCalls(TorchFunctionMode):
         except Exception as error:
             self.raised.append(error)
             if isinstance(error, RuntimeError) and OF_LEAVES in str(error):
-                # arguments are leaves in a trace and need not be for the caller: the program is not to catch it
+                # arguments are leaves in a trace, but perhaps not for the caller: the program must not catch this
                 eager_only("an argument that requires a gradient is changed in place", CHANGED)
             raise
 
@@ -88,7 +88,7 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
 
 @handles(torch.tensor, torch.as_tensor, torch.asarray)
 def tensor(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """`torch.tensor([n, m])`: a tensor of numbers that are sizes."""
+    """`torch.tensor([n, m])`: a tensor of sizes."""
     if not args or isinstance(args[0], torch.Tensor):
         return NotImplemented
     if not has_symbolic(args[0]) and not has_traced(args[0]):
@@ -120,7 +120,7 @@ def has_symbolic(data: object) -> bool:
 
 
 def has_traced(data: object) -> bool:
-    """Whether numbers written down are tensors of the trace, each of no axis: others are lists of their rows."""
+    """Whether nested lists contain traced scalars: other tensors are lists of their rows."""
     if not isinstance(data, list | tuple):
         return False
     leaves = tree_leaves(data)
@@ -130,7 +130,7 @@ def has_traced(data: object) -> bool:
 
 
 def dtype_of(data: object) -> torch.dtype:
-    """The dtype that torch gives to numbers written down."""
+    """The dtype that torch infers for nested lists of numbers."""
     leaves = tree_leaves(data)
     if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
         return reduce(torch.promote_types, [dtype_of_one(leaf) for leaf in leaves])
@@ -182,8 +182,7 @@ def setitem(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords)
 
 
 def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[object, ...]] | None:
-    """The tensor at the symbolic indices, and what is left of the index; None where there are none, or a truth value is
-    among it."""
+    """The tensor with symbolic indices applied, and the rest of the index; None if there are none, or it has a bool."""
     items = list(index) if isinstance(index, tuple) else [index]
     if not any(isinstance(item, torch.SymInt) for item in items):
         return None
@@ -202,7 +201,7 @@ def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[ob
 
 
 def axes_of(item: object) -> int:
-    """How many axes a part of an index is about."""
+    """The number of axes that an index item consumes."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
@@ -210,11 +209,11 @@ def axes_of(item: object) -> int:
     return 1
 
 
-# ---------------------------------------------------------------------- numbers that the schema wants as ints
+# ---------------------------------------------------------------------- ints of the schema
 
 
 def overload(packet: torch._ops.OpOverloadPacket, args: Arguments, named: Keywords) -> Any:
-    """The overload that takes these arguments."""
+    """The overload that accepts these arguments."""
     for name in packet.overloads():
         found = getattr(packet, name)
         arguments = found._schema.arguments
@@ -269,7 +268,7 @@ for function, packet in (
 
 @handles(torch.nn.functional.one_hot)
 def one_hot(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The operator as it is: what C++ makes of it in a trace takes any number for a class, and lies otherwise."""
+    """The operator itself: its C++ decomposition in a trace does not check classes, and has another layout."""
     tensor, *more = args or (kwargs["tensor"],)
     if not isinstance(tensor, Traced):
         return NotImplemented
@@ -279,7 +278,7 @@ def one_hot(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords)
         )
 
 
-# ---------------------------------------------------------------------- what leaves torch
+# ---------------------------------------------------------------------- leaving torch
 
 OUTSIDE: Final = "keep it in torch (`torch.where`, `torch.cond`, tensor operators), or do it outside of the function"
 
@@ -311,27 +310,27 @@ for function, what in (
 
 @handles(torch._make_dual)
 def make_dual(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A tangent of its own, which C++ compares with the tensor and keeps beside it; under `vmap`, as in `jacfwd`,
-    it is none of the trace."""
+    """A separate tangent, which C++ compares with the tensor and stores with it; under `vmap`, as in `jacfwd`, it is
+    not traced."""
     tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
     if isinstance(tangent, Traced):
         eager_only("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
     return NotImplemented
 
 
-# ---------------------------------------------------------------------- truths about data
+# ---------------------------------------------------------------------- data-dependent truth values
 
 
 @handles(torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose)
 def compared(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A truth that only the run knows. C++ would want it now."""
+    """An unbacked truth value, which C++ would need at once."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
     return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
 
 
 @handles(torch.Tensor.__bool__)
 def truth(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The truth of a tensor of one element, of whatever rank."""
+    """The truth value of a tensor with one element, of any rank."""
     (found,) = args
     if not isinstance(found, Traced) or found.dim() == 0:
         return NotImplemented
@@ -343,14 +342,14 @@ def truth(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -
 
 @handles(torch.is_nonzero, torch.Tensor.is_nonzero)
 def is_nonzero(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The truth of a tensor of one element."""
+    """The truth value of a tensor with one element."""
     (tensor,) = args or kwargs.values()
     return tensor.item() != 0
 
 
 @handles(torch.nn.functional.gaussian_nll_loss)
 def gaussian_nll_loss(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The function of torch, whose check of the variances is made when the graph runs."""
+    """Torch's function, with its check of the variances at run time."""
     return negative_log_likelihood(*args, **kwargs)
 
 
@@ -387,11 +386,11 @@ def negative_log_likelihood(
 __all__ = ["HANDLERS", "TorchCalls", "handles"]
 
 
-# ---------------------------------------------------------------------- numbers that torch's Python computes
+# ---------------------------------------------------------------------- numbers computed by torch's Python
 
 
 def _by_ratio(axes: int) -> None:
-    """`fractional_max_pool2d` with a ratio: as many windows as that makes of the sizes."""
+    """`fractional_max_pool2d` with a ratio of the sizes."""
     names = [f"fractional_max_pool{axes}d", f"fractional_max_pool{axes}d_with_indices"]
 
     @handles(*[getattr(torch.nn.functional, name) for name in names])

@@ -1,13 +1,13 @@
-"""Wrapper subclasses as arguments and results: a graph takes and gives the tensors inside of them.
+"""Wrapper subclasses as arguments and results: a graph takes and returns their inner tensors.
 
     >>> import torch
     >>> from frontends.pytorch.python.wrappers import opened
-    >>> opened((torch.ones(2), {"a": 3}))                                # nothing to open
+    >>> opened((torch.ones(2), {"a": 3}))                                # nothing to unwrap
     (tensor([1., 1.]), {'a': 3})
 
-A class that torch can take apart (`__tensor_flatten__`, `__tensor_unflatten__`) becomes a node of the tree of
-arguments, whose leaves are its inner tensors: they have symbolic sizes, and the class's own `__torch_dispatch__` runs
-while the function is traced. Its other attributes are part of the tree's structure, so a variant is for those alone.
+A traceable wrapper subclass (`__tensor_flatten__`, `__tensor_unflatten__`) becomes a pytree node whose children are its
+inner tensors: they have symbolic sizes, and the class's `__torch_dispatch__` runs during the trace. Its other
+attributes are part of the pytree's structure, which is guarded.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from frontends.pytorch.python.fields import Fields, held_by, objects_in
 
 
 class Opened:
-    """A tensor of a wrapper subclass in a tree."""
+    """A wrapper subclass in a pytree."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
 
 
 class Lengths:
-    """A `torch.Size` in a tree, of which torch's pytree would make a tuple."""
+    """A `torch.Size` in a pytree, which torch's pytree would convert to a tuple."""
 
     def __init__(self, sizes: torch.Size) -> None:
         self.sizes = sizes
 
 
 def opened(tree: Any) -> Any:
-    """A tree of arguments or results in which the tensors of wrapper subclasses are nodes, objects that hold tensors
-    are, and sizes stay sizes."""
+    """Convert a pytree of arguments or results such that wrapper subclasses and objects with tensors are nodes, and
+    sizes stay sizes."""
     objects = objects_in(tree)
     if not objects and not any(map(is_node, tree_leaves(tree, is_leaf=is_sizes))):
         return tree
@@ -63,7 +63,7 @@ def is_node(value: object) -> bool:
 
 
 def apart(tensor: Any) -> tuple[list[Any], object]:
-    """The inner tensors, and all else that the tensor is: None where none of them has its sizes."""
+    """The inner tensors and the remaining state: None if no inner tensor has its sizes."""
     names, context = tensor.__tensor_flatten__()
     inner = [getattr(tensor, name) for name in names]
     whole = next((place for place, each in enumerate(inner) if _alike(each, tensor)), None)
@@ -94,7 +94,7 @@ def _put_together(leaves: Iterable[Any], structure: Any) -> torch.Tensor:
 
 
 def _alike(inner: torch.Tensor, outer: torch.Tensor) -> bool:
-    """Whether an inner tensor has the sizes and strides of the whole."""
+    """Whether an inner tensor has the wrapper's sizes and strides."""
     return inner.dim() == outer.dim() and all(
         one is other or (not isinstance(one, torch.SymInt) and not isinstance(other, torch.SymInt) and one == other)
         or (isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt) and one.node is other.node)
@@ -114,7 +114,7 @@ register_pytree_node(
 
 
 def is_foreign(types: Iterable[type]) -> bool:
-    """Whether an operator is a wrapper subclass's to take first."""
+    """Whether a wrapper subclass must dispatch an operator first."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
 
 
