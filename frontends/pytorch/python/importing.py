@@ -1,4 +1,4 @@
-"""Modules that a traced program is the first to import: a trace finds them imported.
+"""First imports of modules by a traced program happen outside of the trace.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,10 +8,9 @@
     >>> len(trace(f, (torch.ones(3),)).graph(torch.ones(5))[0])
     5
 
-What a module does when it is imported, it does once in a process and for all that follows: it fills registries, makes
-tensors, keeps what the next call is to find. A trace puts back what the program changed, and would take such tensors
-for its own. So where the program imports first, the trace ends, the module is imported, and the trace begins anew. What
-torch imports when it needs it first is imported in place, outside of the trace.
+An import has side effects once in a process: it fills registries, creates tensors, initializes state. A trace would
+undo them, and take such tensors for its own. So at a first import by the program, the trace is aborted, the module is
+imported, and the trace restarts. Lazy imports by torch are done in place, with the trace suspended.
 """
 
 from __future__ import annotations

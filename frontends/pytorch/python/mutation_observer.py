@@ -79,7 +79,8 @@ class MutationObserver:
         """What the collection of garbage calls, it calls anywhere."""
 
     def observe(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
-        """An instruction mutates `owner`, or calls it; returns whether it need not be reported again. None if nothing is cached any more.
+        """An instruction mutates `owner`, or calls it; returns whether it need not be reported again. None if nothing
+        is cached any more.
 
         Raises:
             GraphBreak: it cannot be undone, or its class raises when it is inspected.
