@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 from weakref import WeakKeyDictionary
 
 import torch
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from backends.backend import AnyBackend
     from frontends.pytorch.calls.breaking import Breaking
-    from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.calls.native import Native
-    from frontends.pytorch.calls.options import Setting
+    from frontends.pytorch.calls.options import Options
     from frontends.pytorch.calls.recompiling import Fallback, Recompilation
     from frontends.pytorch.calls.report import Report
     from frontends.pytorch.calls.times import Times
@@ -86,21 +85,12 @@ class Compiled:
         def coverage(self, ranges: Ranges | None = None) -> Verdict: ...
         def save(self, path: str | PathLike[str]) -> None: ...
 
-    def __new__(cls, fn: Callable[..., object], **options: object) -> Compiled:
+    def __new__(cls, fn: Callable[..., object], **options: Unpack[Options]) -> Compiled:
         """The function `fn` compiled; `options` are those of `compile`."""
         return object.__new__(class_for(fn))
 
-    def __init__(
-        self,
-        fn: Callable[..., object],
-        *,
-        dynamic: Setting = None,
-        backend: str = "eager",
-        fullgraph: bool = False,
-        policy: Policy | None = None,
-    ) -> None:
-        compilation = Compilation(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
-        object.__setattr__(self, OWN, compilation)
+    def __init__(self, fn: Callable[..., object], **options: Unpack[Options]) -> None:
+        object.__setattr__(self, OWN, Compilation(fn, **options))
         for name in DESCRIBES:
             try:
                 described = getattr(fn, name, None)

@@ -22,34 +22,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import overload
+from typing import Unpack, overload
 
 from backends import named
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.dynamism import Policy
-from frontends.pytorch.calls.options import Setting, check_settings
+from frontends.pytorch.calls.options import Options, Setting, check_settings
 
 
 @overload
-def compile(
-    fn: None = None,
-    /,
-    *,
-    dynamic: Setting = ...,
-    backend: str = ...,
-    fullgraph: bool = ...,
-    policy: Policy | None = ...,
-) -> Callable[[Callable[..., object]], Compiled]: ...
+def compile(fn: None = None, /, **options: Unpack[Options]) -> Callable[[Callable[..., object]], Compiled]: ...
 @overload
-def compile(
-    fn: Callable[..., object],
-    /,
-    *,
-    dynamic: Setting = ...,
-    backend: str = ...,
-    fullgraph: bool = ...,
-    policy: Policy | None = ...,
-) -> Compiled: ...
+def compile(fn: Callable[..., object], /, **options: Unpack[Options]) -> Compiled: ...
 def compile(
     fn: Callable[..., object] | None = None,
     /,
@@ -65,14 +49,14 @@ def compile(
     differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
     `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with graph breaks.
     """
+    options: Options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
     if fn is None:
         named(backend)
         check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
-        return functools.partial(compile, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
+        return functools.partial(compile, **options)
     if isinstance(fn, staticmethod | classmethod):
         # what is in a class stays what it is there
-        inside = fn.__func__
-        return type(fn)(compile(inside, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy))
+        return type(fn)(compile(fn.__func__, **options))
     if isinstance(fn, Compiled):
         fn = fn._compilation.fn
-    return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
+    return Compiled(fn, **options)

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypedDict
 
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.errors import ConstraintViolation, refusal
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from shapes.origin import Origin
 
 Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
+
+
+class Options(TypedDict, total=False):
+    """How a function is compiled."""
+
+    dynamic: Setting
+    backend: str
+    fullgraph: bool
+    policy: Policy | None
+
+
 DYNAMIC = "True, False, None, a function or relations"
 
 

@@ -141,8 +141,9 @@ class Tracer:
         mixed: Mixed,
     ) -> tuple[Variant, Check]:
         """The function traced, and found from now on by its check."""
+        made = functools.partial(self._made, signature, args, kwargs, leaves, mixed)
         try:
-            return self._tried(signature, args, kwargs, leaves, mixed)
+            return self._tried(made, mixed)
         except (OpensObjects, EagerOnly, Settles, Uninitialized, KeptTensor):
             raise
         except (TraceError, UndecidedGuard):
@@ -150,25 +151,18 @@ class Tracer:
                 raise
             # the program needs the elements of tensors that it is not given
             mixed.outside = Outside(are_known=True)
-            return self._tried(signature, args, kwargs, leaves, mixed)
+            return self._tried(made, mixed)
 
-    def _tried(
-        self,
-        signature: Signature,
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-        leaves: Sequence[object],
-        mixed: Mixed,
-    ) -> tuple[Variant, Check]:
+    def _tried(self, made: Callable[[], tuple[Variant, Check]], mixed: Mixed) -> tuple[Variant, Check]:
         """The function traced with symbols for numbers, or as they are where something wants that."""
         try:
-            return self._made(signature, args, kwargs, leaves, mixed)
+            return made()
         except Exception as error:
             if not mixed.tentative or isinstance(error, OpensObjects):
                 raise
             # they are no symbols from now on
             self._history.fixed.update(mixed.tentative)
-            return self._made(signature, args, kwargs, leaves, mixed)
+            return made()
 
     def _made(
         self,
