@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from frontends.onnx.values import UNKNOWN, Value
+from frontends.onnx.values import MOST_AXES, UNKNOWN, Value, computed, few
 from shapes.errors import ShapeError
 from shapes.rules import Shape, rules
 from shapes.rules.broadcasting import known
@@ -86,18 +86,44 @@ class Node:
         elements = self.elements(index)
         return None if elements is None else list(elements.reshape(-1).tolist())
 
+    def needed(self, index: int, what: str) -> list[Int]:
+        """The elements of an input.
+
+        Raises:
+            NotKnown: they are unknown.
+        """
+        numbers = self.numbers(index)
+        if numbers is None:
+            raise NotKnown(f"{what} are known only when the model runs")
+        return numbers
+
     def plain(self, index: int, what: str) -> list[int]:
         """The elements of an input, which must be constants.
 
         Raises:
             NotKnown: they are not.
         """
-        numbers = self.numbers(index)
-        if numbers is None or any(isinstance(number, SymInt) for number in numbers):
+        numbers = self.needed(index, what)
+        if any(isinstance(number, SymInt) for number in numbers):
             raise NotKnown(f"{what} are known only when the model runs")
         if not all(isinstance(number, int) for number in numbers):
             raise ShapeError(f"{what} are no integers")
         return [int(number) for number in numbers]
+
+    def count(self, index: int) -> int:
+        """How many elements an input has that lists sizes.
+
+        Raises:
+            NotKnown: that is unknown.
+        """
+        shape = self.shape(index)
+        if len(shape) != 1:
+            raise ShapeError(f"input {index} has {len(shape)} axes: expected a vector")
+        if not isinstance(shape[0], int):
+            raise NotKnown("how many axes there are is known only when the model runs")
+        if shape[0] > MOST_AXES:
+            raise NotKnown(f"an array of {shape[0]} axes")
+        return shape[0]
 
     def listed(self, index: int, attribute: str, what: str) -> list[int] | None:
         """Constants that are an attribute in older operator sets and an input in newer ones; None for neither."""
@@ -156,6 +182,11 @@ class Node:
         if at_most is not None:
             self.env.postulate(size <= at_most)
         return size
+
+    def moved(self, shape: Shape, move: Callable[[np.ndarray], np.ndarray]) -> Value:
+        """A value of this shape; with the first input's elements moved, if they are known and few."""
+        elements = self.elements(0)
+        return Value(shape) if elements is None or not few(shape) else computed(move(elements), shape.dtype)
 
     def is_true(self, p: object) -> bool | None:
         """Decide a proposition with little effort; None if it is unknown or depends."""

@@ -34,9 +34,3 @@ def attention(node: Node) -> list[Shape]:
             Shape((query[0], heads, query[1], key[1])),
         ]
     return [Shape(one, dtype=query.dtype) for one in found][: node.outputs]
-
-
-@operator("RotaryEmbedding")
-def rotary_embedding(node: Node) -> Shape:
-    """The sizes of the input."""
-    return Shape(node.shape(0), dtype=node.shape(0).dtype)

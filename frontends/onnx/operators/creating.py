@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from frontends.onnx.nodes import Node, NotKnown, operator
-from frontends.onnx.values import MOST_AXES, MOST_ELEMENTS, Value, computed, constant, few
+from frontends.onnx.values import MOST_ELEMENTS, Value, computed, constant, few
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int, sym_int, sym_max
@@ -34,7 +34,7 @@ def constant_of_shape(node: Node) -> Value:
     value = node.attributes.get("value")
     fill = value if isinstance(value, np.ndarray) else np.zeros(1, np.float32)
     if sizes is None:
-        sizes = [node.unknown_size() for _ in range(_count(node, 0))]
+        sizes = [node.unknown_size() for _ in range(node.count(0))]
     for size in sizes:
         node.env.require(size >= 0, "a size is negative")
     shape = Shape(sizes, dtype=fill.dtype.name)
@@ -45,16 +45,6 @@ def constant_of_shape(node: Node) -> Value:
     if fill.dtype.kind == "f" or not few(sizes):
         return Value(shape)
     return computed(np.full(tuple(sizes), fill.reshape(-1)[0].item(), dtype=object), shape.dtype)
-
-
-def _count(node: Node, index: int) -> int:
-    """The length of a vector."""
-    (count,) = node.shape(index)
-    if not isinstance(count, int):
-        raise NotKnown("how many axes there are is known only when the model runs")
-    if count > MOST_AXES:
-        raise NotKnown(f"an array of {count} axes")
-    return count
 
 
 @operator("Range")

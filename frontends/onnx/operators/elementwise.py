@@ -21,7 +21,7 @@ SAME: Final = (
     "Exp", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "LeakyRelu", "Log", "LogSoftmax", "LpNormalization",
     "MeanVarianceNormalization", "Mish", "Reciprocal", "Relu", "Selu", "Shrink", "Sigmoid", "Sign", "Sin",
     "Sinh", "Softmax", "Softplus", "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Trilu", "LRN",
-    "Bernoulli", "CumProd",
+    "Bernoulli", "CumProd", "RotaryEmbedding", "TensorScatter",
 )  # fmt: skip
 """The output has the first input's shape. Their other inputs are not checked."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontends.onnx.nodes import Node, NotKnown, operator
-from frontends.onnx.values import Value, computed, few
+from frontends.onnx.values import Value
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import without
@@ -22,13 +22,12 @@ def gather(node: Node) -> Value:
     x, index = node.shape(0), node.shape(1)
     axis = node.axis(len(x))
     result = Shape((*x[:axis], *index, *x[axis + 1 :]), dtype=x.dtype)
-    elements, places = node.elements(0), node.elements(1)
+    places = node.elements(1)
     if places is not None and node.value(1).is_constant:
         size = x[axis]
         for place in set(places.reshape(-1).tolist()):
             node.env.require(place < size if place >= 0 else -place <= size, f"index {place} is outside of the axis")
-        if elements is not None and few(result):
-            return computed(np.take(elements, places.astype(np.int64), axis), x.dtype)
+        return node.moved(result, lambda elements: np.take(elements, places.astype(np.int64), axis))
     return Value(result)
 
 
@@ -101,11 +100,6 @@ def _inside(node: Node, sizes: Sequence[Int]) -> None:
         if column:
             node.env.require(size > max(column), "an index is behind the end of an axis")
             node.env.require(size >= -min(column), "an index is before the start of an axis")
-
-
-@operator("TensorScatter")
-def tensor_scatter(node: Node) -> Shape:
-    return Shape(node.shape(0), dtype=node.shape(0).dtype)
 
 
 @operator("OneHot")

@@ -42,9 +42,7 @@ def split(node: Node) -> list[Value]:
     axis = node.axis(len(x))
     sizes: list[Int] | None = list(node.integers("split") or ()) or None
     if node.has(1):
-        sizes = node.numbers(1)
-        if sizes is None:
-            raise NotKnown("the sizes of the pieces are known only when the model runs")
+        sizes = node.needed(1, "the sizes of the pieces")
     if sizes is None:
         count = node.integer("num_outputs", node.outputs)
         piece = x[axis] // count if node.version < 18 else -(-x[axis] // count)
@@ -148,7 +146,7 @@ def pad(node: Node) -> Shape:
 @operator("Tile")
 def tile(node: Node) -> Value:
     """Each size times its number of repeats."""
-    x, repeats, elements = node.shape(0), node.numbers(1), node.elements(0)
+    x, repeats = node.shape(0), node.numbers(1)
     if repeats is None:
         return Value(Shape([node.unknown_size() for _ in x], dtype=x.dtype))
     if len(repeats) != len(x):
@@ -156,8 +154,6 @@ def tile(node: Node) -> Value:
     for number in repeats:
         node.env.require(number >= 0, "a number of repeats is negative")
     result = Shape([size * number for size, number in zip(x, repeats, strict=True)], dtype=x.dtype)
-    if elements is None or not few(result):
-        return Value(result)
-    return computed(np.tile(elements, repeats), x.dtype)
+    return node.moved(result, lambda elements: np.tile(elements, repeats))
 
 

@@ -28,9 +28,7 @@ def resize(node: Node) -> Shape:
     if node.kind == "Upsample" or node.version < 11:
         scales, sizes = _scales(node, 1), None
     else:
-        scales, sizes = _scales(node, 2), node.numbers(3)
-        if node.has(3) and sizes is None:
-            raise NotKnown("the sizes are known only when the model runs")
+        scales, sizes = _scales(node, 2), node.needed(3, "the sizes") if node.has(3) else None
     result = list(x)
     given = sizes or scales
     if given is None or len(given) != len(axes):
@@ -93,18 +91,14 @@ def grid_sample(node: Node) -> Shape:
 @operator("AffineGrid")
 def affine_grid(node: Node) -> Shape:
     """A coordinate for each pixel."""
-    sizes = node.numbers(1)
-    if sizes is None:
-        raise NotKnown("the sizes are known only when the model runs")
+    sizes = node.needed(1, "the sizes")
     return Shape((sizes[0], *sizes[2:], len(sizes) - 2), dtype=node.shape(0).dtype)
 
 
 @operator("CenterCropPad")
 def center_crop_pad(node: Node) -> Shape:
     """The given sizes along some axes."""
-    x, sizes = node.shape(0), node.numbers(1)
-    if sizes is None:
-        raise NotKnown("the sizes are known only when the model runs")
+    x, sizes = node.shape(0), node.needed(1, "the sizes")
     axes = node.integers("axes") or list(range(len(x)))
     result = list(x)
     for axis, size in zip(axes, sizes):

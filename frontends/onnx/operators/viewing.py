@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontends.onnx.nodes import Node, NotKnown, operator
-from frontends.onnx.values import MOST_AXES, Value, computed, few, vector
+from frontends.onnx.nodes import Node, operator
+from frontends.onnx.values import Value, computed, vector
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules import Shape
@@ -36,7 +36,7 @@ def reshape(node: Node) -> Value:
     x = node.shape(0)
     target = node.integers("shape") if node.version < 5 else node.numbers(1)
     if target is None:
-        return Value(_of_unknown_sizes(node, node.shape(1), x))
+        return Value(Shape([node.unknown_size() for _ in range(node.count(1))], dtype=x.dtype))
     if not node.integer("allowzero"):
         target = [_kept(x, axis, size) for axis, size in enumerate(target)]
     result = node.one("reshape", x, target)
@@ -55,21 +55,9 @@ def _kept(x: Shape, axis: int, size: Int) -> Int:
     return size
 
 
-def _of_unknown_sizes(node: Node, target: Shape, x: Shape | None) -> Shape:
-    """A shape of known rank with unbacked sizes."""
-    if len(target) != 1 or not isinstance(target[0], int):
-        raise NotKnown("how many axes there are is known only when the model runs")
-    if target[0] > MOST_AXES:
-        raise NotKnown(f"an array of {target[0]} axes")
-    return Shape([node.unknown_size() for _ in range(target[0])], dtype=None if x is None else x.dtype)
-
-
 def _moved(node: Node, result: Shape) -> Value:
     """Reshape the input's elements."""
-    elements = node.elements(0)
-    if elements is None or not few(result):
-        return Value(result)
-    return computed(elements.reshape(result.sizes), result.dtype)
+    return node.moved(result, lambda elements: elements.reshape(result.sizes))
 
 
 @operator("Flatten")
@@ -86,12 +74,11 @@ def flatten(node: Node) -> Value:
 @operator("Transpose")
 def transpose(node: Node) -> Value:
     """The axes in another order, reversed if none is given."""
-    x, elements = node.shape(0), node.elements(0)
-    order = node.integers("perm")
+    x, order = node.shape(0), node.integers("perm")
     if order is None:
         order = list(reversed(range(len(x))))
     result = Shape(node.one("permute", x, order), dtype=x.dtype)
-    return Value(result, None if elements is None else elements.transpose(order))
+    return node.moved(result, lambda elements: elements.transpose(order))
 
 
 @operator("Squeeze")
@@ -121,43 +108,27 @@ def unsqueeze(node: Node) -> Value:
 @operator("Expand")
 def expand(node: Node) -> Value:
     """The sizes to which the input and the target broadcast."""
-    x, target, elements = node.shape(0), node.numbers(1), node.elements(0)
+    x, target = node.shape(0), node.numbers(1)
     if target is None:
-        known = node.shape(1)
-        if len(known) != 1 or not isinstance(known[0], int):
-            raise NotKnown("how many axes there are is known only when the model runs")
-        if known[0] > MOST_AXES:
-            raise NotKnown(f"an array of {known[0]} axes")
-        rank = max(known[0], len(x))
+        rank = max(node.count(1), len(x))
         kept = [size if isinstance(size, int) and size > 1 else None for size in (1,) * (rank - len(x)) + x.sizes]
         return Value(Shape([node.unknown_size() if size is None else size for size in kept], dtype=x.dtype))
     result = Shape(broadcast(node.env, x, target), dtype=x.dtype)
-    if elements is None or not few(result):
-        return Value(result)
     sizes = [size for size in result if isinstance(size, int)]
-    return computed(np.broadcast_to(elements, sizes), x.dtype)
+    return node.moved(result, lambda elements: np.broadcast_to(elements, sizes))
 
 
-@operator("DepthToSpace")
-def depth_to_space(node: Node) -> Shape:
-    """Move channels to pixels."""
-    x = node.shape(0)
-    return Shape(node.one("pixel_shuffle", x, node.integer("blocksize")), dtype=x.dtype)
-
-
-@operator("SpaceToDepth")
-def space_to_depth(node: Node) -> Shape:
-    """Move pixels to channels."""
-    x = node.shape(0)
-    return Shape(node.one("pixel_unshuffle", x, node.integer("blocksize")), dtype=x.dtype)
+@operator("DepthToSpace", "SpaceToDepth")
+def shuffled_pixels(node: Node) -> Shape:
+    """Move channels to pixels, or back."""
+    x, rule = node.shape(0), "pixel_shuffle" if node.kind == "DepthToSpace" else "pixel_unshuffle"
+    return Shape(node.one(rule, x, node.integer("blocksize")), dtype=x.dtype)
 
 
 @operator("Col2Im")
 def fold(node: Node) -> Shape:
     """Combine blocks to an image."""
-    x, image, block = node.shape(0), node.numbers(1), node.numbers(2)
-    if image is None or block is None:
-        raise NotKnown("the sizes of image and blocks are known only when the model runs")
+    x, image, block = node.shape(0), node.needed(1, "the sizes of the image"), node.needed(2, "the sizes of blocks")
     axes = len(block)
     stride, dilation = node.integers("strides") or [1] * axes, node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
