@@ -144,12 +144,9 @@ class _Reading:
                 for _ in range(exponent):
                     power = power * self.read(left)
                 return power
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self.read(left) + self.read(right)
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return self.read(left) - self.read(right)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return self.read(left) * self.read(right)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
+                found: Int = OPERATIONS[type(op)](self.read(left), self.read(right))
+                return found
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CALLS:
                 return CALLS[name](*[self.read(argument) for argument in arguments])
         raise ParseError("a dimension of JAX has no such part", self.text, node.col_offset)
@@ -324,7 +321,7 @@ class _Writing:
         raise NotExpressible(f"JAX has no form for `{ast.unparse(node)}`")
 
 
-OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], object]]] = {  # type: ignore[explicit-any]
+OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  # type: ignore[explicit-any]
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

@@ -1,17 +1,17 @@
 """Operators of ONNX by type, one family a file. Importing this registers all of them."""
 
 from frontends.onnx.operators import (
-    attending,
-    creating,
-    elementwise,
+    attention,
+    creation,
     indexing,
     joining,
-    multiplying,
-    normalizing,
+    matmul,
+    normalization,
+    pointwise,
     recurrent,
-    reducing,
-    resizing,
+    reductions,
+    resampling,
     selecting,
-    viewing,
+    views,
     windows,
 )

@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 
 from benchmarks.onnx_judging import judge_ours, runner  # noqa: E402
 from frontends.onnx import operator, read  # noqa: E402
-from frontends.onnx.operators import elementwise  # noqa: E402
+from frontends.onnx.operators import pointwise  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def other_sizes(feeds: Mapping[str, object], draw: random.Random) -> dict[str, o
 def test_every_operator_is_tried() -> None:
     """If it fails, an operator has sizes that nobody compared with those of a real run."""
     tried = {row.kind for row in ROWS}
-    alike = {*elementwise.SAME, *elementwise.BINARY, *elementwise.OPAQUE, *elementwise.FLOATS}
+    alike = {*pointwise.SAME, *pointwise.BINARY, *pointwise.OPAQUE, *pointwise.FLOATS}
     assert set(operator.names()) - tried - alike - UNTRIED == set()
 
 
