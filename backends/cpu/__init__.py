@@ -32,6 +32,7 @@ import torch
 from backends.backend import Launch, Part
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
+from backends.cpu.launcher import interleaved_by
 from backends.cpu.launcher import launcher as launching
 from backends.cpu.pages import LARGE, in_large_pages, pooled
 from backends.decisions.questions import Decisions
@@ -75,11 +76,6 @@ def combine(parts: Sequence[Part], tensors: int, scalars: int) -> Launch:
     assert not isinstance(native, Unavailable), "there are kernels"
     have = [(launch, *which, count if interleaved_by(launch) == count else 1) for launch, *which, count in parts]
     return native.Kernels(tuple(have), tensors, scalars)
-
-
-def interleaved_by(launch: object) -> int:
-    """How many kernels the function runs that was emitted for the interleaved group of a launch; 1 for none."""
-    return int(getattr(launch, "kernels", 1))
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

@@ -32,7 +32,7 @@ view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count
 from keyword import iskeyword
 from typing import Final
@@ -46,10 +46,10 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.program.generated_functions import defined
-from backends.program.launch_groups import MOST, combine, interleaved_counts, runs
-from backends.program.layouts import Layout, has_layout, layouts_of, strides_of
-from backends.program.memory import plan, returned_by
-from backends.program.sizes import SizeTexts, symbol_of, wanted
+from backends.program.host_program import Allocation, HostStep, SymbolSource, host_program, symbols_of
+from backends.program.launch_groups import combine, interleaved_counts
+from backends.program.layouts import strides_of
+from backends.program.sizes import SizeTexts, wanted
 from backends.results import PACKED
 from shapes.guards.emit_python import COMPARISON
 from shapes.guards.toolchain import Unavailable
@@ -65,10 +65,13 @@ class Host:
     """The generated function of a program.
 
     Attributes:
-        program: what it runs, and `steps` how.
+        plan: what it does, of which `program` and `memory` are parts.
+        steps: the steps of the program before they were grouped.
         launches: the calls of the kernels among the steps, in order.
         source: its text, and `scope` what it refers to.
-        memory: the memory plan: live ranges, and the slots that buffers share.
+        launch_groups: launches of several kernels, by their names: these kernels, their tensors and numbers, and the
+            lengths of their interleaved groups.
+        operators: the names of the operators in it.
         function: takes the inputs and then the numbers as one sequence, and returns the outputs.
     """
 
@@ -87,13 +90,19 @@ class Host:
         consuming: bool = False,
     ) -> None:
         """`launches` are those of the kernels among the steps, in order; the other options are the attributes of a
-        `Backend` (`combine_launches` is its `combine`). The caller is `returned` the first so many outputs; memory that
-        it does not see may be pooled. A program that is `consuming` empties the list that it is given: each tensor is
-        dropped after its last use."""
-        self.program = program
-        self.steps = steps
-        self.launches = tuple(launches)
-        self._scope: dict[str, object] = {
+        `Backend` (`combine_launches` is its `combine`), and those of `host_program`."""
+        self.program, self.steps, self.launches = program, steps, tuple(launches)
+        self.plan = host_program(
+            program,
+            steps,
+            large=large[0] if large else None,
+            pools=pooled is not None,
+            combines=combine_launches is not None,
+            returned=returned,
+            consuming=consuming,
+        )
+        self.memory = self.plan.memory
+        self.scope: dict[str, object] = {
             "empty": allocate,
             "as_strided": torch.as_strided,
             "seen": torch._C._dynamo.guards._reinterpret_tensor,
@@ -101,49 +110,30 @@ class Host:
             "large": large[1] if large else None,
             "kept": pooled,
         }
-        self._large = large[0] if large else None
-        self._pools = pooled is not None
-        self._kernels = {
-            id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
-        }
+        self._least = large[0] if large else None
+        kernels = [step for step in steps if isinstance(step, Kernel)]
+        self._kernels = {kernel: f"k{place}" for place, kernel in enumerate(kernels)}
         self._launches = dict(zip(self._kernels, launches, strict=True))
-        self._scope.update(zip(self._kernels.values(), launches))
+        self.scope.update(zip(self._kernels.values(), launches))
         self._gives_threads = threads is not None and bool(self._kernels)
         self._combine = combine_launches
         self.launch_groups: dict[str, list[object]] = {}
-        """Launches of several kernels, by their names: these kernels, their tensors and numbers, and their turns."""
-        self.memory = plan(program, steps, consuming=consuming)
-        self._consuming = consuming
-        seen = returned_by(program, steps, program.outputs[:returned])
-        self._seen = {self.memory.slots.get(buffer, buffer) for buffer in seen}
-        """The memory that the caller sees."""
+        self.operators: dict[object, str] = {}
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
-        self._allocated: dict[Buffer, Layout] = {}
-        """The sizes and strides of memory that is made here, by the first buffer in it."""
-        self._layouts = layouts_of(program, steps, self.memory.slots)
+        self._results, self._allocated = count(), count()
         self._views: dict[Buffer, dict[str, str]] = {}
-        """The names of views of each place in memory, by their text: each is made once, and stays as long as that."""
+        """The names of views of each slot, by their text: each is made once, and stays as long as that."""
         self._bound: set[Atom] = set()
         """The symbols that have a value by now."""
         for place, (buffer, tensor) in enumerate(program.constants):
             self._names[buffer] = f"c{place}"
-            self._scope[f"c{place}"] = tensor
-        self._sizes = SizeTexts(wanted(program, steps, self._layouts))
-        self._calls: dict[object, str] = {}
+            self.scope[f"c{place}"] = tensor
+        self._sizes = SizeTexts(wanted(program, steps, self.plan.layouts))
         self.source = "\n".join(self._lines())
-        self._scope.update(self._sizes.scope())
+        self.scope.update(self._sizes.scope())
         self.function: Callable[[Sequence[object]], list[object]] = defined(
-            self.source, f"<program {next(_serial)}>", self._scope
+            self.source, f"<program {next(_serial)}>", self.scope
         )
-
-    @property
-    def scope(self) -> Mapping[str, object]:
-        return self._scope
-
-    @property
-    def operators(self) -> Mapping[object, str]:
-        """The names of the operators in it."""
-        return self._calls
 
     # ------------------------------------------------------------------ text
 
@@ -153,120 +143,93 @@ class Host:
         given += [self._sizes.name(atom) for atom in self.program.numbers]
         if given:
             yield f"    {', '.join(given)}, = _inputs"
-            if self._consuming:
+            if self.plan.is_consuming:
                 yield "    _inputs.clear()"
         if self._gives_threads:
             yield "    z = last()"
-        for line in self._read_sizes():
+        self._bound.update(self.program.numbers)
+        for line in self._bind(self.plan.symbols):
             yield f"    {line}"
-        ends = self._ends()
-        for inside in runs(self.steps, self.memory, self.program.decisions.hints, most=MOST if self._combine else 1):
-            for line in self._run([self.steps[place] for place in inside]):
+        for step in self.plan.steps:
+            for line in self._run(step):
                 yield f"    {line}"
-            ended = [buffer for place in inside for buffer in ends.get(place, ())]
-            gone = [self._names[buffer] for buffer in ended if buffer in self._names]
-            gone += [view for buffer in ended for view in self._views.get(buffer, {}).values()]
+            gone = [self._names[buffer] for buffer in step.freed if buffer in self._names]
+            gone += [view for buffer in step.freed for view in self._views.get(buffer, {}).values()]
             if gone:
                 yield f"    del {', '.join(gone)}"
         yield from self._returned()
 
-    def _read_sizes(self) -> Iterator[str]:
-        """Symbols that are sizes or strides of inputs."""
-        self._bound.update(self.program.numbers)
-        yield from self._bound_by(self.program.inputs)
+    def _bind(self, sources: Iterable[SymbolSource]) -> Iterator[str]:
+        """Give the symbols that are wanted a value, unless they have one."""
+        for each in sources:
+            if each.symbol not in self._bound and each.symbol in self._sizes:
+                self._bound.add(each.symbol)
+                yield f"{self._sizes.name(each.symbol)} = {self._name(each.buffer)}.{each.what}({each.axis})"
 
-    def _bound_by(self, buffers: Sequence[Buffer]) -> Iterator[str]:
-        """Symbols that are sizes or strides of tensors, if they are not known yet: sizes first, as a stride along an
-        axis of size 1 is any number."""
-        found = [(buffer, "size", buffer.sizes) for buffer in buffers]
-        found += [(buffer, "stride", buffer.strides) for buffer in buffers]
-        for buffer, method, values in found:
-            for axis, value in enumerate(values):
-                atom = symbol_of(value)
-                if atom is not None and atom not in self._bound and atom in self._sizes:
-                    self._bound.add(atom)
-                    yield f"{self._sizes.name(atom)} = {self._names[buffer]}.{method}({axis})"
+    def _name(self, buffer: Buffer) -> str:
+        return self._names[self.plan.slot(buffer)]
 
-    def _run(self, steps: Sequence[Scheduled]) -> Iterator[str]:
-        """One step, or kernels that are launched together."""
-        match steps:
-            case [Call() as call]:
-                yield from self._call(call)
-            case [Check(condition=condition, message=message, error=error)]:
+    def _run(self, step: HostStep) -> Iterator[str]:
+        match step.work:
+            case Call() as call:
+                yield from self._call(call, step)
+            case Check(condition=condition, message=message, error=error):
                 yield from self._sizes.naming(condition)
                 yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
                 yield f"    raise {error.__name__}({message!r})"
-            case [Bind(symbol=symbol, buffer=buffer, axis=axis)]:
-                if symbol in self._sizes and symbol not in self._bound:
-                    self._bound.add(symbol)
-                    yield f"{self._sizes.name(symbol)} = {self._names[buffer]}.size({axis})"
-            case _:
-                yield from self._launch([step for step in steps if isinstance(step, Kernel)])
+            case Bind(symbol=symbol, buffer=buffer, axis=axis):
+                yield from self._bind([SymbolSource(symbol, buffer, "size", axis)])
+            case kernels:
+                yield from self._launch(kernels, step)
 
-    def _launch(self, kernels: Sequence[Kernel]) -> Iterator[str]:
+    def _launch(self, kernels: Sequence[Kernel], step: HostStep) -> Iterator[str]:
+        made = {each.buffer: each for each in step.allocations}
         for kernel in kernels:
-            for store in kernel.stores:
-                yield from self._allocation(store.buffer)
+            for buffer in [store.buffer for store in kernel.stores if store.buffer in made]:
+                yield from self._allocate(made.pop(buffer))
             for number in kernel.scalars:
                 yield from self._sizes.naming(number)
-        tensors = [[self._names[buffer] for buffer in kernel.buffers] for kernel in kernels]
+        tensors = [[self._name(buffer) for buffer in kernel.buffers] for kernel in kernels]
         numbers = [
             [self._sizes.text(number) for number in kernel.scalars] + ["z"] * self._gives_threads for kernel in kernels
         ]
-        name = self._kernels[id(kernels[0])]
+        name = self._kernels[kernels[0]]
         given = [*tensors[0], *numbers[0]]
         if len(kernels) > 1 and self._combine is not None:
-            launches = [self._launches[id(kernel)] for kernel in kernels]
+            launches = [self._launches[kernel] for kernel in kernels]
             iterations = interleaved_counts(kernels, self.memory)
-            self.launch_groups[name] = [[self._kernels[id(kernel)] for kernel in kernels], tensors, numbers, iterations]
-            self._scope[name], given = combine(self._combine, launches, tensors, numbers, iterations)
+            self.launch_groups[name] = [[self._kernels[kernel] for kernel in kernels], tensors, numbers, iterations]
+            self.scope[name], given = combine(self._combine, launches, tensors, numbers, iterations)
         yield f"{name}({', '.join(given)})"
 
-    def _allocation(self, buffer: Buffer) -> Iterator[str]:
-        """Memory for a buffer, when it is first written."""
-        if buffer in self._names:
-            return
-        owner = self.memory.slots.get(buffer)
-        if owner is not None:
-            self._names[buffer] = self._names[owner]
-            return
-        self._names[buffer] = f"m{len(self._allocated)}"
-        sizes, strides = self._allocated[buffer] = self._layouts.get(buffer, (buffer.sizes, buffer.strides))
+    def _allocate(self, made: Allocation) -> Iterator[str]:
+        """Memory for a slot, when it is first written."""
+        name = self._names[made.buffer] = f"m{next(self._allocated)}"
+        sizes, strides = made.layout
         for size in (*sizes, *strides):
             yield from self._sizes.naming(size)
-        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
-        is_kept = self._pools and buffer not in self._seen
-        needed = self.memory.size[buffer]
-        what = "kept from call to call" if is_kept else "paged"
-        is_large = self._large is not None and self._is_large(needed, self._large, what)
-        if is_large is False:
-            yield f"{self._names[buffer]} = empty({layout})"
+        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(made.buffer.dtype)}"
+        if made.is_large is False:
+            yield f"{name} = empty({layout})"
             return
-        yield from self._sizes.naming(needed)
-        condition = f"{self._sizes.text(needed, COMPARISON)} >= {self._large}"
-        if is_kept:
-            kept = f"kept({self._sizes.text(needed)}, {layout})"
-            yield f"{self._names[buffer]} = {kept if is_large else f'{kept} if {condition} else empty({layout})'}"
+        yield from self._sizes.naming(made.bytes)
+        condition = f"{self._sizes.text(made.bytes, COMPARISON)} >= {self._least}"
+        if made.is_pooled:
+            kept = f"kept({self._sizes.text(made.bytes)}, {layout})"
+            yield f"{name} = {kept if made.is_large else f'{kept} if {condition} else empty({layout})'}"
             return
-        yield f"{self._names[buffer]} = empty({layout})"
-        if is_large:
-            yield f"large({self._names[buffer]})"
+        yield f"{name} = empty({layout})"
+        if made.is_large:
+            yield f"large({name})"
         else:
             yield f"if {condition}:"
-            yield f"    large({self._names[buffer]})"
-
-    def _is_large(self, needed: Expr, least: int, yes: str) -> bool | None:
-        """Whether it is as many bytes as are prepared or pooled."""
-        decisions = self.program.decisions
-        question, put = decisions.interner.ge(needed, least), (needed, ">=", least)
-        otherwise = f"{yes} where it is large"
-        return decisions.holds("large", question, yes, otherwise, added="branch", never="fresh", put=put)
+            yield f"    large({name})"
 
     def _dtype(self, name: str) -> str:
-        self._scope[f"d_{name}"] = getattr(torch, name)
+        self.scope[f"d_{name}"] = getattr(torch, name)
         return f"d_{name}"
 
-    def _call(self, call: Call) -> Iterator[str]:
+    def _call(self, call: Call, step: HostStep) -> Iterator[str]:
         lines: list[str] = []
         seen = "as_strided" if call.writes or call.aliases is not None else "seen"
         arguments = [self._argument(value, lines, seen) for value in call.arguments]
@@ -274,10 +237,15 @@ class Host:
         operands = [*arguments, *named.values()]
         arguments += [f"{name}={text}" for name, text in named.items() if not iskeyword(name)]
         arguments += [f"**{{{name!r}: {text}}}" for name, text in named.items() if iskeyword(name)]
-        if call.into is not None:
-            yield from self._into(call, arguments, lines)
-            return
         yield from lines
+        if step.out is not None:
+            for allocation in step.allocations:
+                yield from self._allocate(allocation)
+            lines = []
+            out = self._memory(step.out, lines, "seen")
+            yield from lines
+            yield f"{self._operator(call.into)}({', '.join(arguments)}, out={out})"
+            return
         made = [self._result(result) for result in call.results]
         text = f"{self._operator(call.target)}({', '.join(arguments)})"
         if call.checked is not None:
@@ -288,7 +256,7 @@ class Host:
             yield f"{made[0]} = {text}" if made and call.results[0] is not None else text
         for result, name in zip(call.results, made):
             if isinstance(result, Buffer):
-                yield from self._bound_by([result])
+                yield from self._bind(symbols_of([result]))
             elif isinstance(result, Atom):
                 self._bound.add(result)
             if isinstance(result, Buffer) and not call.has_layout and call.aliases is None:
@@ -308,7 +276,7 @@ class Host:
             if not all(map(self._is_bound, result.strides)) and result.strides == packed(result.sizes):
                 strides = repr(PACKED)
             predicted.append(f"({sizes}, {strides})")
-        self._scope[name := f"checked{len(self._scope)}"] = call.checked
+        self.scope[name := f"checked{len(self.scope)}"] = call.checked
         given = "".join([f"{each}, " for each in operands])
         return f"{name}({text}, ({given}), ({''.join([f'{each}, ' for each in predicted])}))"
 
@@ -324,27 +292,16 @@ class Host:
             for atom in size.symbols
         )
 
-    def _into(self, call: Call, arguments: list[str], lines: list[str]) -> Iterator[str]:
-        """A call that is given the memory of its result."""
-        (result,) = call.results
-        assert isinstance(result, Buffer)
-        yield from lines
-        yield from self._allocation(result)
-        views: list[str] = []
-        out = self._memory(self.program.build.memory(result), views, "seen")
-        yield from views
-        yield f"{self._operator(call.into)}({', '.join(arguments)}, out={out})"
-
     def _result(self, result: Buffer | Atom | None) -> str:
         if result is None:
             return "_"
         if isinstance(result, Atom):
             return self._sizes.name(result)
-        return self._names.setdefault(result, f"r{len(self._names)}")
+        return self._names.setdefault(result, f"r{next(self._results)}")
 
     def _laid_out(self, buffer: Buffer, name: str) -> Iterator[str]:
         """An operator that lays out its result otherwise than foreseen: elements are put where others look for them."""
-        self._scope["laid_out"] = laid_out
+        self.scope["laid_out"] = laid_out
         for size in (*buffer.sizes, *buffer.strides):
             yield from self._sizes.naming(size)
         strides = self._tuple(buffer.strides)
@@ -352,20 +309,17 @@ class Host:
         yield f"    {name} = laid_out({name}, {strides})"
 
     def _operator(self, target: object) -> str:
-        if target not in self._calls:
+        if target not in self.operators:
             plain = target._op if isinstance(target, torch._ops.OpOverload) else target
-            self._calls[target] = f"f{len(self._calls)}"
-            self._scope[self._calls[target]] = plain
-        return self._calls[target]
+            self.operators[target] = f"f{len(self.operators)}"
+            self.scope[self.operators[target]] = plain
+        return self.operators[target]
 
     def _argument(self, value: object, lines: list[str], seen: str) -> str:
         """The text of an argument, by `seen` where it is a view; statements that it needs are added to `lines`."""
         if isinstance(value, Memory):
             return self._memory(value, lines, seen)
-        if isinstance(value, Expr):
-            lines += self._sizes.naming(value)
-            return self._sizes.text(value)
-        if isinstance(value, Prop):
+        if isinstance(value, Expr | Prop):
             lines += self._sizes.naming(value)
             return self._sizes.text(value)
         if isinstance(value, list | tuple):
@@ -373,29 +327,26 @@ class Host:
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
         if type(value) in (int, bool, str, type(None)):
             return repr(value)
-        name = f"v{len(self._scope)}"
-        self._scope[name] = value
+        name = f"v{len(self.scope)}"
+        self.scope[name] = value
         return name
 
     def _memory(self, memory: Memory, lines: list[str], seen: str) -> str:
         """Memory as a tensor; where that is a view, `seen` makes it: `as_strided`, or what is faster but not known to
         autograd as a view."""
-        buffer = memory.buffer
-        name = self._names[buffer]
-        owner = self.memory.slots.get(buffer, buffer)
-        made = self._allocated.get(owner)
-        laid = strides_of(memory)
-        if has_layout(memory, *(made or (owner.sizes, owner.strides)), self.program.decisions):
+        name = self._name(memory.buffer)
+        if self.plan.is_whole(memory):
             return name
+        slot, laid = self.plan.slot(memory.buffer), strides_of(memory)
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
         start = self._sizes.text(memory.offset.constant, COMPARISON)
-        if made is None and seen == "as_strided":
+        if slot not in self.plan.layouts and seen == "as_strided":
             start = f"{name}.storage_offset()" if start == "0" else f"{name}.storage_offset() + ({start})"
         text = f"{seen}({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
         if seen == "as_strided":
             return text
-        views = self._views.setdefault(owner, {})
+        views = self._views.setdefault(slot, {})
         if text not in views:
             views[text] = f"w{sum(map(len, self._views.values()))}"
             lines.append(f"{views[text]} = {text}")
@@ -415,17 +366,6 @@ class Host:
         for line in lines:
             yield f"    {line}"
         yield f"    return [{', '.join(values)}]"
-
-    def _ends(self) -> dict[int, list[Buffer]]:
-        """The buffers that no step after this one needs, nor another in the same place."""
-        last: dict[Buffer, int] = {}
-        for life in (*self.memory.lives, *self.memory.given):
-            owner = self.memory.slots.get(life.buffer, life.buffer)
-            last[owner] = max(last.get(owner, 0), life.last)
-        ends: dict[int, list[Buffer]] = {}
-        for buffer, place in last.items():
-            ends.setdefault(place, []).append(buffer)
-        return ends
 
 
 def hosted(

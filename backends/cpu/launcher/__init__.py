@@ -123,4 +123,9 @@ def launcher() -> Launcher | Unavailable:
         return Unavailable(f"this torch is not known to the launcher: {error}")
 
 
-__all__ = ["Launcher", "NativeProgram", "Unavailable", "launcher"]
+def interleaved_by(launch: object) -> int:
+    """How many kernels the function runs that was emitted for the interleaved group of a launch; 1 for none."""
+    return int(getattr(launch, "kernels", 1))
+
+
+__all__ = ["Launcher", "NativeProgram", "Unavailable", "interleaved_by", "launcher"]
