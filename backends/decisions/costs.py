@@ -1,12 +1,13 @@
 """What a guard would save, and what it costs: a small model of measured figures, for policies that weigh the two.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions.questions import Decisions
+    >>> from backends.decisions.questions import Choice, Decisions
     >>> env = ShapeEnv(origin=lambda: None)
     >>> rows, s = [size.expr for size in env.sizes("rows s", hints=(100_000, 24))]
     >>> decisions = Decisions(env)
     >>> question = env.interner.eq(s, 24)
-    >>> decisions.holds("constant", question, "a number", "a length of the run", iterations=rows, length=s) is None
+    >>> choice = Choice("a number", "a length of the run")
+    >>> decisions.holds("constant", question, choice, iterations=rows, length=s) is None
     True
     >>> costs = Costs(variant=(0.1, 0.02, 0.001), saved={"constant": ((8, 4e-9), (40, 2e-9))})
     >>> [each] = guard_candidates([decisions], Expected(calls=1_000), costs, seconds=costs.of_variant(1, 0))

@@ -1,14 +1,15 @@
 """The one place where backends ask the engine: every question whose answer changes the code, and what was chosen.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions.questions import Decisions
+    >>> from backends.decisions.questions import Choice, Decisions, is_multiple
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = env.sizes("b s")
     >>> env.assume("s % 16 == 0")
     >>> decisions = Decisions(env)
-    >>> decisions.holds("divisible", (b * s).expr.interner.divides(16, (b * s).expr), "no tail", "a tail")
+    >>> tail = Choice("no tail", "a tail")
+    >>> decisions.holds("divisible", is_multiple((b * s).expr, 16), tail)
     True
-    >>> decisions.holds("divisible", b.expr.interner.divides(16, b.expr), "no tail", "a tail") is None
+    >>> decisions.holds("divisible", is_multiple(b.expr, 16), tail) is None
     True
     >>> for decision in decisions.log:
     ...     print(decision)
@@ -69,9 +70,49 @@ KINDS: Final = frozenset(get_args(Kind))
 Added = Literal["nothing", "guard", "branch"]
 WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
 Put: TypeAlias = tuple[object, ...]
-"""The words of a question as it was put; its normal form may be another, or that it is true."""
+"""The words of a question as it was put."""
 NO_LIMIT: Final = f" <= {2**63 - 1}"
 """Trivial bound of every size; suppressed in messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about sizes, and its words: the normal form may be another, or that it is true."""
+
+    prop: Prop
+    put: Put = ()
+
+
+def at_least(size: Expr, least: Expr | int) -> Question:
+    return Question(size.interner.ge(size, least), (size, ">=", least))
+
+
+def at_most(size: Expr, most: Expr | int) -> Question:
+    return Question(size.interner.le(size, most), (size, "<=", most))
+
+
+def more_than(size: Expr, limit: int) -> Question:
+    return Question(size.interner.ge(size, limit + 1), (size, ">", limit))
+
+
+def is_multiple(size: Expr, of: int) -> Question:
+    return Question(size.interner.divides(of, size), (size, "%", of, "==", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The code for each answer to a question.
+
+    Attributes:
+        always: what is chosen if it always holds, and `otherwise` if that is not known.
+        never: what is chosen if it cannot hold; the same as otherwise, if not given.
+        added: what an open question adds.
+    """
+
+    always: str
+    otherwise: str
+    never: str | None = None
+    added: Added = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,51 +237,43 @@ class Decisions:
     def holds(
         self,
         kind: Kind,
-        question: Prop,
-        yes: str,
-        otherwise: str,
+        question: Question | Prop,
+        choice: Choice,
         *,
-        added: Added = "nothing",
-        never: str | None = None,
         iterations: Expr | None = None,
         length: Expr | None = None,
-        put: Put = (),
     ) -> bool | None:
-        """Whether it always or never holds, or None; with what is chosen if it does, and if that is not known.
-
-        `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
-        given). The answer saves time in each of so many `iterations` of a loop of this `length`. `put` is the question
-        as it was asked, for people.
-        """
-        of_numbers = self._is_settled(question) and put and is_of_numbers(put)
-        verdict = None if kind in self.withheld and not of_numbers else self._asked(question)
+        """Whether it always or never holds, or None. The answer saves time in each of so many `iterations` of a loop of
+        this `length`."""
+        prop, put = (question.prop, question.put) if isinstance(question, Question) else (question, ())
+        of_numbers = self._is_settled(prop) and put and is_of_numbers(put)
+        verdict = None if kind in self.withheld and not of_numbers else self._asked(prop)
         if isinstance(verdict, Always):
             bought = self._bought_for(verdict)
             what: Added = "nothing" if bought is None else "guard"
-            self._note(Decision(kind, question, verdict, yes, what, self.where, bought, put))
+            self._note(Decision(kind, prop, verdict, choice.always, what, self.where, bought, put))
             return True
         if isinstance(verdict, Never):
-            chosen = otherwise if never is None else never
-            self._note(Decision(kind, question, verdict, chosen, "nothing", self.where, put=put))
+            chosen = choice.otherwise if choice.never is None else choice.never
+            self._note(Decision(kind, prop, verdict, chosen, "nothing", self.where, put=put))
             return False
-        self._note(Decision(kind, question, verdict, otherwise, added, self.where, put=put))
-        key = (kind, question, iterations, length, self.where)
-        self._open.setdefault(key, Open(kind, question, iterations, length, self.origin))
+        self._note(Decision(kind, prop, verdict, choice.otherwise, choice.added, self.where, put=put))
+        key = (kind, prop, iterations, length, self.where)
+        self._open.setdefault(key, Open(kind, prop, iterations, length, self.origin))
         return None
 
     def equal(self, a: Expr, b: Expr, *, iterations: Expr | None = None) -> bool:
         """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
         if a is b and is_plain(a):
             return True
-        return self.same("equal", a, b, "the same", "taken for different", iterations=iterations)
+        return self.same("equal", a, b, Choice("the same", "taken for different"), iterations=iterations)
 
     def same(
         self,
         kind: Kind,
         a: Expr,
         b: Expr,
-        yes: str,
-        otherwise: str,
+        choice: Choice,
         *,
         iterations: Expr | None = None,
         length: Expr | None = None,
@@ -250,24 +283,24 @@ class Decisions:
         if a.is_constant and b.is_constant:
             return a is b
         put = (a, "==", b)
-        if a is b and (kind, self.interner.true, self.where, yes, put) in self._log:
+        if a is b and (kind, self.interner.true, self.where, choice.always, put) in self._log:
             return True
-        question = self.interner.eq(a, b)
-        return self.holds(kind, question, yes, otherwise, iterations=iterations, length=length, put=put) is True
+        question = Question(self.interner.eq(a, b), put)
+        return self.holds(kind, question, choice, iterations=iterations, length=length) is True
 
     def is_one(self, size: Expr, *, iterations: Expr | None = None) -> bool | None:
         """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""
         if size.is_constant:
             return size.constant == 1
-        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", iterations=iterations)
+        return self.holds("size one", self.interner.eq(size, 1), Choice("no loop", "a loop"), iterations=iterations)
 
-    def sooner(self, kind: Kind, question: Prop, yes: str, otherwise: str, *, put: Put = (), likely: bool) -> bool:
+    def sooner(self, kind: Kind, question: Question | Prop, choice: Choice, *, likely: bool) -> bool:
         """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
         not known is decided by what is `likely`: what holds where the program was traced."""
         if kind in self.withheld:
-            return self.holds(kind, question, yes, otherwise, put=put) is True
-        guess = f"{yes if likely else otherwise}, as where it was traced"
-        found = self.holds(kind, question, yes, guess, never=otherwise, put=put)
+            return self.holds(kind, question, choice) is True
+        guess = f"{choice.always if likely else choice.otherwise}, as where it was traced"
+        found = self.holds(kind, question, Choice(choice.always, guess, choice.otherwise))
         return likely if found is None else found
 
     def number(self, size: Expr) -> Expr:
@@ -275,7 +308,8 @@ class Decisions:
         if self.known.keys().isdisjoint(size.symbols):
             return size
         for atom in size.symbols & self.known.keys():
-            self.holds("constant", self.interner.eq(atom.expr, self.known[atom]), "a number", "a size of the run")
+            known = self.interner.eq(atom.expr, self.known[atom])
+            self.holds("constant", known, Choice("a number", "a size of the run"))
         return self.interner.substitute(size, self.known)
 
     def _is_settled(self, question: Prop) -> bool:

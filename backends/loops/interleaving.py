@@ -29,15 +29,14 @@ tiling for locality across loops that cannot be fused, as the second needs all t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
+from backends.decisions.questions import Choice, Decisions
 from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Buffer, InterleavedGroup, Kernel, Load, walk
 from solver.terms.expr import Expr
 from solver.terms.quotients import divide, divide_content
-
-if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
 
 MOST: Final = 8
 """Kernels of one interleaved group at most."""
@@ -45,7 +44,7 @@ FEW: Final = 64
 """Where the vector axis is split, no fewer of its elements belong to one iteration."""
 
 
-def mark_interleaved(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: Decisions) -> None:
+def mark_interleaved(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: Decisions) -> Iterator[Kernel]:
     """Mark runs of consecutive kernels that may be interleaved iteration by iteration. Their outputs must be freshly
     allocated: existing buffers (`there`) may be aliased."""
     touched = [_Touched(kernel) for kernel in kernels]
@@ -58,10 +57,10 @@ def mark_interleaved(kernels: Sequence[Kernel], there: Collection[Buffer], decis
         if not counts:
             _ask_apart(touched[first : last + 1], decisions)
         count = max(counts, key=lambda each: (each.degree, abs(each.content())), default=None)
-        if count is not None and all(_ask_common(each.kernel, count, decisions) for each in touched[first:last]):
+        group = None
+        if count is not None and all(_ask_common(each, count, decisions) for each in kernels[first:last]):
             group = InterleavedGroup(count, last - first)
-            for each in touched[first:last]:
-                each.kernel.interleaved = group
+        yield from [replace(each, interleaved=group) if group else each for each in kernels[first:last]]
         first = last
 
 
@@ -74,7 +73,8 @@ def _ask_common(kernel: Kernel, count: Expr, decisions: Decisions) -> bool:
     for extent in kernel.extents[: axis + 1]:
         iterations = iterations * extent
     with decisions.at(kernel.name):
-        return decisions.same("interleaving", iterations, count * inside, "interleaved with others", "by itself")
+        choice = Choice("interleaved with others", "by itself")
+        return decisions.same("interleaving", iterations, count * inside, choice)
 
 
 def _ask_apart(touched: Sequence[_Touched], decisions: Decisions) -> None:
@@ -83,7 +83,7 @@ def _ask_apart(touched: Sequence[_Touched], decisions: Decisions) -> None:
         first, second = [next(_leading(each.kernel), None) for each in touched]
         if first is not None and second is not None and first is not second:
             with decisions.at(touched[1].kernel.name):
-                decisions.same("interleaving", first, second, "by itself", "by itself")
+                decisions.same("interleaving", first, second, Choice("by itself", "by itself"))
 
 
 class _Touched:

@@ -194,7 +194,7 @@ class InterleavedGroup:
     kernels: int
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Kernel:
     """A loop nest with its body.
 

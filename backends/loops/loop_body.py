@@ -84,10 +84,10 @@ class LoopNest:
     def roots(self) -> list[Scalar]:
         return [store.value for store in self.stores]
 
-    def kernel(self, name: str) -> Kernel:
-        """The kernel with these loops in this order."""
+    def kernel(self, name: str, *, lanes: int | None = None) -> Kernel:
+        """The kernel with these loops in this order, vectorized along the last one unless told otherwise."""
         reductions = [value.reduction for value in below(self.roots) if isinstance(value, Reduced)]
-        lanes = max(len(self.extents) - 1, 0)
+        lanes = max(len(self.extents) - 1, 0) if lanes is None else lanes
         return Kernel(name, self.extents, len(self.outer), tuple(reductions), self.stores, (), lanes, self.origins)
 
 

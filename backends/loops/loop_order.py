@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cmp_to_key, reduce
 
+from backends.decisions.questions import Choice, at_least
 from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Bodies, IndexValue, Kernel, Load, Reduced, Scalar
 from backends.loops.loop_body import LoopNest, below, renumbered
@@ -37,10 +39,9 @@ def order_loops(bodies: Bodies, build: Expressions, nest: LoopNest, name: str, *
     nest = _ordered(bodies, build, nest)
     along_outer = _is_along_outer(nest) and not any(store.accumulates for store in nest.stores)
     nest = _collapsed(bodies, build, nest) if collapses else nest
-    kernel = nest.kernel(name)
-    kernel.lanes = max(len(nest.outer if along_outer else nest.extents) - 1, 0)
-    kernel.kept = tuple(kept(kernel))
-    return kernel
+    kernel = nest.kernel(name, lanes=max(len(nest.outer if along_outer else nest.extents) - 1, 0))
+    found = tuple(kept(kernel))
+    return replace(kernel, kept=found) if found else kernel
 
 
 # ---------------------------------------------------------------------- order
@@ -124,12 +125,11 @@ def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[
         if first.is_constant and second.is_constant:
             return second.constant - first.constant
         farther, nearer = sorted((first, second), key=_weight, reverse=True)
-        question, put = build.interner.ge(farther, nearer), (farther, ">=", nearer)
-        yes, never = "larger stride outside", "larger stride inside"
+        question, yes, never = at_least(farther, nearer), "larger stride outside", "larger stride inside"
         if _weight(first) == _weight(second):
-            found = build.decisions.holds("order", question, yes, "as the axes come", never=never, put=put)
+            found = build.decisions.holds("order", question, Choice(yes, "as the axes come", never))
             return 0 if found is None else -1 if found else 1
-        is_farther = build.decisions.sooner("order", question, yes, never, put=put, likely=True)
+        is_farther = build.decisions.sooner("order", question, Choice(yes, never), likely=True)
         return -1 if is_farther == (farther is first) else 1
 
     return tuple(sorted(axes, key=cmp_to_key(compare)))
@@ -210,10 +210,8 @@ def _is_one_loop(build: Expressions, nest: LoopNest, axis: int) -> bool:
         if is_zero(outer) or is_zero(inner):
             return False
         iterations = reduce(Expr.__mul__, nest.extents[: axis + 1])
-        yes, otherwise = "one loop", "two loops"
-        if not build.decisions.same(
-            "collapse", outer, inner * extent, yes, otherwise, iterations=iterations, length=extent
-        ):
+        choice = Choice("one loop", "two loops")
+        if not build.decisions.same("collapse", outer, inner * extent, choice, iterations=iterations, length=extent):
             return False
     return True
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from backends.decisions.questions import Choice, at_least
 from backends.loops.affine import Affine, affine_sum, is_one, packed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Indices, Memory, Pointwise, Reduce, Tensor, View
@@ -60,9 +61,8 @@ def strided_inputs(
 def _pays(build: Expressions, root: Tensor, others: Sequence[int]) -> bool:
     """Whether it is read more than once: as many times as the axes that it is broadcast along have iterations."""
     times = build.product([root.sizes[axis] for axis in others])
-    question, put = build.interner.ge(times, 2), (times, ">=", 2)
-    yes, never = "repacked", "strided loads"
-    return build.decisions.holds("repack", question, yes, yes, never=never, put=put) is not False
+    choice = Choice("repacked", "repacked", never="strided loads")
+    return build.decisions.holds("repack", at_least(times, 2), choice) is not False
 
 
 def _is_along(offset: Affine, axis: int) -> bool:

@@ -32,8 +32,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine, affine_sum, packed, same_place
 from backends.loops.fusion import Fusion, Item, buffers_of
 from backends.loops.interchange import row_major_sums
@@ -47,9 +48,6 @@ from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.repack import read_only_buffers, repack, strided_inputs
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 
@@ -97,20 +95,17 @@ def schedule(program: Program, *, prefix: str = "k", interchanges: bool = False)
             if item.nest is not None:
                 item.nest = row_major_sums(program.build, builder.bodies, item.nest)
     steps = list(_finished(program.build, builder, items, prefix))
-    if interchanges:
-        _mark_interleaved(steps, program.decisions)
-    return steps
+    return list(_interleaved(steps, program.decisions)) if interchanges else steps
 
 
-def _mark_interleaved(steps: Sequence[Scheduled], decisions: Decisions) -> None:
-    """Mark the kernels that are interleaved, in each run of consecutive kernels."""
+def _interleaved(steps: Sequence[Scheduled], decisions: Decisions) -> Iterator[Scheduled]:
+    """The steps, with those kernels marked that are interleaved, in each run of consecutive ones."""
     there: set[Buffer] = set()
-    for _, following in groupby(steps, lambda step: isinstance(step, Kernel)):
-        run = list(following)
-        kernels = [step for step in run if isinstance(step, Kernel)]
-        if kernels:
-            mark_interleaved(kernels, there, decisions)
-        for step in run:
+    for _, run in groupby(steps, lambda step: isinstance(step, Kernel)):
+        following = list(run)
+        kernels = [step for step in following if isinstance(step, Kernel)]
+        yield from mark_interleaved(kernels, there, decisions) if kernels else following
+        for step in following:
             there.update(step.buffers if isinstance(step, Kernel) else set().union(*_touched(step)))
 
 

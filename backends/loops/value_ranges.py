@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from backends.decisions.questions import Choice
 from backends.loops.nodes import CollapseAxes, Iota, Number, Pointwise, Reduce, Tensor, View, descend
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
@@ -96,7 +97,7 @@ def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> 
 
 
 def _holds(build: Expressions, question: Prop) -> bool:
-    return build.decisions.holds("inside", question, "no bounds check", "a bounds check") is True
+    return build.decisions.holds("inside", question, Choice("no bounds check", "a bounds check")) is True
 
 
 __all__ = ["bounds", "is_inside"]

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.decisions.questions import Choice, at_least
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
@@ -192,9 +193,9 @@ def symbols_of(buffers: Sequence[Buffer]) -> Iterator[SymbolSource]:
 
 def _is_large(program: Program, needed: Expr, least: int, *, is_pooled: bool) -> bool | None:
     """Whether it is as many bytes as are prepared or pooled."""
-    decisions, yes = program.decisions, "kept from call to call" if is_pooled else "paged"
-    question, put = decisions.interner.ge(needed, least), (needed, ">=", least)
-    return decisions.holds("large", question, yes, f"{yes} where it is large", added="branch", never="fresh", put=put)
+    yes = "kept from call to call" if is_pooled else "paged"
+    choice = Choice(yes, f"{yes} where it is large", "fresh", "branch")
+    return program.decisions.holds("large", at_least(needed, least), choice)
 
 
 def _freed(memory: Plan) -> dict[int, list[Buffer]]:

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from backends.decisions.questions import Choice, Decisions, at_most
 from backends.loops.affine import same_place
 from backends.loops.kernels import Buffer, Kernel, Load, walk
 from backends.loops.nodes import Memory
@@ -36,7 +37,6 @@ from backends.loops.schedule import Scheduled, memories
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
     from solver.terms.expr import Atom
 
 TRIED: Final = 4
@@ -281,9 +281,8 @@ class _Allocation:
         large, small = self.size[owner], self.size[buffer]
         if large is small:
             return True
-        question, likely = self.decisions.interner.le(large, small * WASTED), self._is_likely_near(owner, buffer)
-        yes, otherwise, put = "a place as large", "too large a place", (large, "<=", small * WASTED)
-        return self.decisions.sooner("reuse", question, yes, otherwise, put=put, likely=likely)
+        question, likely = at_most(large, small * WASTED), self._is_likely_near(owner, buffer)
+        return self.decisions.sooner("reuse", question, Choice("a place as large", "too large a place"), likely=likely)
 
     def _is_likely_kept(self, owner: Buffer, end: int, life: Life) -> bool:
         return self._most is None or all(
@@ -298,8 +297,8 @@ class _Allocation:
             return True
         step = max(range(end + 1, life.first), key=self._there[0].__getitem__)
         meanwhile = self._bytes_at(step) + self.size[owner]
-        question, put = self.decisions.interner.le(meanwhile, self._peak), (meanwhile, "<=", self._peak)
-        return self.decisions.sooner("reuse", question, "kept until then", "let go of", put=put, likely=likely)
+        question = at_most(meanwhile, self._peak)
+        return self.decisions.sooner("reuse", question, Choice("kept until then", "let go of"), likely=likely)
 
     def _bytes_at(self, step: int) -> Expr:
         parts = [self.size[buffer] * sign for buffer, first, last, sign in self._held if first <= step <= last]
@@ -368,8 +367,7 @@ def _views(steps: Sequence[Scheduled]) -> dict[Buffer, set[Buffer]]:
 
 
 def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:
-    yes, otherwise = "the same memory", "memory of its own"
+    choice = Choice("the same memory", "memory of its own")
     if small is large:
-        return decisions.same("reuse", small, large, yes, otherwise)
-    question, put = decisions.interner.le(small, large), (small, "<=", large)
-    return decisions.holds("reuse", question, yes, otherwise, iterations=small, put=put) is True
+        return decisions.same("reuse", small, large, choice)
+    return decisions.holds("reuse", at_most(small, large), choice, iterations=small) is True

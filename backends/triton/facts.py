@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from backends.decisions.questions import Decisions
+from backends.decisions.questions import Choice, Decisions, at_most, is_multiple
 from backends.loops.affine import Affine
 from backends.loops.kernels import Kernel, Load, walk
 from backends.triton.tiles import Tile, factors, indices, tile
@@ -112,7 +112,7 @@ def strides(kernel: Kernel, shape: Tile) -> Iterable[Expr]:
 
 def is_aligned(size: Expr, decisions: Decisions) -> bool | None:
     question = decisions.interner.divides(16, size)
-    return decisions.holds("divisible", question, "wide accesses", "wide accesses where it is", added="branch")
+    return decisions.holds("divisible", question, Choice("wide accesses", "wide accesses where it is", added="branch"))
 
 
 def greatest_step(columns: Expr, decisions: Decisions) -> int:
@@ -129,32 +129,29 @@ def greatest_step(columns: Expr, decisions: Decisions) -> int:
 
 
 def _is_multiple(columns: Expr, step: int, decisions: Decisions) -> bool | None:
-    question, put = decisions.interner.divides(step, columns), (columns, "%", step, "==", 0)
-    return decisions.holds("divisible", question, "no mask", "a mask where it is not", added="branch", put=put)
+    choice = Choice("no mask", "a mask where it is not", added="branch")
+    return decisions.holds("divisible", is_multiple(columns, step), choice)
 
 
 def is_short(columns: Expr, shape: Tile, decisions: Decisions) -> bool | None:
     limit = SHORT_ALONG_ROWS if shape.is_along_rows else SHORT
     if shape.kind != "reduction":
         return None
-    question, put = decisions.interner.le(columns, limit), (columns, "<=", limit)
-    yes, otherwise, never = "rows in registers", "both forms", "in blocks"
-    return decisions.holds("short", question, yes, otherwise, added="branch", never=never, put=put)
+    choice = Choice("rows in registers", "both forms", "in blocks", "branch")
+    return decisions.holds("short", at_most(columns, limit), choice)
 
 
 def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
     """Whether all indices, and all that they are made from, stay below `LARGEST`."""
-    interner = decisions.interner
     bounds = [product(kernel.extents, decisions), *factors(kernel)]
     for offset in indices(kernel):
         bound = farthest(offset, kernel, decisions)
         if bound is None:
             return None
         bounds.append(bound)
-    yes, otherwise, never = "32 bits", "32 bits where it fits", "64 bits"
+    choice = Choice("32 bits", "32 bits where it fits", "64 bits", "branch")
     for bound in sorted(dict.fromkeys(bounds), key=lambda bound: not bound.is_constant):
-        question, put = interner.le(bound, LARGEST), (bound, "<=", LARGEST)
-        answer = decisions.holds("index width", question, yes, otherwise, added="branch", never=never, put=put)
+        answer = decisions.holds("index width", at_most(bound, LARGEST), choice)
         if answer is not True:
             return answer
     return True
@@ -162,12 +159,12 @@ def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
 
 def farthest(offset: Affine, kernel: Kernel, decisions: Decisions) -> Expr | None:
     """No less than an index; None where a stride may be negative."""
-    interner = decisions.interner
+    interner, choice = decisions.interner, Choice("forwards", "at run time", added="branch")
     total = offset.constant
     for axis, coefficient in offset.terms:
         if coefficient.is_constant:
             coefficient = interner.constant(abs(coefficient.constant))
-        elif not decisions.holds("index width", interner.ge(coefficient, 0), "forwards", "at run time", added="branch"):
+        elif not decisions.holds("index width", interner.ge(coefficient, 0), choice):
             return None
         total = total + coefficient * (kernel.extents[axis] - interner.one)
     return total

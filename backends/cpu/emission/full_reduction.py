@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Final
 
 from backends.cpu.emission.c_operations import KINDS, CValue, combined, element_of, identity
-from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.plan import PART, UNROLL, LoopPlan
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.unroll import ONE
 
@@ -23,11 +23,6 @@ MOST: Final = 64
 """Chunks at most."""
 SLOT: Final = 8
 """Bytes of a partial result."""
-
-
-def is_whole(loops: Loops) -> bool:
-    """Whether a kernel has this form: no outer axes, and one pass."""
-    return not loops.kernel.outer and bool(loops.kernel.reductions) and len(loops.kernel.passes) == 1
 
 
 def write_chunk(nest: Nest, name: str) -> None:
@@ -40,16 +35,16 @@ def write_chunk(nest: Nest, name: str) -> None:
             nest.text.line(f"write_{KINDS[reduction.dtype]}(partials + {SLOT * place}, {result}[0]);")
 
 
-def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: str) -> None:
+def write_full_reduction(plan: LoopPlan, text: Text, run: str, *, elements: str, threads: str) -> None:
     """What the entry does: all chunks, and then what is stored once."""
-    nest = Nest(loops, text, is_narrow=True)
-    kernel = loops.kernel
+    nest = Nest(plan, text, is_narrow=True)
+    loops, kernel = plan.loops, plan.loops.kernel
     line = text.line
     line(f"int64_t chunks = {f'{elements} / {loops.grain}' if loops.is_large is not False else '0'} + 1;")
     line(f"chunks = chunks < {MOST} ? chunks : {MOST};")
     nest.writer.prologue()
     extent = nest.writer.size(kernel.extents[0])
-    step = nest.longest_part() if kernel.lanes == 0 else 1
+    step = UNROLL * PART * loops.count if kernel.lanes == 0 else 1
     line(f"const int64_t step = ({extent} / chunks + {step}) / {step} * {step};")
     line(f"chunks = {extent} / step + ({extent} % step != 0);")
     line(f"char partials[{MOST * SLOT * len(kernel.reductions)}];")
@@ -76,4 +71,4 @@ def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: s
         nest.writer.store(store, ONE)
 
 
-__all__ = ["is_whole", "write_chunk", "write_whole"]
+__all__ = ["write_chunk", "write_full_reduction"]

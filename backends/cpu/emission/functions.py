@@ -26,19 +26,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backends.cpu.emission.column_reduction import Sums, write_column_reduction
-from backends.cpu.emission.full_reduction import is_whole, write_chunk, write_whole
+from backends.cpu.emission.full_reduction import write_chunk, write_full_reduction
 from backends.cpu.emission.interleaved import interleaved_source, numbers_of, product_of
 from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
-from backends.cpu.emission.short import Short, chosen, is_only_short, short_forms
+from backends.cpu.emission.plan import KernelPlan, LoopPlan, plan
+from backends.cpu.emission.short import Short, chosen
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.transpose import transposed_axis
 from backends.cpu.emission.values import Writer
 from backends.cpu.vector import source
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
-from backends.loops.tensors import Expressions
-from backends.loops.unit_axis import specialize_unit_axis, unit_axis_candidates
 from solver.terms.expr import Expr
 
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
@@ -46,84 +44,54 @@ MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 
 def kernel_source(kernel: Kernel, decisions: Decisions, name: str = "k0") -> str:
     """The text of a kernel, without what it calls."""
-    texts = _texts(forms(kernel, decisions), unit_axis_form(kernel, decisions), name)
-    return "".join([text for _, text in texts])
+    return "".join([text for _, text in _texts(plan(kernel, decisions), name)])
 
 
 def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     """One C file with the kernels as k0, k1..."""
-    texts: list[tuple[int, str]] = []
-    group: list[tuple[Loops, Expr | None]] = []
-    for place, kernel in enumerate(kernels):
+    plans = []
+    for kernel in kernels:
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
-            found, one = forms(kernel, decisions), unit_axis_form(kernel, decisions)
-            texts += _texts(found, one, f"k{place}")
-        member = (found[0], None if one is None else one[0])
-        turns = found[0].kernel.interleaved
-        group = [*group, member] if group and group[0][0].kernel.interleaved is turns else [member]
-        if turns is not None and len(group) == turns.kernels:
+            plans.append(plan(kernel, decisions))
+    texts: list[tuple[int, str]] = []
+    group: list[KernelPlan] = []
+    for place, each in enumerate(plans):
+        texts += _texts(each, f"k{place}")
+        marked = each.interleaved
+        group = [*group, each] if group and group[0].interleaved is marked else [each]
+        if marked is not None and len(group) == marked.kernels:
             names = [f"k{number}" for number in range(place + 1 - len(group), place + 1)]
-            texts.append((found[0].count, interleaved_source(group, names)))
+            texts.append((each.forms[0].loops.count, interleaved_source(group, names)))
     keeps = any("malloc(" in text for _, text in texts)
     return (MALLOC if keeps else "") + source(texts)
 
 
-def _texts(found: Sequence[Loops], one: tuple[Expr, Loops] | None, name: str) -> list[tuple[int, str]]:
+def _texts(found: KernelPlan, name: str) -> list[tuple[int, str]]:
     """The text of a kernel, in parts that have the same number of lanes."""
-    if one is None:
-        return [(found[0].count, _written(found, name))]
-    size, only = one
-    number = found[0].scalars.index(size)
-    first = f"if (numbers[{number}] == 1) {{ {name}_one(pointers, numbers); return; }}"
+    loops = found.forms[0].loops
+    if found.unit_axis is None:
+        return [(loops.count, _written(found.forms, name))]
+    size, only = found.unit_axis
+    first = f"if (numbers[{loops.scalars.index(size)}] == 1) {{ {name}_one(pointers, numbers); return; }}"
     declared = f"void {name}_one(void *const *pointers, const int64_t *numbers);\n"
     return [
-        (only.count, _written((only,), f"{name}_one")),
-        (found[0].count, declared + _written(found, name, first)),
+        (only.loops.count, _written((only,), f"{name}_one")),
+        (loops.count, declared + _written(found.forms, name, first)),
     ]
 
 
-def unit_axis_form(kernel: Kernel, decisions: Decisions) -> tuple[Expr, Loops] | None:
-    """The extent of an axis that is gathered along, and the loops of the kernel specialized for 1."""
-    for size in unit_axis_candidates(kernel):
-        one = decisions.interner.eq(size, 1)
-        if decisions.holds("size one", one, "one version", "two versions", added="branch", never="one version") is None:
-            made = specialize_unit_axis(Expressions(decisions), kernel, size)
-            (atom,) = size.symbols
-            known = {atom: decisions.interner.one}
-            scalars = [decisions.interner.substitute(number, known) for number in kernel.scalars]
-            return size, Loops(made, decisions, scalars=scalars, buffers=kernel.buffers)
-    return None
-
-
-def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
-    """The loops of a kernel; of a transposing one as well with its two axes exchanged, for runs that fill no vector."""
-    loops = Loops(kernel, decisions)
-    partner = transposed_axis(kernel)
-    if partner is None:
-        return (loops,)
-    along, other = kernel.extents[kernel.lanes], kernel.extents[partner]
-    terms = decisions.interner
-    put = (along, ">=", loops.count, "or", along, ">=", other)
-    better = terms.disjunction([terms.ge(along, loops.count), terms.ge(along, other)])
-    yes, otherwise, never = "along what is stored", "both versions", "along the other axis"
-    is_along = decisions.holds("lanes", better, yes, otherwise, added="branch", never=never, put=put)
-    if is_along:
-        return (loops,)
-    swapped = Loops(kernel, decisions, is_swapped=True)
-    return (swapped,) if is_along is False else (loops, swapped)
-
-
-def _written(forms: Sequence[Loops], name: str, first: str = "") -> str:
+def _written(forms: Sequence[LoopPlan], name: str, first: str = "") -> str:
     """All functions of a kernel; `first` is what the one that is called begins with."""
     text = Text()
     if len(forms) == 1:
         _write(forms[0], text, name, first)
         return str(text)
     names = (f"{name}_along", f"{name}_across")
-    for loops, each in zip(forms, names):
-        _write(loops, text, each)
-    numbers = numbers_of(forms[0])
-    *_, along, beside = [product_of([extent], numbers) for extent in forms[0].kernel.extents]
+    for form, each in zip(forms, names):
+        _write(form, text, each)
+    loops = forms[0].loops
+    numbers = numbers_of(loops)
+    *_, along, beside = [product_of([extent], numbers) for extent in loops.kernel.extents]
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
         if first:
             text.line(first)
@@ -131,20 +99,20 @@ def _written(forms: Sequence[Loops], name: str, first: str = "") -> str:
     return str(text)
 
 
-def _write(loops: Loops, text: Text, name: str, first: str = "") -> None:
+def _write(form: LoopPlan, text: Text, name: str, first: str = "") -> None:
     """All functions of one form."""
-    write = write_chunk if is_whole(loops) else Nest.write
+    loops, write = form.loops, write_chunk if form.is_full_reduction else Nest.write
     if loops.open:
-        write(Nest(loops, text, is_narrow=False), f"{name}_strided")
-    if not is_only_short(loops) and not _is_only_strided(loops):
-        write(Nest(loops, text, is_narrow=True), f"{name}_unit")
-    for count in short_forms(loops):
-        Short(loops, text, count).write(f"{name}_short{count}")
+        write(Nest(form, text, is_narrow=False), f"{name}_strided")
+    if not form.is_only_short and not _is_only_strided(loops):
+        write(Nest(form, text, is_narrow=True), f"{name}_unit")
+    for count in form.short:
+        Short(form, text, count).write(f"{name}_short{count}")
     if loops.kernel.accumulating:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
-    _entry(loops, text, name, first)
+    _entry(form, text, name, first)
     if loops.kernel.interleaved is not None:
-        _turns(loops, text, name)
+        _turns(form, text, name)
 
 
 def _is_only_strided(loops: Loops) -> bool:
@@ -152,8 +120,8 @@ def _is_only_strided(loops: Loops) -> bool:
     return loops.is_swapped and bool(loops.open)
 
 
-def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
-    kernel = loops.kernel
+def _entry(form: LoopPlan, text: Text, name: str, first: str) -> None:
+    loops, kernel = form.loops, form.loops.kernel
     numbers = numbers_of(loops)
 
     def product(sizes: Sequence[Expr]) -> str:
@@ -162,11 +130,11 @@ def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
         if first:
             text.line(first)
-        run = _run(loops, text, name, numbers)
+        run = _run(form, text, name, numbers)
         threads = f"numbers[{len(loops.scalars)}]"
         grain = loops.grain
-        if is_whole(loops):
-            write_whole(loops, text, run, elements=product(kernel.extents), threads=threads)
+        if form.is_full_reduction:
+            write_full_reduction(form, text, run, elements=product(kernel.extents), threads=threads)
             return
         turns = product(kernel.extents[: kernel.outer])
         if kernel.accumulating:
@@ -179,11 +147,12 @@ def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
         text.line(f"{run}(pointers, numbers, 0, turns);")
 
 
-def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
+def _run(form: LoopPlan, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
     """The function that runs a range of iterations, for the sizes at run time."""
+    loops = form.loops
     if _is_only_strided(loops):
         return f"{name}_strided"
-    run = chosen(loops, product_of(loops.kernel.extents[-1:], numbers), name, f"{name}_unit")
+    run = chosen(form, product_of(loops.kernel.extents[-1:], numbers), name, f"{name}_unit")
     if loops.open:
         condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
         run = f"{condition} ? {name}_strided : {run}"
@@ -193,12 +162,12 @@ def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> st
     return "run"
 
 
-def _turns(loops: Loops, text: Text, name: str) -> None:
+def _turns(form: LoopPlan, text: Text, name: str) -> None:
     """The function that runs a range of the common iterations of an interleaved group, `each` of the kernel's own for
     one of these."""
     parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left, int64_t each"
     with text.block(f"static void {name}_turns({parameters})"):
-        run = _run(loops, text, name, numbers_of(loops))
+        run = _run(form, text, name, numbers_of(form.loops))
         text.line(f"if (left * each > 0) {run}(pointers, numbers, begin * each, left * each);")
 
 

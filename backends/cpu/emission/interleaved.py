@@ -15,12 +15,10 @@ from typing import Final
 
 from backends.cpu.emission.c_operations import integer
 from backends.cpu.emission.loops import Loops
-from backends.cpu.emission.nest import FIRST_CACHE
+from backends.cpu.emission.plan import FIRST_CACHE, KernelPlan, row_bytes
 from backends.cpu.emission.text import Text
 from backends.loops.affine import is_one
 from backends.loops.interleaving import split
-from backends.loops.kernels import Load
-from backends.loops.operations import ITEMSIZE
 from solver.terms.expr import Expr
 
 LARGEST: Final = 3 << 17
@@ -39,12 +37,12 @@ def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
     return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
 
-def interleaved_source(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str]) -> str:
-    """The function of kernels with these names. Each may have a size for which it has a form of its own where that is
-    1: then they run one after the other."""
+def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> str:
+    """The function of kernels with these names. Where an axis has one element for which one of them has a form of its
+    own, they run one after the other."""
     text = Text()
     line = text.line
-    group = [loops for loops, _ in kernels]
+    group = [each.forms[0].loops for each in kernels]
     places = range(len(group))
     for name in names:
         parameters = "void *const *pointers, const int64_t *numbers"
@@ -68,7 +66,7 @@ def interleaved_source(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequ
     with text.block(f"void {names[0]}_together(void *const *const *pointers, const int64_t *const *numbers)"):
         line(f"const int64_t turns = {_turns(group, numbers)};")
         line("if (turns <= 0) return;")
-        ones = [f"{all_[size]} == 1" for (_, size), all_ in zip(kernels, numbers) if size is not None]
+        ones = [f"{all_[each.unit_axis[0]]} == 1" for each, all_ in zip(kernels, numbers) if each.unit_axis]
         if ones:
             with text.block(f"if ({' || '.join(dict.fromkeys(ones))})"):
                 one_after_the_other()
@@ -77,7 +75,8 @@ def interleaved_source(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequ
             line(f"const int64_t elements{place} = each{place} * {inner[place]};")
         line("int64_t bytes = 1;")
         for place, loops in zip(places, group):
-            line(f"if (elements{place} * {_bytes(loops)} > bytes) bytes = elements{place} * {_bytes(loops)};")
+            size = f"elements{place} * {row_bytes(loops)}"
+            line(f"if ({size} > bytes) bytes = {size};")
         with text.block(f"if (bytes > {LARGEST})"):
             one_after_the_other()
         line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
@@ -109,13 +108,6 @@ def _turns(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str
         if found is not None and is_one(found[1]):
             return product_of(kernel.extents[: found[0] + 1], its)
     raise AssertionError("the common iterations are those of no kernel")
-
-
-def _bytes(loops: Loops) -> int:
-    """The bytes of an element of all that a kernel goes through."""
-    indices = [(value.buffer, value.offset) for value in loops.values() if isinstance(value, Load)]
-    indices += [(store.buffer, store.offset) for store in loops.kernel.stores]
-    return sum([ITEMSIZE[buffer.dtype] for buffer in {buffer for buffer, at in indices if loops.is_stored_along(at)}])
 
 
 __all__ = ["interleaved_source", "numbers_of", "product_of"]

@@ -2,7 +2,7 @@
 
     >>> from solver.terms.interner import Interner
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions.questions import Decisions, Kind
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.affine import Affine
     >>> from backends.loops.kernels import Apply, Buffer, Kernel, Load, Store
     >>> env = ShapeEnv(origin=lambda: None)
@@ -33,7 +33,7 @@ from backends.cpu.emission.lane_compare import ByLane, by_lane
 from backends.cpu.emission.loop_split import outer_split_points, split_points
 from backends.cpu.emission.transpose import swapped_lanes, transposed
 from backends.cpu.vector import lanes_for
-from backends.decisions.questions import Decisions, Kind
+from backends.decisions.questions import Choice, Decisions, at_least, is_multiple
 from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Apply, Buffer, IndexValue, Kernel, Load, Pass, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
@@ -52,8 +52,7 @@ class Loops:
     """The loops of a kernel.
 
     Attributes:
-        decisions: where code that depends on sizes is decided.
-        is_exchanged: whether this is the second form of a transposing kernel, for short runs along what is stored.
+        is_swapped: whether this is the second form of a transposing kernel, for short runs along what is stored.
         scalars, buffers: what the kernel is given, in this order.
         lanes: the axis that lanes run along, None where there are no axes.
         along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
@@ -83,7 +82,6 @@ class Loops:
         buffers: Sequence[Buffer] | None = None,
     ) -> None:
         """`scalars` and `buffers` where they are those of another kernel, that this is a form of."""
-        self.decisions = decisions
         self.is_swapped = is_swapped
         self.scalars = given.scalars if scalars is None else tuple(scalars)
         self.buffers = given.buffers if buffers is None else tuple(buffers)
@@ -106,9 +104,8 @@ class Loops:
             coefficient = offset.coefficient(kernel.lanes)
             if coefficient is not None and not coefficient.is_constant and coefficient not in self._contiguous:
                 one = decisions.interner.eq(coefficient, 1)
-                self._contiguous[coefficient] = decisions.holds(
-                    "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
-                )
+                choice = Choice("vector loads", "two versions", "one element at a time", "branch")
+                self._contiguous[coefficient] = decisions.holds("stride one", one, choice)
         # sums over rows are written in whole vectors, which begin at multiples of their length in no divided loop
         self.split_points = () if kernel.accumulating else split_points(self.values(), self.lanes)
         self.outer_split_points = (
@@ -127,33 +124,26 @@ class Loops:
         if self.lanes is None or (not self.along_inner and self.count > ALIGNED):
             return False
         extent = self.kernel.extents[self.lanes]
-        question = decisions.interner.divides(self.count, extent)
-        iterations, put = self._turns(decisions), (extent, "%", self.count, "==", 0)
-        return (
-            decisions.holds("divisible", question, "no tail", "a tail", iterations=iterations, length=extent, put=put)
-            is True
-        )
+        question, iterations = is_multiple(extent, self.count), self._iterations(decisions)
+        choice = Choice("no tail", "a tail")
+        return decisions.holds("divisible", question, choice, iterations=iterations, length=extent) is True
 
     def _ask_large(self, decisions: Decisions) -> bool | None:
         kernel = self.kernel
         elements = reduce(Expr.__mul__, kernel.extents, decisions.interner.one)
         if not kernel.outer:
-            question, least = decisions.interner.ge(elements, self.grain), self.grain
-            yes, otherwise, never = "in parts", "in parts where there is enough to do", "at once"
-        else:
-            question, least = decisions.interner.ge(elements, 2 * self.grain), 2 * self.grain
-            yes, otherwise, never = "threads", "threads where there is enough to do", "one thread"
-        kind: Kind = "parallel" if kernel.outer else "split"
-        put = (elements, ">=", least)
-        return decisions.holds(kind, question, yes, otherwise, added="branch", never=never, put=put)
+            choice = Choice("in parts", "in parts where there is enough to do", "at once", "branch")
+            return decisions.holds("split", at_least(elements, self.grain), choice)
+        choice = Choice("threads", "threads where there is enough to do", "one thread", "branch")
+        return decisions.holds("parallel", at_least(elements, 2 * self.grain), choice)
 
     def _others(self) -> list[int]:
         """The outer axes that lanes do not run along, and the last inner one."""
         axes = [*range(self.kernel.outer), len(self.kernel.extents) - 1]
         return [axis for axis in dict.fromkeys(axes) if axis >= 0 and axis != self.lanes]
 
-    def _turns(self, decisions: Decisions) -> Expr:
-        """How often the axis of the lanes is gone through."""
+    def _iterations(self, decisions: Decisions) -> Expr:
+        """How often the axis of the lanes is traversed."""
         kernel = self.kernel
         around = [extent for axis, extent in enumerate(kernel.extents) if axis != self.lanes]
         passes = max(len(kernel.passes), 1) if self.along_inner else 1
@@ -168,8 +158,8 @@ class Loops:
         hints = decisions.env.hints
         if atoms and all(atom in hints for atom in atoms):
             question = interner.conjunction([interner.eq(atom.expr, hints[atom]) for atom in atoms])
-            iterations, length = self._turns(decisions), rows[-1]
-            decisions.holds("constant", question, "numbers", "lengths of the run", iterations=iterations, length=length)
+            iterations, choice = self._iterations(decisions), Choice("numbers", "lengths of the run")
+            decisions.holds("constant", question, choice, iterations=iterations, length=rows[-1])
 
     # ------------------------------------------------------------------ values
 

@@ -19,33 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import reduce
 from typing import Final
 
 from backends.cpu.emission.c_operations import KINDS, MEMORY, CValue, element_of, identity
 from backends.cpu.emission.column_reduction import Sums
-from backends.cpu.emission.loops import Loops
-from backends.cpu.emission.reducing import Totals, is_long_sum
+from backends.cpu.emission.plan import LoopPlan
+from backends.cpu.emission.reducing import Totals
 from backends.cpu.emission.split_loops import split_loops
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.unroll import ONE, Vector, vector_loops, vector_loops_reversed
 from backends.cpu.emission.values import Writer
-from backends.loops.affine import Affine
-from backends.loops.kernels import Load, Reduction, Scalar
-from backends.loops.operations import ITEMSIZE
-from solver.terms.expr import Expr
+from backends.loops.kernels import Reduction, Scalar
 
-SIDE_BY_SIDE: Final = 4
-"""Accumulators of a cheap reduction: independent chains hide the latency of the addition. Twice as many of columns,
-where registers suffice: more of each cache line is used."""
-COSTLY_SIDE_BY_SIDE: Final = 2
-"""Vectors of a costly body: two independent chains fill each other's stalls."""
-FEW: Final = 2
-"""Do not unroll bodies with more expensive operations than this: they fill the pipeline and bloat the code."""
-PART: Final = 64
-"""Additions that one accumulator takes before it is added to the total."""
-FIRST_CACHE: Final = 1 << 15
-"""Bytes that the first cache holds for certain."""
 STACK: Final = 16384
 """Bytes of kept values that lie on the stack."""
 
@@ -53,12 +38,11 @@ STACK: Final = 16384
 class Nest:
     """Emits the function that runs a range of iterations of the outer loops."""
 
-    def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
-        self.loops = loops
-        self.kernel = loops.kernel
+    def __init__(self, plan: LoopPlan, text: Text, *, is_narrow: bool) -> None:
+        self.plan, self.loops, self.kernel = plan, plan.loops, plan.loops.kernel
         self.text = text
-        self.writer = Writer(loops, text, is_narrow=is_narrow)
-        self.sums = Sums(loops, self.writer, text)
+        self.writer = Writer(self.loops, text, is_narrow=is_narrow)
+        self.sums = Sums(self.loops, self.writer, text)
         self._scratch: dict[Scalar, str] = {}
         self._bounds: dict[int, tuple[str, str]] = {}
 
@@ -145,39 +129,20 @@ class Nest:
         assert lanes is not None
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
-        wide = self._side_by_side_blocks()
         with self.writer.scope():
             if not self.kernel.inner:
                 self.writer.begin_rows(values, self.kernel.stores)
-            for vectors in self._lane_loops("stop", wide):
+            for vectors in self._lane_loops("stop", self.plan.block):
                 self._block(values, vectors)
         line(f"i{lanes} = 0;")
 
-    def _may_go_back(self, number: int) -> bool:
-        """Whether a pass may go from the end of a row to its beginning. Sums go forwards, in their parts."""
-        is_row = self.kernel.inner == 1 and not self.loops.split_points
-        return number > 0 and is_row and not self.kernel.passes[number].reductions
-
-    def _is_long(self) -> str | None:
-        """Whether a row is longer than the first cache: what the pass before has read last is nearest then. Where rows
-        fit, memory is gone through in the order in which it is fetched ahead; None where they are known to."""
-        indices = [(value.buffer, value.offset) for value in self.loops.values() if isinstance(value, Load)]
-        indices += [(store.buffer, store.offset) for store in self.kernel.stores]
-        along = {buffer for buffer, offset in indices if self.loops.is_stored_along(offset)}
-        size = sum([ITEMSIZE[buffer.dtype] for buffer in along])
-        extent, most = self.kernel.extents[self.kernel.lanes], FIRST_CACHE // max(size, 1)
-        question, put = self.loops.decisions.interner.ge(extent, most + 1), (extent, ">", most)
-        yes, otherwise, never = "from the end", "from the end where rows are long", "from the beginning"
-        asked = self.loops.decisions.holds("reversed", question, yes, otherwise, added="branch", never=never, put=put)
-        return None if asked is False else "1" if asked else f"{self._extent(self.kernel.lanes)} > {most}"
-
-    def _lane_loops(self, stop: str, wide: int, *, may_go_back: bool = False) -> Iterator[Sequence[Vector]]:
+    def _lane_loops(self, stop: str, wide: int, reversed_above: int | None = None) -> Iterator[Sequence[Vector]]:
         """Loops along the lanes, from where their axis is by now."""
         place, split_points = f"i{self.loops.lanes}", self.loops.split_points
         has_tail = bool(split_points) or not self.loops.is_divided
 
-        is_back = self._is_long() if may_go_back else None
-        if is_back is not None:
+        if reversed_above is not None:
+            is_back = f"{self._extent(self.kernel.lanes)} > {reversed_above}" if reversed_above else "1"
             yield from vector_loops_reversed(self.text, place, stop, is_back, has_tail=has_tail)
             return
 
@@ -190,15 +155,6 @@ class Nest:
         with self.writer.scope():
             self._define_at(self.loops.lanes, values, vectors)
             self._passes(vectors)
-
-    def _side_by_side_blocks(self) -> int:
-        costly = self.loops.costly(self.loops.values())
-        if costly:
-            return COSTLY_SIDE_BY_SIDE if costly <= FEW else 1
-        loads = [value for value in self.loops.varying if isinstance(value, Load)]
-        if len(self.kernel.reductions) == 1 and len(loads) <= SIDE_BY_SIDE // 2:
-            return 2 * SIDE_BY_SIDE
-        return SIDE_BY_SIDE if self.kernel.reductions else 1
 
     # ------------------------------------------------------------------ values outside of the passes
 
@@ -269,15 +225,10 @@ class Nest:
         """Lanes along the last inner axis."""
         lanes = self.kernel.lanes
         reductions = self.kernel.passes[number].reductions
-        wide = self._side_by_side_in_rows(number, values)
-        part = wide * PART * self.loops.count
-        # the first accumulator also takes what is left over of each row
-        rest = wide * wide * self.loops.count
-        in_parts = self._is_in_parts(reductions, lanes, part, rest)
-        widths = {(reduction, 0): wide for reduction in reductions}
-        collapsed = self._collapsed_from(number)
-        is_nested = collapsed > self.kernel.outer
-        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0, is_nested=is_nested)
+        how = self.plan.passes[number]
+        collapsed, is_nested = how.collapsed, how.collapsed > self.kernel.outer
+        widths = {(reduction, 0): how.unroll for reduction in reductions}
+        totals = Totals(self.text, self.writer.serial, widths, part=how.part, is_nested=is_nested)
         with self.text.block(), ExitStack() as nest:
             for axis in range(self.kernel.outer, collapsed):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
@@ -289,28 +240,21 @@ class Nest:
             nest.enter_context(self.writer.scope())
             each = self.kernel.passes[number]
             self.writer.begin_rows(values, [store for store in each.stores if not store.accumulates])
-            first, stop = nest.enter_context(totals.parts(first, stop, rest=rest))
+            first, stop = nest.enter_context(totals.parts(first, stop, rest=how.rest))
             self.text.line(f"int64_t i{lanes} = {first};")
-            for vectors in self._lane_loops(stop, wide, may_go_back=self._may_go_back(number)):
+            for vectors in self._lane_loops(stop, how.unroll, how.reversed_above):
                 self._turn(number, values, vectors, totals)
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)
-
-    def _side_by_side_in_rows(self, number: int, values: Sequence[Scalar]) -> int:
-        costly = self.loops.costly(values)
-        if self.kernel.passes[number].reductions:
-            return 1 if costly else SIDE_BY_SIDE
-        return COSTLY_SIDE_BY_SIDE if self.kernel.accumulating and 0 < costly <= FEW else 1
 
     def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """Lanes along the last outer axis: each has a result of its own."""
         reductions = self.kernel.passes[number].reductions
         last = len(self.kernel.extents) - 1
-        part = 4 * PART
-        in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, part, 0)
         widths = {(reduction, vector.number): 1 for reduction in reductions for vector in vectors}
         is_nested = self.kernel.inner > 1
-        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0, is_nested=is_nested)
+        part = self.plan.passes[number].part
+        totals = Totals(self.text, self.writer.serial, widths, part=part, is_nested=is_nested)
         with ExitStack() as nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
@@ -349,43 +293,9 @@ class Nest:
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
             yield
 
-    def _is_in_parts(self, reductions: Sequence[Reduction], axis: int, part: int, rest: int) -> bool:
-        """Whether sums are taken in parts, as many additions one after the other would lose digits."""
-        if not any(map(is_long_sum, reductions)):
-            return False
-        *around, along = self.kernel.extents[self.kernel.outer : axis + 1]
-        decisions = self.loops.decisions
-        count = reduce(Expr.__mul__, around, along + rest)
-        question, put = decisions.interner.ge(count, part + rest + 1), (count, ">", part + rest)
-        return decisions.holds("parts", question, "in parts", "in parts", never="at once", put=put) is not False
-
-    def _collapsed_from(self, number: int) -> int:
-        """The first of the inner axes that are one loop in this pass, though not in all: memory is gone through evenly.
-        Then the last axis goes all the way, and the others stand still."""
-        first = self.kernel.lanes
-        is_divided = self._bounds or any(store.accumulates for store in self.kernel.passes[number].stores)
-        indices = [] if is_divided else list(self.loops.indices(number))
-        while indices and first > self.kernel.outer:
-            extent = self.kernel.extents[first]
-            if not all(self._is_even(index, first, extent) for index in indices):
-                return first
-            first -= 1
-        return first
-
-    def _is_even(self, index: Affine, axis: int, extent: Expr) -> bool:
-        """Whether a step along the axis before is as far as all of this one."""
-        outer, inner = index.coefficient(axis - 1), index.coefficient(axis)
-        if outer is None or inner is None:
-            return outer is inner
-        return self.loops.decisions.same("collapse", outer, inner * extent, "one loop in this pass", "two loops")
-
     def _range(self, axis: int) -> tuple[str, str]:
         """Where an inner loop begins and ends."""
         return self._bounds.get(axis, ("0", self._extent(axis)))
-
-    def longest_part(self) -> int:
-        """A multiple of the parts that rows are taken in."""
-        return SIDE_BY_SIDE * PART * self.loops.count
 
     # ------------------------------------------------------------------ kept values
 
@@ -396,12 +306,11 @@ class Nest:
         line = self.text.line
         kernel = self.kernel
         extents = [self._extent(axis) for axis in range(kernel.outer, len(kernel.extents))]
-        block = 1 if self.loops.along_inner else self._side_by_side_blocks()
         count = " * ".join(extents)
         if self.loops.along_inner:
             line(f"const int64_t kept = {count} + {self.loops.count};")
         else:
-            line(f"const int64_t kept = {count} * {block * self.loops.count};")
+            line(f"const int64_t kept = {count} * {self.plan.block * self.loops.count};")
         sizes = [element_of(value.dtype).size for value in self.loops.kept]
         line(f"char fixed[{STACK}] __attribute__((aligned(64)));")
         line(f"char *memory = kept * {sum(sizes)} <= {STACK - 64 * len(sizes)} ? fixed : 0;")

@@ -16,48 +16,24 @@ A row whose length is a number has only the function that it needs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.plan import LoopPlan
 from backends.cpu.emission.reducing import Totals
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.unroll import Vector
 from backends.loops.kernels import IndexValue, Load, Reduced, Scalar
 
-VECTORS: Final = (1, 2, 4)
-"""How many vectors the rows of such a function have at most."""
-COSTLY: Final = (1, 2, 3, 4)
-"""The same where something costly is computed: no vector of theirs is empty."""
-MOST: Final = 80
-"""Operations of a row that are worth such functions: what is long is long to compile, and its loops cost it little."""
 
-
-def short_forms(loops: Loops) -> Sequence[int]:
-    """The numbers of vectors for which a kernel has functions."""
-    kernel = loops.kernel
-    if not loops.along_inner or not kernel.outer or kernel.inner != 1 or kernel.accumulating or loops.work() > MOST:
-        return ()
-    extent, limit = kernel.extents[-1], VECTORS[-1] * loops.count
-    question, put = loops.decisions.interner.ge(extent, limit + 1), (extent, ">", limit)
-    yes, otherwise = "loops along the row", "versions for short rows as well"
-    never = "rows in registers" if extent.is_constant else otherwise
-    if loops.decisions.holds("short", question, yes, otherwise, added="branch", never=never, put=put):
-        return ()
-    if not extent.is_constant:
-        return COSTLY if loops.costly(loops.values()) else VECTORS
-    needed = -(-extent.constant // loops.count)
-    return (needed,) if needed else ()
-
-
-def chosen(loops: Loops, extent: str, name: str, otherwise: str) -> str:
+def chosen(plan: LoopPlan, extent: str, name: str, otherwise: str) -> str:
     """The function for the length of this run. Where something costly is computed, an empty vector would cost more than
     the loops do."""
-    if is_only_short(loops):
-        return f"{name}_short{short_forms(loops)[0]}"
+    if plan.is_only_short:
+        return f"{name}_short{plan.short[0]}"
     text = otherwise
-    for count in reversed(short_forms(loops)):
-        longer = f"{extent} > {_full(loops, count)} * N"
+    for count in reversed(plan.short):
+        longer = f"{extent} > {_full(plan.loops, count)} * N"
         text = f"{longer} && {extent} <= {count} * N ? {name}_short{count} : {text}"
     return text
 
@@ -70,17 +46,12 @@ def _full(loops: Loops, count: int) -> int:
     return count - 1 if loops.costly(loops.values()) else count // 2
 
 
-def is_only_short(loops: Loops) -> bool:
-    """Whether all rows are short, as their length is a number."""
-    return bool(short_forms(loops)) and loops.kernel.extents[-1].is_constant
-
-
 class Short(Nest):
     """Writes the function for rows of at most so many vectors."""
 
-    def __init__(self, loops: Loops, text: Text, count: int) -> None:
-        super().__init__(loops, text, is_narrow=True)
-        full = _full(loops, count)
+    def __init__(self, plan: LoopPlan, text: Text, count: int) -> None:
+        super().__init__(plan, text, is_narrow=True)
+        full = _full(plan.loops, count)
         self._vectors = tuple([Vector(place, place, "N" if place < full else f"c{place}") for place in range(count)])
 
     def _allocate(self) -> None:
@@ -133,4 +104,4 @@ class Short(Nest):
             self.writer.store(store, vectors)
 
 
-__all__ = ["Short", "chosen", "is_only_short", "short_forms"]
+__all__ = ["Short", "chosen"]

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 import networkx
 import torch
 
+from backends.decisions.questions import Choice, Decisions, Question, at_most
 from backends.loops.operations import OPERATIONS
 from frontends.pytorch.recording.operations import (
     Operation,
@@ -47,7 +48,6 @@ from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
     from solver.terms.interner import Interner
 
 aten: Final = torch.ops.aten
@@ -175,12 +175,12 @@ def computed_again(
 
     before, instead = whole(read), whole(kept if again else leaves)
     if again:
-        question, put = terms.le(instead, before), (instead, "<=", before)
-        is_less = decisions.sooner("recompute", question, "computed again, not kept", "kept", put=put, likely=True)
+        choice = Choice("computed again, not kept", "kept")
+        is_less = decisions.sooner("recompute", at_most(instead, before), choice, likely=True)
         return [operation for operation in forward if id(operation) in again] if is_less else []
     if changed.isdisjoint(leaves) and instead is not before:
-        yes, put = "kept, as it takes longer to compute", (instead, "<", before)
-        decisions.sooner("recompute", terms.lt(instead, before), yes, "kept", put=put, likely=False)
+        question = Question(terms.lt(instead, before), (instead, "<", before))
+        decisions.sooner("recompute", question, Choice("kept, as it takes longer to compute", "kept"), likely=False)
     return []
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import torch
 
+from backends.decisions.questions import Choice, Question
 from backends.loops.channels_last import is_channels_last
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.recording.operations import Operation
@@ -81,8 +82,8 @@ def _pays(operation: Operation, results: Results, image: int, behind: int, *, be
         questions += [terms.ge(products, FEW * groups), overlap]
         words += ["and", products, ">=", FEW * groups, "and either"]
         words += [word for pair in pairs for word in ("or", pair[0], ">", pair[1])][1:]
-    question = terms.conjunction(questions)
-    return decisions.holds("channels", question, "channels innermost", "as it lies", put=tuple(words)) is True
+    question = Question(terms.conjunction(questions), tuple(words))
+    return decisions.holds("channels", question, Choice("channels innermost", "as it lies")) is True
 
 
 __all__ = ["begins", "images_of"]

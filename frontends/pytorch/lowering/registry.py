@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
+from backends.decisions.questions import Choice
 from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
@@ -151,7 +152,7 @@ class Site:
         """Decide whether a size is at least 0, and return the respective value."""
         if size.is_constant:
             return size.constant >= 0
-        return self.build.decisions.holds("sign", self.build.interner.ge(size, 0), yes, otherwise)
+        return self.build.decisions.holds("sign", self.build.interner.ge(size, 0), Choice(yes, otherwise))
 
 
 def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:

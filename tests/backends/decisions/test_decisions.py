@@ -7,7 +7,7 @@ import torch
 
 from backends import cpu
 from backends.cpu.emission import file_source
-from backends.decisions.questions import KINDS, Decisions
+from backends.decisions.questions import KINDS, Choice, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
@@ -158,7 +158,7 @@ def test_memory_that_is_overwritten_as_it_is_read(turned):
 def test_a_kind_that_is_withheld_is_not_asked(kind):
     """What a decision is worth can not be measured."""
     made, b, _ = program("b s", withheld={kind})
-    assert made.decisions.holds(kind, made.decisions.interner.ge(b, 0), "yes", "no") is None
+    assert made.decisions.holds(kind, made.decisions.interner.ge(b, 0), Choice("yes", "no")) is None
     (decision,) = made.decisions.log
     assert decision.answer == "withheld" and decision.chosen == "no"
 
@@ -280,7 +280,7 @@ def test_what_is_likely_counts_only_where_nothing_is_known(facts, withheld, foun
     made, s, t = program("s t", *facts, withheld=withheld)
     question = made.decisions.interner.le(s, t)
     expected = likely if found is None else found
-    assert made.decisions.sooner("reuse", question, "yes", "no", likely=likely) is expected
+    assert made.decisions.sooner("reuse", question, Choice("yes", "no"), likely=likely) is expected
     (decision,) = made.decisions.log
     assert decision.chosen == ("yes" if expected else "no") + (", as where it was traced" if found is None else "")
 

@@ -11,7 +11,7 @@ import torch
 from backends import cpu
 from backends.cpu.emission import file_source
 from backends.decisions.costs import Costs, Expected, guard_candidates
-from backends.decisions.questions import KINDS, Decisions
+from backends.decisions.questions import KINDS, Choice, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile, mark_dynamic, trace
@@ -171,7 +171,7 @@ def test_sizes_that_only_a_run_tells_are_no_guards():
     decisions = Decisions(env)
     costs = Costs((1.0, 0, 0), {"constant": ((1, 1.0),)})
     for question in (env.interner.eq(count, 3), env.interner.eq(rows, 99), env.interner.eq(rows, 100)):
-        decisions.holds("constant", question, "a number", "a size", iterations=rows, length=rows)
+        decisions.holds("constant", question, Choice("a number", "a size"), iterations=rows, length=rows)
     (found,) = guard_candidates([decisions], Expected(calls=1), costs, seconds=1.0)
     assert str(found.question) == "rows == 100" and found.pays
 
