@@ -63,7 +63,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Launch] |
         decisions.files.append(path)
         library = load(path)
         for place, kernel in enumerate(inside):
-            address, several = _address(library, f"k{place}"), f"k{place}_together"
+            address, several = _address(library, f"k{place}"), f"k{place}_interleaved"
             group = kernel.interleaved if hasattr(library, several) else None
             begun = () if group is None else (_address(library, several), group.kernels)
             calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.scalars) + 1, library, *begun))

@@ -70,9 +70,9 @@ def described(host: Host) -> dict[str, object] | Unavailable:
         return Unavailable("it is not known which of its kernels are in which library")
     of_kernels = []
     for place, kernel in enumerate(kernels):
-        turns = kernel.interleaved.kernels if kernel.interleaved is not None else 0
+        length = kernel.interleaved.kernels if kernel.interleaved is not None else 0
         identity = compiler.identities[libraries[place // IN_ONE_FILE]]
-        of_kernels.append([identity, place % IN_ONE_FILE, len(kernel.buffers), len(kernel.scalars), turns])
+        of_kernels.append([identity, place % IN_ONE_FILE, len(kernel.buffers), len(kernel.scalars), length])
     names: dict[str, object] = {}
     operators = {name: target for target, name in host.operators.items()}
     for name, value in host.scope.items():
@@ -128,10 +128,10 @@ def function_of(  # type: ignore[explicit-any]
         return launches
     scope: dict[str, object] = {**ALWAYS, **{f"k{place}": launch for place, launch in enumerate(launches)}}
     single = {f"k{place}": launch for place, launch in enumerate(launches)}
-    for name, (inside, tensors, numbers, turns) in text["joins"].items():
+    for name, (inside, tensors, numbers, lengths) in text["joins"].items():
         if name not in single:
             raise LookupError(f"kernels that are launched together: {name!r}")
-        scope[name], _ = combine(cpu.combine, [single[each] for each in inside], tensors, numbers, turns)
+        scope[name], _ = combine(cpu.combine, [single[each] for each in inside], tensors, numbers, lengths)
     for name, found in text["names"].items():
         if name in scope:
             raise LookupError(f"a name that is taken: {name!r}")
@@ -169,13 +169,13 @@ def _launches(told: Sequence[Sequence[Any]]) -> list[Launch] | Unavailable:  # t
     if isinstance(native, Unavailable):
         return native
     made: list[Launch] = []
-    for identity, place, buffers, numbers, turns in told:
+    for identity, place, buffers, numbers, length in told:
         path = compiler.supplied_library(identity)
         if path is None:
             return Unavailable(f"the library {identity} is not here")
         library = compiler.load(path)
-        several = f"k{place}_together"
-        begun = (cpu._address(library, several), turns) if turns and hasattr(library, several) else ()
+        several = f"k{place}_interleaved"
+        begun = (cpu._address(library, several), length) if length and hasattr(library, several) else ()
         made.append(native.Kernel(cpu._address(library, f"k{place}"), buffers, numbers + 1, library, *begun))
     return made
 

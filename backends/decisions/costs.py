@@ -75,7 +75,7 @@ class Costs:
 
     Attributes:
         variant: of one more variant: for itself, for each of its kernels, for each of its calls of operators.
-        saved: what a fact of each kind saves in a turn of a loop, by the length of the loop, ascending.
+        saved: what a fact of each kind saves in an iteration of a loop, by the length of the loop, ascending.
     """
 
     variant: tuple[float, float, float]
@@ -98,8 +98,8 @@ class Costs:
         itself, kernel, call = self.variant
         return itself + kernel * kernels + call * calls
 
-    def of_turn(self, kind: str, length: int) -> float:
-        """What a fact saves in a turn of a loop of this length: between two measured lengths on a line."""
+    def of_iteration(self, kind: str, length: int) -> float:
+        """What a fact saves in an iteration of a loop of this length: between two measured lengths on a line."""
         points = self.saved.get(kind, ())
         if not points:
             return 0.0
@@ -149,7 +149,7 @@ def is_guard(env: ShapeEnv, question: Prop, varying: Collection[str] = ()) -> bo
 def _saved(env: ShapeEnv, question: Open, costs: Costs) -> float:
     iterations = 1 if question.iterations is None else env.hint(question.iterations)
     length = 1 if question.length is None else env.hint(question.length)
-    return 0.0 if iterations is None or length is None else iterations * costs.of_turn(question.kind, length)
+    return 0.0 if iterations is None or length is None else iterations * costs.of_iteration(question.kind, length)
 
 
 def commit(

@@ -120,7 +120,7 @@ class Open:
     """A question that was not answered, and what the answer is for.
 
     Attributes:
-        turns: how often a loop is gone through; None where it is once a call.
+        iterations: how often a loop runs; None where it is once a call.
         length: how long that loop is.
         origin: the line of the program.
     """
@@ -263,7 +263,7 @@ class Decisions:
         return None
 
     def equal(self, a: Expr, b: Expr, *, iterations: Expr | None = None) -> bool:
-        """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
+        """Whether two sizes are known to be equal, where that saves time in each of so many iterations."""
         if a is b and is_plain(a):
             return True
         return self.same("equal", a, b, Choice("the same", "taken for different"), iterations=iterations)
@@ -289,7 +289,7 @@ class Decisions:
         return self.holds(kind, question, choice, iterations=iterations, length=length) is True
 
     def is_one(self, size: Expr, *, iterations: Expr | None = None) -> bool | None:
-        """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""
+        """Whether a size is known to be 1, or known not to be, where that saves time in each of so many iterations."""
         if size.is_constant:
             return size.constant == 1
         return self.holds("size one", self.interner.eq(size, 1), Choice("no loop", "a loop"), iterations=iterations)

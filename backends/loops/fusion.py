@@ -233,7 +233,7 @@ def fuse(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) 
     shape, of_first, of_second = loops
     stores = first.stores if of_first is None else renumbered(bodies, first, of_first)
     indices = _axes(build, second) if of_second is None else of_second
-    values = _same_turn(build, stores, second, indices, shape)
+    values = _same_iteration(build, stores, second, indices, shape)
     if values is None:
         return None
     new = rewritten(bodies, second.roots, indices, values)
@@ -295,7 +295,7 @@ def _axes(build: Expressions, nest: LoopNest) -> Indices:
     return build.axes(len(nest.extents))
 
 
-def _same_turn(
+def _same_iteration(
     build: Expressions, stores: Sequence[Store], second: LoopNest, indices: Indices, shape: LoopNest
 ) -> dict[tuple[Buffer, Affine], Scalar] | None:
     """The stored values that the second nest loads, by buffer and offset; None if a dependence between the two is

@@ -46,7 +46,7 @@ def is_interchangeable(nest: LoopNest) -> bool:
     if not nest.outer or not nest.inner:
         return False
     sums = [_is_sum(nest, store) for store in nest.stores]
-    return any(sums) and all(each or _is_one_turn(nest, store) for each, store in zip(sums, nest.stores))
+    return any(sums) and all(each or _is_elementwise(nest, store) for each, store in zip(sums, nest.stores))
 
 
 def _is_sum(nest: LoopNest, store: Store) -> bool:
@@ -56,7 +56,7 @@ def _is_sum(nest: LoopNest, store: Store) -> bool:
     return {*store.offset.axes} == {*range(len(nest.outer))} and not _reduces(value.reduction.body)
 
 
-def _is_one_turn(nest: LoopNest, store: Store) -> bool:
+def _is_elementwise(nest: LoopNest, store: Store) -> bool:
     return len(store.offset.terms) == len(nest.extents) and not _reduces(store.value)
 
 
@@ -88,7 +88,7 @@ def is_profitable(build: Expressions, bodies: Bodies, sums: LoopNest, rows: Loop
 def row_major_sums(build: Expressions, bodies: Bodies, nest: LoopNest) -> LoopNest:
     """Column sums beside stores of all elements, row-major if memory is contiguous along rows and each element is
     costly enough to hide that a row waits for the accumulators that the row before has written."""
-    if is_interchangeable(nest) and any(_is_one_turn(nest, store) for store in nest.stores):
+    if is_interchangeable(nest) and any(_is_elementwise(nest, store) for store in nest.stores):
         sums = interchanged(build, bodies, nest)
         if costly(below(sums.roots)) and is_along_inner(bodies, build, sums):
             return sums

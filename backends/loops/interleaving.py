@@ -163,7 +163,7 @@ def _keep(touched: Sequence[_Touched], count: Expr) -> bool:
 def _are_apart(touched: Sequence[_Touched], buffers: Collection[Buffer], count: Expr) -> bool:
     """Whether the iterations touch disjoint blocks of these buffers, all of one size and in the same order."""
     parts = [
-        _of_turn(each.kernel, place, count)
+        _of_iteration(each.kernel, place, count)
         for each in touched
         for buffer in buffers
         for place in each.accesses.get(buffer, ())
@@ -171,7 +171,7 @@ def _are_apart(touched: Sequence[_Touched], buffers: Collection[Buffer], count: 
     return parts[0] is not None and all(part is parts[0] for part in parts)
 
 
-def _of_turn(kernel: Kernel, place: Affine | None, count: Expr) -> Expr | None:
+def _of_iteration(kernel: Kernel, place: Affine | None, count: Expr) -> Expr | None:
     """The elements of the block of one iteration, if an access stays within the block of its own."""
     found = split(kernel, count)
     if place is None or found is None or not is_zero(place.constant):

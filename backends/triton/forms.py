@@ -29,7 +29,7 @@ FEW: Final = 256
 BLOCK: Final = 1024
 """Elements of a tile, where nothing speaks for another number."""
 LONG_BLOCK: Final = 2048
-"""Columns of one turn, where rows do not stay in registers."""
+"""Columns of one iteration, where rows do not stay in registers."""
 LONGEST_BLOCK: Final = 8192
 """The same where there are too few rows to keep a device busy, and they cannot be cut."""
 MOST_PARTS: Final = 512

@@ -32,7 +32,7 @@ SHORTEST: Final = 32
 BLOCKS: Final = 64
 """Blocks that are enough for all threads."""
 SIDE_BY_SIDE: Final = 4
-"""Vectors of sums that are added up in one turn: an addition waits for the one before."""
+"""Vectors of sums that are added up in one iteration: an addition waits for the one before."""
 STACK: Final = 1 << 16
 """Bytes of sums that lie on the stack."""
 ALIGNED: Final = 64
@@ -155,30 +155,28 @@ class Sums:
         return f"c{self.stores.index(store)} + {row}{vector.place(f'i{last}')}"
 
 
-def write_column_reduction(
-    loops: Loops, text: Text, name: str, run: str, *, iterations: str, threads: str, grain: int
-) -> None:
+def write_column_reduction(loops: Loops, text: Text, name: str, run: str, *, iterations: str, threads: str) -> None:
     """What the entry does: all blocks, and then what is stored of their sums."""
-    line = text.line
+    line, grain = text.line, loops.grain
     writer = Writer(loops, text, is_narrow=False)
     writer.prologue()
     sums = Sums(loops, writer, text)
     sums.measure()
-    line(f"const int64_t turns = {iterations};")
-    line(f"int64_t step = turns / {BLOCKS} + 1;")
+    line(f"const int64_t iterations = {iterations};")
+    line(f"int64_t step = iterations / {BLOCKS} + 1;")
     line(f"step = step < {SHORTEST} ? {SHORTEST} : step > {LONGEST} ? {LONGEST} : step;")
-    line(f"if (turns <= {LONGEST} && turns * columns < {2 * grain}) step = {LONGEST};")
-    line("const int64_t blocks = (turns + step - 1) / step;")
+    line(f"if (iterations <= {LONGEST} && iterations * columns < {2 * grain}) step = {LONGEST};")
+    line("const int64_t blocks = (iterations + step - 1) / step;")
     line(f"char fixed[{STACK}] __attribute__((aligned({ALIGNED})));")
     if sums.may_be_direct():
         line(f"const int direct = blocks == 1 && {writer.size(loops.kernel.extents[-1])} % N == 0;")
     line(f"char *memory = blocks * size <= {STACK} ? fixed : malloc(blocks * size + {ALIGNED});")
     line("if (!memory) __builtin_trap();")
     line(f"char *const sums = (char *)(((__UINTPTR_TYPE__)memory + {ALIGNED - 1}) & -{ALIGNED});")
-    call = f"{run}(pointers, numbers, block * step, turns - block * step < step ? turns - block * step : step"
+    call = f"{run}(pointers, numbers, block * step, iterations - block * step < step ? iterations - block * step : step"
     call += f"{sums.arguments('sums + block * size')});"
     line("#ifdef _OPENMP")
-    line(f"int64_t parts = turns * columns / {grain};")
+    line(f"int64_t parts = iterations * columns / {grain};")
     line("parts = parts < blocks ? parts : blocks;")
     line(f"parts = parts < {threads} ? parts : {threads};")
     with text.block("if (parts > 1)"):

@@ -112,7 +112,7 @@ def _write(form: LoopPlan, text: Text, name: str, first: str = "") -> None:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(form, text, name, first)
     if loops.kernel.interleaved is not None:
-        _turns(form, text, name)
+        _common_iterations(form, text, name)
 
 
 def _is_only_strided(loops: Loops) -> bool:
@@ -136,15 +136,15 @@ def _entry(form: LoopPlan, text: Text, name: str, first: str) -> None:
         if form.is_full_reduction:
             write_full_reduction(form, text, run, elements=product(kernel.extents), threads=threads)
             return
-        turns = product(kernel.extents[: kernel.outer])
+        iterations = product(kernel.extents[: kernel.outer])
         if kernel.accumulating:
-            write_column_reduction(loops, text, f"{name}_sums", run, iterations=turns, threads=threads, grain=grain)
+            write_column_reduction(loops, text, f"{name}_sums", run, iterations=iterations, threads=threads)
             return
-        text.line(f"const int64_t turns = {turns};")
-        text.line("if (turns <= 0) return;")
+        text.line(f"const int64_t iterations = {iterations};")
+        text.line("if (iterations <= 0) return;")
         if kernel.outer and loops.is_large is not False:
             _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)
-        text.line(f"{run}(pointers, numbers, 0, turns);")
+        text.line(f"{run}(pointers, numbers, 0, iterations);")
 
 
 def _run(form: LoopPlan, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
@@ -162,11 +162,11 @@ def _run(form: LoopPlan, text: Text, name: str, numbers: Mapping[Expr, str]) -> 
     return "run"
 
 
-def _turns(form: LoopPlan, text: Text, name: str) -> None:
+def _common_iterations(form: LoopPlan, text: Text, name: str) -> None:
     """The function that runs a range of the common iterations of an interleaved group, `each` of the kernel's own for
     one of these."""
     parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left, int64_t each"
-    with text.block(f"static void {name}_turns({parameters})"):
+    with text.block(f"static void {name}_block({parameters})"):
         run = _run(form, text, name, numbers_of(form.loops))
         text.line(f"if (left * each > 0) {run}(pointers, numbers, begin * each, left * each);")
 
@@ -174,15 +174,15 @@ def _turns(form: LoopPlan, text: Text, name: str) -> None:
 def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
     """The iterations divided among threads, where there is enough work."""
     text.line("#ifdef _OPENMP")
-    text.line(f"int64_t parts = turns * ({inner}) / {grain};")
-    text.line("parts = parts < turns ? parts : turns;")
+    text.line(f"int64_t parts = iterations * ({inner}) / {grain};")
+    text.line("parts = parts < iterations ? parts : iterations;")
     text.line(f"parts = parts < {threads} ? parts : {threads};")
     with text.block("if (parts > 1)"):
         text.line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
         with text.block("for (int64_t part = 0; part < parts; part++)"):
             mask = "" if loops.along_inner else f" & -{ALIGNED}"
-            text.line(f"const int64_t begin = turns / parts * part{mask};")
-            text.line(f"const int64_t end = part == parts - 1 ? turns : turns / parts * (part + 1){mask};")
+            text.line(f"const int64_t begin = iterations / parts * part{mask};")
+            text.line(f"const int64_t end = part == parts - 1 ? iterations : iterations / parts * (part + 1){mask};")
             text.line(f"{run}(pointers, numbers, begin, end - begin);")
         text.line("return;")
     text.line("#endif")

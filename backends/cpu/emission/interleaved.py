@@ -1,7 +1,7 @@
 """Interleaved kernels (`backends.loops.interleaving`) as one function: their common iterations in blocks.
 
     for each block of iterations (in parallel):
-        k0_turns(...); k1_turns(...); ...
+        k0_block(...); k1_block(...); ...
 
 A block is so long that its data stays in the L1 cache from one kernel to the next, and one iteration at least. Where
 that is too much for the L2 cache as well, or there are too few iterations for the threads, the kernels run one after
@@ -47,7 +47,7 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
     for name in names:
         parameters = "void *const *pointers, const int64_t *numbers"
         line(f"void {name}({parameters});")
-        line(f"static void {name}_turns({parameters}, int64_t begin, int64_t left, int64_t each);")
+        line(f"static void {name}_block({parameters}, int64_t begin, int64_t left, int64_t each);")
     numbers = [numbers_of(loops, f"numbers[{place}]") for place, loops in enumerate(group)]
     outer = [product_of(loops.kernel.extents[: loops.kernel.outer], all_) for loops, all_ in zip(group, numbers)]
     inner = [product_of(loops.kernel.extents[loops.kernel.outer :], all_) for loops, all_ in zip(group, numbers)]
@@ -56,22 +56,22 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
         with text.block(f"for (int64_t begin = {begin}; begin < {end}; begin += block)"):
             line(f"const int64_t left = {end} - begin < block ? {end} - begin : block;")
             for place, name in zip(places, names):
-                line(f"{name}_turns(pointers[{place}], numbers[{place}], begin, left, each{place});")
+                line(f"{name}_block(pointers[{place}], numbers[{place}], begin, left, each{place});")
 
     def one_after_the_other() -> None:
         for place, name in zip(places, names):
             line(f"{name}(pointers[{place}], numbers[{place}]);")
         line("return;")
 
-    with text.block(f"void {names[0]}_together(void *const *const *pointers, const int64_t *const *numbers)"):
-        line(f"const int64_t turns = {_turns(group, numbers)};")
-        line("if (turns <= 0) return;")
+    with text.block(f"void {names[0]}_interleaved(void *const *const *pointers, const int64_t *const *numbers)"):
+        line(f"const int64_t iterations = {_iterations(group, numbers)};")
+        line("if (iterations <= 0) return;")
         ones = [f"{all_[each.unit_axis[0]]} == 1" for each, all_ in zip(kernels, numbers) if each.unit_axis]
         if ones:
             with text.block(f"if ({' || '.join(dict.fromkeys(ones))})"):
                 one_after_the_other()
         for place in places:
-            line(f"const int64_t each{place} = {outer[place]} / turns;")
+            line(f"const int64_t each{place} = {outer[place]} / iterations;")
             line(f"const int64_t elements{place} = each{place} * {inner[place]};")
         line("int64_t bytes = 1;")
         for place, loops in zip(places, group):
@@ -81,25 +81,25 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
             one_after_the_other()
         line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
         line("#ifdef _OPENMP")
-        work = " + ".join([f"turns * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
+        work = " + ".join([f"iterations * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
         threads = f"numbers[0][{len(group[0].scalars)}]"
         line(f"int64_t parts = {work};")
         line(f"parts = parts < {threads} ? parts : {threads};")
         with text.block("if (parts > 1)"):
-            with text.block(f"if (turns < {EACH} * parts)"):
+            with text.block(f"if (iterations < {EACH} * parts)"):
                 one_after_the_other()
             line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
             with text.block("for (int64_t part = 0; part < parts; part++)"):
-                line("const int64_t first = turns / parts * part;")
-                line("const int64_t last = part == parts - 1 ? turns : turns / parts * (part + 1);")
+                line("const int64_t first = iterations / parts * part;")
+                line("const int64_t last = part == parts - 1 ? iterations : iterations / parts * (part + 1);")
                 all_blocks("first", "last")
             line("return;")
         line("#endif")
-        all_blocks("0", "turns")
+        all_blocks("0", "iterations")
     return str(text)
 
 
-def _turns(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str:
+def _iterations(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str:
     """The common iterations, by the axes of one of the kernels."""
     for loops, its in zip(group, numbers):
         kernel = loops.kernel

@@ -189,8 +189,8 @@ class Nest:
         for store in self.kernel.once:
             self.writer.store(store, vectors)
 
-    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector], totals: Totals) -> None:
-        """One turn of the innermost loop."""
+    def _iteration(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector], totals: Totals) -> None:
+        """One iteration of the innermost loop."""
         each = self.kernel.passes[number]
         with self.writer.scope():
             self._recall(number, values, vectors)
@@ -243,7 +243,7 @@ class Nest:
             first, stop = nest.enter_context(totals.parts(first, stop, rest=how.rest))
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, how.unroll, how.reversed_above):
-                self._turn(number, values, vectors, totals)
+                self._iteration(number, values, vectors, totals)
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)
 
@@ -259,15 +259,15 @@ class Nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
             if not self.kernel.inner:
-                self._turn(number, values, vectors, totals)
+                self._iteration(number, values, vectors, totals)
                 return
             first, stop = nest.enter_context(totals.parts(*self._range(last)))
-            for _ in self._turns_along(last, first, stop):
-                self._turn(number, values, vectors, totals)
+            for _ in self._loops_along(last, first, stop):
+                self._iteration(number, values, vectors, totals)
         for (reduction, place), name in totals.results(over_lanes=False):
             self.writer.give(reduction, place, name)
 
-    def _turns_along(self, axis: int, first: str, stop: str) -> Iterator[Sequence[Vector]]:
+    def _loops_along(self, axis: int, first: str, stop: str) -> Iterator[Sequence[Vector]]:
         """The loops along the last inner axis, one behind the other."""
         split_points = self.loops.outer_split_points.get(axis, ())
         if not split_points:

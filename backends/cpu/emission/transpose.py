@@ -14,8 +14,8 @@
         y[i0 + c*i1] = x[r*i0 + i1]
 
 Lanes run along the axis that stores, then most accesses are contiguous along. What is contiguous along another is read
-a line of memory per lane, of which one element is used; with that other axis innermost the next turns find the rest of
-the line.
+a line of memory per lane, of which one element is used; with that other axis innermost the next iterations find
+the rest of the line.
 
 Where the axis of the lanes is shorter than a vector, most lanes compute nothing; the two axes are exchanged then.
 """

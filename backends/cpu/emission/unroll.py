@@ -51,7 +51,7 @@ TAIL = (Vector(0, 0, "n"),)
 
 
 def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Vector]]:
-    """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
+    """Loops along the lanes; each is given with the vectors of one iteration. (One loop for whole vectors
     and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
     for count in (wide, 1) if wide > 1 else (1,):
         step = f"{count} * N" if count > 1 else "N"

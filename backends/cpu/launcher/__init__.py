@@ -15,16 +15,16 @@
     >>> x
     tensor([2., 2., 1.])
 
-`Kernel(address, tensors, numbers, library=None, together=0, kernels=1)` calls
+`Kernel(address, tensors, numbers, library=None, interleaved=0, kernels=1)` calls
 `void k(void *const *pointers, const int64_t *numbers)`. It takes exactly that many tensors and then numbers, by
 position. It raises `Unreadable` for tensors whose memory is not on the CPU, or does not hold their values as they are
 (sparse, quantized, marked as negative); it does not look at what the sizes and the dtype are. `library` is kept alive.
-At `together` there may be `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs so many
-kernels from this one on.
+At `interleaved` there may be `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs so many
+kernels from this one on, interleaved.
 
 `Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several, one after the other: which of all
-the tensors and numbers that it is given are those of a kernel, how many from it on run together, and how many tensors
-and numbers there are (`backends.program.launch_groups`).
+the tensors and numbers that it is given are those of a kernel, how many from it on are interleaved; and how many there
+are in all (`backends.program.launch_groups`).
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).

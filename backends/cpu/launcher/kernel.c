@@ -4,7 +4,7 @@ typedef struct {
     Owner owner;
     Function function;
     Py_ssize_t tensors, numbers;
-    Together together; /* what runs it with those behind it turn by turn, if there is such a function */
+    Interleaved interleaved; /* runs it interleaved with the kernels behind it; NULL for none */
     Py_ssize_t kernels; /* how many these are with it */
 } Kernel;
 
@@ -56,21 +56,21 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags
 }
 
 static PyObject *new_kernel(PyTypeObject *type, PyObject *args, PyObject *named) {
-    static char *names[] = {"address", "tensors", "numbers", "library", "together", "kernels", NULL};
-    unsigned long long address, together = 0;
+    static char *names[] = {"address", "tensors", "numbers", "library", "interleaved", "kernels", NULL};
+    unsigned long long address, interleaved = 0;
     Py_ssize_t tensors, numbers, kernels = 1;
     PyObject *library = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "Knn|OKn", names, &address, &tensors, &numbers, &library, &together,
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Knn|OKn", names, &address, &tensors, &numbers, &library, &interleaved,
                                      &kernels))
         return NULL;
-    if (!address || tensors < 0 || numbers < 0 || tensors > MOST || numbers > MOST || (kernels != 1) != (together != 0))
+    if (!address || tensors < 0 || numbers < 0 || tensors > MOST || numbers > MOST || (kernels != 1) != (interleaved != 0))
         return PyErr_Format(PyExc_ValueError, "a kernel at %llu of %zd tensors and %zd numbers", address, tensors, numbers);
     Kernel *kernel = (Kernel *)new_owner(type, call_kernel, library, 0);
     if (!kernel) return NULL;
     kernel->function = (Function)(uintptr_t)address;
     kernel->tensors = tensors;
     kernel->numbers = numbers;
-    kernel->together = (Together)(uintptr_t)together;
+    kernel->interleaved = (Interleaved)(uintptr_t)interleaved;
     kernel->kernels = kernels;
     return (PyObject *)kernel;
 }
@@ -79,7 +79,7 @@ static PyMemberDef kernel_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL},
     {"tensors", T_PYSSIZET, offsetof(Kernel, tensors), READONLY, "How many tensors it takes."},
     {"numbers", T_PYSSIZET, offsetof(Kernel, numbers), READONLY, "How many numbers it takes behind them."},
-    {"kernels", T_PYSSIZET, offsetof(Kernel, kernels), READONLY, "How many from this one on can run turn by turn."},
+    {"kernels", T_PYSSIZET, offsetof(Kernel, kernels), READONLY, "The length of the interleaved group that starts with it."},
     {NULL, 0, 0, 0, NULL}};
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc, "A compiled kernel as a function of tensors and then numbers."},

@@ -22,9 +22,9 @@ static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *bl
     return found ? found : &none;
 }
 
-/* Whether so many kernels, of those that are left, can run turn by turn from one on. */
-static int are_together(PyObject *kernel, int32_t count, Py_ssize_t left) {
-    return count == 1 || (count > 1 && count <= MOST_TOGETHER && count <= left && count == ((Kernel *)kernel)->kernels);
+/* Whether so many kernels, of those that are left, can run interleaved from one on. */
+static int are_interleaved(PyObject *kernel, int32_t count, Py_ssize_t left) {
+    return count == 1 || (count > 1 && count <= MOST_INTERLEAVED && count <= left && count == ((Kernel *)kernel)->kernels);
 }
 
 static int fill_constant(Expected *expected, PyObject *constant, char *block, size_t *used) {
@@ -120,9 +120,9 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
             return -1;
         if (!(each.buffers = small_integers(buffers, made->buffers, block, used))) return -1;
         each.function = ((Kernel *)kernel)->function;
-        each.together = each.kernels > 1 ? ((Kernel *)kernel)->together : NULL;
+        each.interleaved = each.kernels > 1 ? ((Kernel *)kernel)->interleaved : NULL;
         each.tensors = (int32_t)PyTuple_GET_SIZE(buffers);
-        if (!are_together(kernel, each.kernels, made->launches - place) ||
+        if (!are_interleaved(kernel, each.kernels, made->launches - place) ||
             each.tensors != ((Kernel *)kernel)->tensors || each.tensors > ON_STACK || each.first_number < 0 ||
             each.first_number + ((Kernel *)kernel)->numbers > made->numbers) {
             PyErr_Format(PyExc_ValueError, "launch %zd does not fit its kernel", place);
@@ -162,7 +162,7 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
 /* Program(expected, integers, constants, outputs, launches, scratch, first_scratch, steps, start, values, numbers,
            structure)
    expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place); launches: (kernel,
-   buffers, first number, how many from it on run turn by turn); steps: (code, target, a, b, c, factor); start: the first values; numbers: which of the values;
+   buffers, first number, how many from it on are interleaved); steps: (code, target, a, b, c, factor); start: the first values; numbers: which of the values;
    structure: None for one output alone, tuple, list, or what is called with a list. */
 static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named) {
     size_t used = 0;

@@ -21,7 +21,7 @@ typedef struct {
 /* A kernel with its buffers and numbers: buffers count arguments, constants, outputs that are made, temporaries. */
 typedef struct {
     Function function;
-    Together together; /* what runs so many kernels from this one on turn by turn; NULL for none */
+    Interleaved interleaved; /* runs so many kernels from this one on interleaved; NULL for none */
     const int32_t *buffers;
     int32_t tensors, first_number, kernels;
 } Launch;
@@ -152,9 +152,9 @@ static PyObject *structured(const Program *program, PyObject **results) {
 }
 
 static void launch(const Program *program, const Call *call) {
-    void *pointers[MOST_TOGETHER][ON_STACK];
-    void *const *of_pointers[MOST_TOGETHER];
-    const int64_t *of_numbers[MOST_TOGETHER];
+    void *pointers[MOST_INTERLEAVED][ON_STACK];
+    void *const *of_pointers[MOST_INTERLEAVED];
+    const int64_t *of_numbers[MOST_INTERLEAVED];
     for (const Launch *next = program->launch, *end = next + program->launches; next < end; next += next->kernels) {
         for (int32_t each = 0; each < next->kernels; each++) {
             const Launch *one = &next[each];
@@ -163,7 +163,7 @@ static void launch(const Program *program, const Call *call) {
             of_pointers[each] = pointers[each];
             of_numbers[each] = call->numbers + one->first_number;
         }
-        if (next->together) next->together(of_pointers, of_numbers);
+        if (next->interleaved) next->interleaved(of_pointers, of_numbers);
         else next->function(pointers[0], of_numbers[0]);
     }
 }

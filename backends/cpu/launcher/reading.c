@@ -31,8 +31,8 @@ typedef struct Api {
 enum { CPU = 1 };
 
 typedef void (*Function)(void *const *pointers, const int64_t *numbers);
-typedef void (*Together)(void *const *const *pointers, const int64_t *const *numbers); /* of several functions */
-enum { ON_STACK = 32, MOST = 4096, MOST_TOGETHER = 8 };
+typedef void (*Interleaved)(void *const *const *pointers, const int64_t *const *numbers); /* of several functions */
+enum { ON_STACK = 32, MOST = 4096, MOST_INTERLEAVED = 8 };
 /* Fewer elements than this are done sooner than the interpreter is given away and taken back. */
 enum { RELEASED_FROM = 1 << 16 };
 

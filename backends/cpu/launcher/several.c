@@ -3,7 +3,7 @@
 /* One of them: where its tensors and its numbers are among those that are given. */
 typedef struct {
     Function function;
-    Together together; /* what runs so many parts from this one on turn by turn; NULL for none */
+    Interleaved interleaved; /* runs so many parts from this one on interleaved; NULL for none */
     const int32_t *tensor, *number;
     int32_t tensors, numbers, parts;
 } Part;
@@ -15,10 +15,10 @@ typedef struct {
 } Kernels;
 
 static void run_parts(const Kernels *kernels, void *const *pointers, const int64_t *numbers) {
-    void *its_pointers[MOST_TOGETHER][ON_STACK];
-    int64_t its_numbers[MOST_TOGETHER][ON_STACK];
-    void *const *of_pointers[MOST_TOGETHER];
-    const int64_t *of_numbers[MOST_TOGETHER];
+    void *its_pointers[MOST_INTERLEAVED][ON_STACK];
+    int64_t its_numbers[MOST_INTERLEAVED][ON_STACK];
+    void *const *of_pointers[MOST_INTERLEAVED];
+    const int64_t *of_numbers[MOST_INTERLEAVED];
     for (const Part *part = kernels->part, *end = part + kernels->parts; part < end; part += part->parts) {
         for (int32_t each = 0; each < part->parts; each++) {
             const Part *one = &part[each];
@@ -27,7 +27,7 @@ static void run_parts(const Kernels *kernels, void *const *pointers, const int64
             of_pointers[each] = its_pointers[each];
             of_numbers[each] = its_numbers[each];
         }
-        if (part->together) part->together(of_pointers, of_numbers);
+        if (part->interleaved) part->interleaved(of_pointers, of_numbers);
         else part->function(its_pointers[0], its_numbers[0]);
     }
 }
@@ -71,11 +71,11 @@ static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used
             !(each.number = small_integers(numbers, made->numbers, block, used)))
             return -1;
         each.function = ((Kernel *)kernel)->function;
-        each.together = each.parts > 1 ? ((Kernel *)kernel)->together : NULL;
+        each.interleaved = each.parts > 1 ? ((Kernel *)kernel)->interleaved : NULL;
         each.tensors = (int32_t)PyTuple_GET_SIZE(tensors);
         each.numbers = (int32_t)PyTuple_GET_SIZE(numbers);
         if (each.tensors != ((Kernel *)kernel)->tensors || each.numbers != ((Kernel *)kernel)->numbers ||
-            each.tensors > ON_STACK || each.numbers > ON_STACK || !are_together(kernel, each.parts, made->parts - place)) {
+            each.tensors > ON_STACK || each.numbers > ON_STACK || !are_interleaved(kernel, each.parts, made->parts - place)) {
             PyErr_Format(PyExc_ValueError, "part %zd does not fit its kernel", place);
             return -1;
         }
@@ -86,11 +86,11 @@ static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used
 }
 
 /* Kernels(parts, tensors, numbers), each part a kernel, which of the tensors are its, which of the numbers, and how many
-   parts from it on run turn by turn. */
+   parts from it on are interleaved. */
 static PyObject *new_kernels(PyTypeObject *type, PyObject *args, PyObject *named) {
     size_t used = 0;
     Kernels counted;
-    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "kernels are put together by position");
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "kernels are combined by position");
     if (fill_kernels(&counted, args, NULL, &used)) return NULL;
     Kernels *made = (Kernels *)new_owner(type, call_kernels, args, used);
     if (!made) return NULL;

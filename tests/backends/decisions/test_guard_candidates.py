@@ -202,6 +202,6 @@ def test_costs_between_what_was_measured():
     for kind, points in costs.saved.items():
         assert [length for length, _ in points] == sorted({length for length, _ in points})
         for length in (0, 1, 5, 24, 100, 10**9):
-            assert 0 <= costs.of_turn(kind, length) <= max(saved for _, saved in points)
-    assert costs.of_turn("nothing", 8) == 0
+            assert 0 <= costs.of_iteration(kind, length) <= max(saved for _, saved in points)
+    assert costs.of_iteration("nothing", 8) == 0
     assert all(figure > 0 for figure in costs.variant)
