@@ -36,11 +36,12 @@ from typing import Final, Literal, TypeAlias
 
 from backends.decisions.questions import is_plain
 from backends.loops.affine import Affine, is_zero
-from backends.loops.operations import computed_as
+from backends.loops.operations import INFIX, computed_as
 from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
 
 Role = Literal["input", "constant", "made"]
+SYMBOLS: Final = INFIX | {"div": "/"}
 
 
 @dataclass(eq=False, slots=True)
@@ -88,10 +89,10 @@ class Load:
         return tuple(places if self.condition is None else [*places, self.condition])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Constant:
-    value: int | float | bool
-    dtype: str
+class Leaf:
+    """A value without operands."""
+
+    __slots__ = ()
 
     @property
     def operands(self) -> tuple[Scalar, ...]:
@@ -99,27 +100,25 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SizeValue:
+class Constant(Leaf):
+    value: int | float | bool
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SizeValue(Leaf):
     """A size as an operand."""
 
     size: Expr
     dtype: str
 
-    @property
-    def operands(self) -> tuple[Scalar, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False, slots=True)
-class IndexValue:
+class IndexValue(Leaf):
     """An affine index as an operand, as in `arange`."""
 
     index: Affine
     dtype: str = "int64"
-
-    @property
-    def operands(self) -> tuple[Scalar, ...]:
-        return ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -144,7 +143,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Reduced:
+class Reduced(Leaf):
     """The result of a reduction; invariant in the inner loops."""
 
     reduction: Reduction
@@ -152,10 +151,6 @@ class Reduced:
     @property
     def dtype(self) -> str:
         return self.reduction.dtype
-
-    @property
-    def operands(self) -> tuple[Scalar, ...]:
-        return ()
 
 
 Scalar: TypeAlias = Load | Constant | SizeValue | IndexValue | Apply | Reduced
@@ -320,19 +315,6 @@ def walk(roots: Iterable[Scalar]) -> Iterator[Scalar]:
     return toposort(roots, lambda value: value.operands)
 
 
-INFIX: Final = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-}
-
-
 def _lines(kernel: Kernel) -> Iterator[str]:
     axes = [f"i{number} < {extent}" for number, extent in enumerate(kernel.extents)]
     outer, inner = axes[: kernel.outer], axes[kernel.outer :]
@@ -375,8 +357,8 @@ def text(value: Scalar, names: dict[Reduction, str]) -> str:
             return f"{dtype}({text(operand, names)})"
         case Apply(operation=operation, operands=operands):
             parts = [text(operand, names) for operand in operands]
-            if operation in INFIX:
-                return f"({parts[0]} {INFIX[operation]} {parts[1]})"
+            if operation in SYMBOLS:
+                return f"({parts[0]} {SYMBOLS[operation]} {parts[1]})"
             return f"{operation}({', '.join(parts)})"
 
 

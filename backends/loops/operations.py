@@ -17,6 +17,7 @@ Values of float16 and bfloat16 are computed with as float32 and rounded when the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -82,6 +83,10 @@ def _table() -> dict[str, Elementwise]:
 
 
 OPERATIONS: Final = _table()
+INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}
+"""Operations that C, Python and people write between their operands alike."""
+BITWISE: Final = {"ne": "!=", "bitand": "&", "bitor": "|", "bitxor": "^"}
+"""Those that C and Python do."""
 REDUCTIONS: Final = ("sum", "product", "minimum", "maximum", "any", "all")
 """The reduction operators; minimum and maximum give nan where there is one, any and all are of bools."""
 
@@ -93,6 +98,28 @@ def result_dtype(name: str, operands: Sequence[str]) -> str:
 
 def is_float(dtype: str) -> bool:
     return dtype in FLOATS
+
+
+def extremes(dtype: str) -> tuple[float, float]:
+    """The least and the greatest value of a dtype."""
+    if is_float(dtype):
+        return -math.inf, math.inf
+    if dtype == "bool":
+        return 0, 1
+    bits = 8 * ITEMSIZE[dtype]
+    return (0, (1 << bits) - 1) if dtype == "uint8" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def wrapped(value: int, dtype: str) -> int:
+    """An integer as a dtype holds it, as two's complement."""
+    least = int(extremes(dtype)[0])
+    return (value - least) % (1 << 8 * ITEMSIZE[dtype]) + least
+
+
+def identity(operation: str, dtype: str) -> float:
+    """What a reduction starts from."""
+    least, most = extremes(dtype)
+    return {"sum": 0, "product": 1, "any": False, "all": True, "minimum": most, "maximum": least}[operation]
 
 
 def computed_as(dtype: str) -> str:

@@ -11,10 +11,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
-from backends.loops.operations import ITEMSIZE, is_float
+from backends.loops import operations
+from backends.loops.operations import BITWISE, INFIX, ITEMSIZE, is_float, wrapped
 
 ELEMENT: Final = {
     "float64": "fp64",
@@ -61,22 +63,7 @@ INTEGER: Final = {
     "remainder": "remainder",
     "floordiv": "floor_division",
 }
-INFIX: Final = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "bitand": "&",
-    "bitor": "|",
-    "bitxor": "^",
-    "truncdiv": "//",
-    "fmod": "%",
-}
+SYMBOLS: Final = INFIX | BITWISE | {"truncdiv": "//", "fmod": "%"}
 BOOLEAN: Final = {
     "maximum": "{0} | {1}",
     "minimum": "{0} & {1}",
@@ -133,7 +120,7 @@ def applied(operation: str, dtype: str, operands: Sequence[str], source: str | N
         case "shl" | "shr":
             side = "left" if operation == "shl" else "right"
             return f"shifted_{side}({operands[0]}, {operands[1]}, {8 * ITEMSIZE[source]})"
-    return f"{operands[0]} {INFIX[operation]} {operands[1]}"
+    return f"{operands[0]} {SYMBOLS[operation]} {operands[1]}"
 
 
 def cast(operand: str, source: str, dtype: str) -> str:
@@ -148,26 +135,17 @@ def cast(operand: str, source: str, dtype: str) -> str:
 def constant(value: int | float | bool, dtype: str) -> str:
     """A number of this dtype; a whole one that does not fit it wraps around."""
     if dtype != "bool" and not is_float(dtype):
-        bits, least = 8 * ITEMSIZE[dtype], 0 if dtype == "uint8" else -(1 << (8 * ITEMSIZE[dtype] - 1))
-        value = (int(value) - least) % (1 << bits) + least
-    text = f"float('{value}')" if isinstance(value, float) and value - value != 0 else repr(value)
-    return f"tl.full((), {text}, {LANGUAGE[dtype]})"
+        value = wrapped(int(value), dtype)
+    return f"tl.full((), {_literal(value)}, {LANGUAGE[dtype]})"
+
+
+def _literal(value: float) -> str:
+    return f"float('{value}')" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
 def identity(operation: str, dtype: str) -> str:
     """What a reduction starts with."""
-    bits = 8 * ITEMSIZE[dtype]
-    signed = dtype != "uint8"
-    match operation:
-        case "sum":
-            return "0"
-        case "product":
-            return "1"
-        case "any" | "all":
-            return str(operation == "all")
-        case "maximum":
-            return "float('-inf')" if is_float(dtype) else str(-(2 ** (bits - 1)) if signed else 0)
-    return "float('inf')" if is_float(dtype) else str(2 ** (bits - signed) - 1)
+    return _literal(operations.identity(operation, dtype))
 
 
 def accumulated(operation: str, total: str, value: str) -> str:

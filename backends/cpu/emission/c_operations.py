@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from backends.cpu.vector.elements import ELEMENTS, Element
-from backends.loops.kernels import INFIX
-from backends.loops.operations import ITEMSIZE, computed_as, is_float
+from backends.loops import operations
+from backends.loops.operations import BITWISE, INFIX, ITEMSIZE, computed_as, is_float, wrapped
 
 KINDS: Final = {
     "float64": "f64",
@@ -48,7 +48,7 @@ CALLS: Final = {
 }
 """Helpers that are not called as the operation is; by kind of dtype."""
 ROUNDED: Final = {"round_float16": "round_f16", "round_bfloat16": "round_bf16"}
-SYMBOLS: Final = INFIX | {"ne": "!=", "bitand": "&", "bitor": "|", "bitxor": "^"}
+SYMBOLS: Final = INFIX | BITWISE | {"div": "/"}
 ON_BOOLS: Final = {
     "bitand": "({0} & {1})",
     "minimum": "({0} & {1})",
@@ -121,11 +121,7 @@ def scalar(value: int | float | bool, dtype: str) -> str:
         return _float(float(value), computed_as(dtype))
     if dtype == "bool":
         return str(int(bool(value)))
-    bits = 8 * ITEMSIZE[dtype]
-    number = int(value) % (1 << bits)
-    if dtype != "uint8" and number >= 1 << (bits - 1):
-        number -= 1 << bits
-    return integer(number)
+    return integer(wrapped(int(value), dtype))
 
 
 def integer(number: int) -> str:
@@ -210,30 +206,7 @@ def converted(value: CValue, dtype: str) -> CValue:
 
 def identity(operation: str, dtype: str) -> str:
     """What a reduction starts from."""
-    match operation:
-        case "sum" | "any":
-            return constant(0, dtype)
-        case "product" | "all":
-            return constant(1, dtype)
-        case "minimum":
-            return constant(_most(dtype), dtype)
-        case "maximum":
-            return constant(_least(dtype), dtype)
-    raise ValueError(f"operation={operation}: no reduction")
-
-
-def _most(dtype: str) -> float:
-    if is_float(dtype):
-        return math.inf
-    if dtype in ("bool", "uint8"):
-        return 1 if dtype == "bool" else 255
-    return (1 << (8 * ITEMSIZE[dtype] - 1)) - 1
-
-
-def _least(dtype: str) -> float:
-    if is_float(dtype):
-        return -math.inf
-    return 0 if dtype in ("bool", "uint8") else -(1 << (8 * ITEMSIZE[dtype] - 1))
+    return constant(operations.identity(operation, dtype), dtype)
 
 
 COMBINED: Final = {"sum": "add", "product": "mul"}

@@ -42,34 +42,32 @@ No alignment is asked for. f16 and bf16 are rounded to nearest even.
 | `u8v bool_mb(Mb mask)`, `Mb mb_bool(u8v x)` | a mask as 0 or 1, and back (any x but 0 is set) |
 | `Mb2 mb2_mb(Mb mask)` | a mask at another width, e.g. `m64_m32` |
 | `int any_mb(Mb mask)`, `int all_mb(Mb mask)` | 0 or 1 |
-| `S sum_e(V x)`, `S product_e(V x)` | over the lanes, in pairs |
-| `S min_e(V x)`, `S max_e(V x)` | over the lanes; a NaN wins, as in torch |
+| `S product_e(V x)`; of integers `S sum_e(V x)`, `S min_e(V x)`, `S max_e(V x)` | over the lanes, in pairs |
 | `V total_f(V x)`, `V least_f(V x)`, `V greatest_f(V x)` | of f32, f64, in all lanes; `total` alone may see a NaN |
 
 ## Conversions
 | signature | what it does |
 | --- | --- |
 | `V2 convert_e_e2(V x)` | every e to every other e2, as torch's `.to` on this machine |
-| `u8v convert_e_bool(V x)` | 1 where x is not 0 (NaN is 1); from a bool: `convert_u8_e2` |
 | `f32v round_f16(f32v x)`, `f32v round_bf16(f32v x)` | to what that type can hold, and back |
 
 ## Functions of f32 and f64: `V function_e(V x)`; masks are m32 or m64
 `exp exp2 expm1 log log2 log10 log1p tanh sigmoid erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma
-sqrt rsqrt reciprocal floor ceil trunc round abs sign`; of two: `pow atan2 hypot fmod remainder copysign minimum maximum
-fmin fmax floor_divide nextafter`; of three: `fma`; to a mask: `isnan isinf isfinite signbit`.
+sqrt rsqrt reciprocal floor ceil trunc round abs sign`; of two: `pow atan2 fmod remainder copysign minimum maximum
+fmin fmax floor_divide`; of three: `fma`; to a mask: `isnan isinf`.
 `round` is half to even; `minimum maximum` pass a NaN on, `fmin fmax` drop it; `remainder` and `floor_divide` as Python.
 An accumulator is the second argument of `minimum maximum`: the first is what is tested for NaN.
 
 ## Functions of integers: `V function_e(V x, V y)`
-`minimum maximum floor_divide divide remainder fmod shift_left shift_right pow`; of one: `abs sign`.
+`minimum maximum floor_divide divide remainder fmod shift_left shift_right`; of one: `abs sign`.
 `divide` and `fmod` truncate. Torch raises at a zero divisor; here the quotient is 0 and the remainder x, so a kernel is
 for divisors that are known not to be 0. The least integer by -1 wraps. Shifts by more than the width, or below 0, give
-0, and for `shift_right` the sign, as in torch. `pow` wraps; a negative exponent gives 0, but 1 and -1 for those bases.
+0, and for `shift_right` the sign, as in torch.
 
 ## Accuracy
 The functions of f32 are within 1.5 units in the last place (docs/reference/vector.md), those of f64 where it was tried;
 bit for bit the same on every set of instructions. Left aside what the mathematical library computes lane by lane: tan,
-asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erfc, lgamma, pow, atan2, hypot, fmod, nextafter.
+asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erfc, lgamma, pow, atan2, fmod.
 """
 
 from backends.cpu.vector.catalogue import source

@@ -20,21 +20,11 @@ INLINE $m isinf_$e($v x)
     return abs_$e(x) == __builtin_inff();
 }
 
-INLINE $m isfinite_$e($v x)
-{
-    return abs_$e(x) < __builtin_inff();
-}
-
 /* Whether any lane is not a number from `least` to below `most`, both positive: compared as bits, so NaN is none. */
 INLINE int any_outside_$e($v x, $s least, $s most)
 {
     $u from = ($u)splat_$e(least), to = ($u)splat_$e(most);
     return any_from_u$b(($u)x - from, to - from);
-}
-
-INLINE $m signbit_$e($v x)
-{
-    return ($m)x < 0;
 }
 
 INLINE $v sign_$e($v x)

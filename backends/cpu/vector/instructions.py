@@ -35,7 +35,7 @@ ROUNDINGS: Final = {"round": 8, "floor": 9, "ceil": 10, "trunc": 11}
 
 LIBRARY: Final = {
     "tan asin acos atan sinh cosh asinh acosh atanh erfc lgamma": ("x",),
-    "pow atan2 hypot fmod nextafter": ("x", "y"),
+    "pow atan2 fmod": ("x", "y"),
 }
 """Functions of the mathematical library, and their arguments."""
 

@@ -56,15 +56,3 @@ INLINE $v shift_right_$e($v x, $v y)
     $m inside = ($u)y < $b;
     return select_$e(inside, x >> select_$e(inside, y, ($v){0}), ($v)(x < 0));
 }
-
-INLINE $v pow_$e($v x, $v y)
-{
-    $v r = splat_$e(1), base = x;
-    $m odd = (y & 1) != 0;
-    for ($v left = select_$e(y < 0, ($v){0}, y); any_m$b(left != 0); left = ($v)(($u)left >> 1)) {
-        r = select_$e((left & 1) != 0, r * base, r);
-        base *= base;
-    }
-    $v below = select_$e(x == 1, x, select_$e((x == ($s)-1) & odd, x, select_$e(x == ($s)-1, x * x, ($v){0})));
-    return select_$e(y < 0, below, r);
-}

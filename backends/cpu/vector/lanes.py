@@ -40,12 +40,10 @@ def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
             f"{vector} select_{element.name}({mask} mask, {vector} a, {vector} b)",
             f"return ({vector})((mask & ({mask})a) | (~mask & ({mask})b));",
         )
-        texts[f"convert_{element.name}_bool"] = _function(
-            f"u8v convert_{element.name}_bool({vector} x)", f"return bool_m{8 * element.size}(x != 0);"
-        )
         texts |= {
             f"{name}_{element.name}": _reduction(name, element, lanes, joined, mask_of)
             for name, (joined, mask_of) in REDUCTIONS.items()
+            if not element.is_float or name == "product"
         }
     for name in FLOATS:
         texts |= _spread(ELEMENTS[name], lanes)
@@ -69,7 +67,7 @@ REDUCTIONS: Final = {
     "min": ("a : b", "<"),
     "max": ("a : b", ">"),
 }
-"""By what two values are joined; or by which comparison the first is chosen."""
+"""By what two values are joined; or by which comparison the first is chosen. Of floats only the product is taken so."""
 
 
 def _spread(element: Element, lanes: int) -> dict[str, str]:
@@ -146,8 +144,7 @@ def _masks(bits: int) -> dict[str, str]:
 
 
 def _reduction(name: str, element: Element, lanes: int, joined: str, comparison: str) -> str:
-    """Halves joined until one small register is left, and its lanes in pairs. A comparison of floats chooses within
-    the register: between scalars it would be a jump that nothing foretells."""
+    """Halves joined until one small register is left, and its lanes in pairs."""
     lines: list[str] = []
     width, whole = lanes * element.size, "x"
     while width > SMALLEST_REGISTER:
@@ -157,15 +154,6 @@ def _reduction(name: str, element: Element, lanes: int, joined: str, comparison:
         lines += _joined(element, f"part{width}", f"x{width}", halves, joined, comparison)
         whole = f"x{width}"
     count = width // element.size
-    if comparison and element.name in FLOATS:
-        part = f"part{width}" if whole != "x" else element.vector
-        while count > 1:
-            count //= 2
-            turned = ", ".join(f"{whole}[{(lane + count) % (width // element.size)}]" for lane in range(2 * count))
-            lines += _joined(element, part, f"r{count}", f"a = {whole}, b = {{{turned}}}", joined, comparison)
-            whole = f"r{count}"
-        lines.append(f"return {whole}[0];")
-        return _function(f"{element.scalar} {name}_{element.name}({element.vector} x)", *lines)
     chosen = f"a {comparison} b ? a : b" if comparison else joined
     lines.append(f"{element.scalar} r[{count}];")
     lines += [f"r[{lane}] = {whole}[{lane}];" for lane in range(count)]
@@ -182,10 +170,9 @@ def _joined(element: Element, part: str, result: str, operands: str, joined: str
     """Statements that make one vector of two, a and b."""
     lines = [f"{part} {result};", "{", f"    {part} {operands};"]
     if comparison:
-        more = " | (part_mask)(a != a)" if element.name in FLOATS else ""
         lines += [
             f"    typedef int{8 * element.size}_t part_mask __attribute__((vector_size(sizeof({part}))));",
-            f"    part_mask m = (part_mask)(a {comparison} b){more};",
+            f"    part_mask m = (part_mask)(a {comparison} b);",
             f"    {result} = ({part})((m & (part_mask)a) | (~m & (part_mask)b));",
         ]
     else:

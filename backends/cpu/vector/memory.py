@@ -82,7 +82,7 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
     if (__builtin_constant_p(n) && n >= N)
         return *(const {vector}_any *)p;
     {vector} r = {{0}};
-{_first_lanes(_load_lanes(element, lanes, instructions), "__builtin_memcpy(&r, p, n * sizeof r[0]);")}
+{_first_lanes(_masked(element, lanes, instructions), "__builtin_memcpy(&r, p, n * sizeof r[0]);")}
     return r;
 }}
 """,
@@ -92,7 +92,7 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
         *({vector}_any *)p = x;
         return;
     }}
-{_first_lanes(_store_lanes(element, lanes, instructions), "__builtin_memcpy(p, &x, n * sizeof x[0]);")}
+{_first_lanes(_masked(element, lanes, instructions, is_store=True), "__builtin_memcpy(p, &x, n * sizeof x[0]);")}
 }}
 """,
         f"load_strided_{kind}": collected("load_strided", "int64_t stride", "{} * stride"),
@@ -102,7 +102,7 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
         f"load_where_{kind}": f"""{INLINE} {vector} load_where_{kind}(const void *p, {element.mask} where, int64_t n)
 {{
     {vector} r = {{0}};
-{_first_lanes(_load_lanes(element, lanes, instructions, is_chosen=True), copied)}
+{_first_lanes(_masked(element, lanes, instructions, is_chosen=True), copied)}
     return r;
 }}
 """,
@@ -186,31 +186,40 @@ def _first_lanes(masked: list[str], copied: str) -> str:
     return f"#ifdef __SANITIZE_ADDRESS__\n    {copied}\n#else\n{lines}\n#endif"
 
 
-def _load_lanes(
-    element: Element, lanes: int, instructions: InstructionSet, *, is_chosen: bool = False
+def _masked(
+    element: Element, lanes: int, instructions: InstructionSet, *, is_store: bool = False, is_chosen: bool = False
 ) -> list[str]:
-    """The first n lanes at p, or those of them that are chosen by `where`, into r, by masked loads; nothing where there
-    are none."""
+    """The first n lanes at p, or those of them that are chosen by `where`, into r by masked loads; or of x to p by
+    masked stores. Nothing where there is no such instruction."""
     width, count = chunks(instructions, element.size, lanes)
     register, each = max(width, 16), width // element.size
+    verb = "store" if is_store else "load"
     if instructions is AVX512:
         name, scalar = AVX512_NAMES[element.size]
-        load = f"__builtin_ia32_load{name}{8 * register}_mask(({scalar} *)p + {{0}}, (part){{{{0}}}}, mask >> {{0}})"
+        value = "{1}" if is_store else "(part){{0}}"
+        access = f"__builtin_ia32_{verb}{name}{8 * register}_mask(({scalar} *)p + {{0}}, {value}, mask >> {{0}})"
         mask = ["uint64_t mask = __builtin_ia32_bzhi_di(-1, n);"]
         if is_chosen:
             mask = _chosen_bits(element, width, register, count)
     elif instructions is AVX2 and element.size in AVX2_NAMES:
         name, scalar = AVX2_NAMES[element.size]
-        wide = "256" if register == 32 else ""
-        load = f"__builtin_ia32_maskload{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{1}}])"
+        wide, value = "256" if register == 32 else "", ", {1}" if is_store else ""
+        access = f"__builtin_ia32_mask{verb}{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{2}}]"
+        access += f"{value})"
         mask = [f"{element.mask} mask = first_m{8 * element.size}(n){' & where' if is_chosen else ''};"]
     else:
         return []
-    return [
-        f"typedef {scalar} part __attribute__((vector_size({register}), may_alias));",
-        *mask,
-        *_between(element, width, register, [load.format(chunk * each, chunk) for chunk in range(count)]),
-    ]
+    vector = "x" if is_store else "r"
+    parts = [f"((part *)&{vector})[{chunk}]" for chunk in range(count)] if width == register else ["whole"]
+    calls = [access.format(chunk * each, part, chunk) for chunk, part in enumerate(parts)]
+    lines = [f"typedef {scalar} part __attribute__((vector_size({register}), may_alias));", *mask]
+    if is_store:
+        # a vector narrower than the smallest register is the begin of one
+        whole = [] if width == register else ["part whole = {0};", f"*({element.vector} *)&whole = x;"]
+        return [*lines, *whole, *[f"{call};" for call in calls]]
+    if width == register:
+        return [*lines, *[f"{part} = {call};" for part, call in zip(parts, calls)]]
+    return [*lines, f"part whole = {calls[0]};", f"r = *({element.vector} *)&whole;"]
 
 
 def _chosen_bits(element: Element, width: int, register: int, count: int) -> list[str]:
@@ -223,37 +232,3 @@ def _chosen_bits(element: Element, width: int, register: int, count: int) -> lis
     parts = parts if width == register else ["chosen"]
     bits = [f"((uint64_t){move}({part}) << {chunk * each})" for chunk, part in enumerate(parts)]
     return [*lines, f"uint64_t mask = ({' | '.join(bits)}) & __builtin_ia32_bzhi_di(-1, n);"]
-
-
-def _between(element: Element, width: int, register: int, loads: list[str]) -> list[str]:
-    """Put registers into r; a vector narrower than the smallest register is the begin of one."""
-    if width == register:
-        return [f"((part *)&r)[{chunk}] = {load};" for chunk, load in enumerate(loads)]
-    return [f"part whole = {loads[0]};", f"r = *({element.vector} *)&whole;"]
-
-
-def _store_lanes(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
-    """The first n lanes of x, to p, by masked stores; nothing where there are none."""
-    width, count = chunks(instructions, element.size, lanes)
-    register, each = max(width, 16), width // element.size
-    if instructions is AVX512:
-        name, scalar = AVX512_NAMES[element.size]
-        store = f"__builtin_ia32_store{name}{8 * register}_mask(({scalar} *)p + {{0}}, {{1}}, mask >> {{0}});"
-        mask = ["uint64_t mask = __builtin_ia32_bzhi_di(-1, n);"]
-    elif instructions is AVX2 and element.size in AVX2_NAMES:
-        name, scalar = AVX2_NAMES[element.size]
-        wide = "256" if register == 32 else ""
-        store = (
-            f"__builtin_ia32_maskstore{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{2}}], {{1}});"
-        )
-        mask = [f"{element.mask} mask = first_m{8 * element.size}(n);"]
-    else:
-        return []
-    whole = [] if width == register else ["part whole = {0};", f"*({element.vector} *)&whole = x;"]
-    parts = [f"((part *)&x)[{chunk}]" for chunk in range(count)] if width == register else ["whole"]
-    return [
-        f"typedef {scalar} part __attribute__((vector_size({register}), may_alias));",
-        *mask,
-        *whole,
-        *(store.format(chunk * each, part, chunk) for chunk, part in enumerate(parts)),
-    ]

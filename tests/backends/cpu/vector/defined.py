@@ -78,24 +78,6 @@ def other_if_nan(choose: Callable[[float, float], float]) -> Callable[[float, fl
     return lambda x, y: y if x != x else x if y != y else choose(x, y)
 
 
-def neighbour(kind: str) -> Callable[[float, float], float]:
-    """The next number in a direction: as integers, the bits of positive floats are in their order."""
-    number, bits = BITS[kind]
-
-    def after(x: float, y: float) -> float:
-        if x != x or y != y:
-            return math.nan
-        if x == y:
-            return y
-        if x == 0:
-            return math.copysign(struct.unpack(number, struct.pack(bits, 1))[0], y)
-        (place,) = struct.unpack(bits, struct.pack(number, x))
-        found: float = struct.unpack(number, struct.pack(bits, place + (1 if (y > x) == (x > 0) else -1)))[0]
-        return found
-
-    return after
-
-
 def whole(rounded: Callable[[float], int]) -> Callable[[float], float]:
     """Of a rounding to an integer; what is none, or is one, stays, and a zero has the sign of what it comes from."""
     return lambda x: math.copysign(float(rounded(x)), x) if math.isfinite(x) else x
@@ -122,15 +104,12 @@ def defined(kind: str) -> dict[str, Callable[..., float]]:
         "remainder": lambda x, y: python_remainder(x, y, to_nearest),
         "floor_divide": lambda x, y: floor_quotient(x, y, to_nearest),
         "copysign": math.copysign,
-        "nextafter": neighbour(kind),
     }
 
 
 QUESTIONS: Final[dict[str, Callable[[float], bool]]] = {
     "isnan": math.isnan,
     "isinf": math.isinf,
-    "isfinite": math.isfinite,
-    "signbit": lambda x: math.copysign(1.0, x) < 0,
 }
 
 POLES: Final = {"log": -math.inf, "log1p": -math.inf, "log2": -math.inf, "log10": -math.inf, "lgamma": math.inf}
@@ -190,7 +169,6 @@ def power(x: float, y: float) -> float:
 OF_TWO: Final[dict[str, Callable[[float, float], float]]] = {
     "pow": power,
     "atan2": math.atan2,
-    "hypot": math.hypot,
 }
 
 
