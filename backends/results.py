@@ -1,4 +1,4 @@
-"""What a custom operator gives, compared with what a rule or fake implementation predicts.
+"""Run-time checks of custom operators: results compared with what a rule or fake implementation predicts.
 
     >>> import torch
     >>> from backends.results import check_results

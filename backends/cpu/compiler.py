@@ -1,4 +1,4 @@
-"""C text to a loaded library: one run of the machine's compiler per text, kept on disk for later processes.
+"""Just-in-time compilation of C: one run of the machine's compiler per text, the library cached on disk.
 
     >>> from backends.cpu.compiler import compile_source, load
     >>> from shapes.guards.toolchain import Unavailable

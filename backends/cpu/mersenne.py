@@ -1,4 +1,4 @@
-"""Which elements a dropout keeps, drawn as torch's `bernoulli_` draws them, many at a time.
+"""Bernoulli samples for dropout by the Mersenne Twister MT19937, as torch's `bernoulli_` draws them, many at a time.
 
     >>> import torch
     >>> _ = torch.manual_seed(0)

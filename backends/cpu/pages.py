@@ -1,4 +1,4 @@
-"""Large memory: kept from one call to the next, and in large pages, as the first touch of fresh memory costs the most.
+"""Large buffers: pooled between calls, in huge pages, as first-touch page faults cost the most.
 
     >>> import torch
     >>> place = pooled(LARGE, (LARGE // 4,), (1,), torch.float32).fill_(1.0).data_ptr()    # let go of right away

@@ -1,4 +1,4 @@
-"""A program of kernels as data, and again as a function, without what it was made from.
+"""Serialization: a host program as data, and a function of it again, without what it was made from.
 
     >>> import torch
     >>> from shapes import ShapeEnv

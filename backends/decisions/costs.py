@@ -1,4 +1,4 @@
-"""What a guard would save, and what it costs: a small model of measured figures, for policies that weigh the two.
+"""A cost model of guards: what one saves and costs, from measured figures, for policies that weigh the two.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Choice, Decisions

@@ -1,4 +1,4 @@
-"""Loop fusion: loop nests merged, so that what one stores the next need not load.
+"""Greedy loop fusion: loop nests are merged, so that what one stores the next need not load.
 
     for outer axes O | inner axes I                     a reduction: O kept, I reduced
 

@@ -1,4 +1,4 @@
-"""Scheduling: a program as kernels and calls, in the order in which they run.
+"""Scheduling: expressions are materialized, fused to kernels, and put in an order that respects dependences.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

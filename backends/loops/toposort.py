@@ -1,4 +1,4 @@
-"""Iterative topological order, operands first.
+"""Topological order, operands first, by depth-first search with a stack of its own.
 
     >>> operands = {"c": "ab", "b": "a", "a": "", "d": "cb"}
     >>> "".join(toposort("d", operands.get))

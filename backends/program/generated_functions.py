@@ -1,4 +1,4 @@
-"""Functions that are printed as text: defined, and shown in tracebacks for as long as they are there.
+"""Generated Python functions: defined from text that tracebacks show for as long as the function is there.
 
 >>> import linecache
 >>> from backends.program.generated_functions import defined

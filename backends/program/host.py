@@ -1,4 +1,4 @@
-"""The host's side of a program: one generated Python function that allocates, computes sizes, launches and calls.
+"""The Python printer of a host program: one function that allocates, computes sizes, launches and calls.
 
     >>> import torch
     >>> from shapes import ShapeEnv

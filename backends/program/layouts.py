@@ -1,4 +1,4 @@
-"""How memory is laid out: whether a piece of it is all of a buffer, and which sizes and strides serve most who take it.
+"""Layout assignment: the sizes and strides of buffers that serve most of their consumers without a view.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

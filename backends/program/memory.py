@@ -1,4 +1,4 @@
-"""Memory planning: live ranges, slots that buffers share, and peak memory, as expressions over symbolic sizes.
+"""Memory planning by linear scan: live ranges, slots that buffers share, and peak memory, over symbolic sizes.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

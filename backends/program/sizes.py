@@ -1,4 +1,4 @@
-"""Sizes as Python text, for the function that a program is: what is used twice is computed once.
+"""Sizes as Python text, common subexpressions computed once.
 
 >>> from shapes import ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

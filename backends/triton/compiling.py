@@ -1,4 +1,4 @@
-"""From a kernel's text to code for a device, whether it is there or not.
+"""Compilation of Triton source for a device, whether it is there or not.
 
     >>> from backends.triton.compiling import TARGETS, function
     >>> sorted(TARGETS)

@@ -1,4 +1,4 @@
-"""What is known of a kernel's sizes once and for all, and what it buys: fewer variants, and no tests at run time.
+"""Proven facts about a kernel's sizes: each leaves fewer variants, and no test at run time.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

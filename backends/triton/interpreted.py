@@ -1,4 +1,4 @@
-"""What Triton's interpreter lacks: the functions of a device, and reductions that are fast and know nan.
+"""Triton's interpreter completed: device functions, and reductions that are fast and propagate nan.
 
     >>> from backends.triton.interpreted import libdevice
     >>> libdevice.tanh.__name__

@@ -1,4 +1,4 @@
-"""Launching: which form for the sizes at hand is looked up, and compiled code is called without another look at it.
+"""Launching: the variant for the sizes at hand is looked up, and called without another look at the arguments.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

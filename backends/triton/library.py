@@ -1,4 +1,4 @@
-"""Functions that the text of kernels calls: what Triton's language lacks, or has with another meaning than torch.
+"""The device library of kernels: what Triton's language lacks, or has with another meaning than torch.
 
     >>> from backends.triton import library
     >>> library.quotient.__name__

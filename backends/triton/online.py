@@ -1,4 +1,4 @@
-"""Sums of exponentials below a maximum, in the pass that looks for the maximum: rows are read once less.
+"""Online softmax (Milakov and Gimelshein, 2018): the sum of exponentials in the pass that finds the maximum.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine

@@ -1,4 +1,4 @@
-"""How a kernel's loops become tiles: which axes are rows, and which are columns.
+"""Tiling: which axes of a kernel are the rows of a tile, and which are its columns.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions

@@ -1,4 +1,4 @@
-"""How values are spelled in C: types of elements, constants, and operations as calls of the vector library.
+"""C expressions for scalar operations: types, constants, and operations as calls of the vector library.
 
     >>> from backends.cpu.emission.c_operations import CValue, applied, constant
     >>> constant(0.5, "float32")

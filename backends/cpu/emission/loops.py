@@ -1,4 +1,4 @@
-"""What a kernel's code depends on before any of it is written: how deep each value is, what differs between lanes.
+"""Analysis of a kernel: the loop that each value varies in (its depth), and what differs between lanes.
 
     >>> from solver.terms.interner import Interner
     >>> from shapes import ShapeEnv

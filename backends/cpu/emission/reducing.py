@@ -1,4 +1,4 @@
-"""Reductions within a pass: several accumulators, and blocked summation, so that the error of long sums stays small.
+"""Reductions within a pass: several accumulators, and blocked summation for a small error of long sums.
 
     >>> from itertools import count
     >>> from backends.cpu.emission.text import Text

@@ -1,4 +1,4 @@
-"""Rows of a few vectors: everything in registers, no loop along the row, masks where a vector may not be full.
+"""Short rows: everything in registers, no loop along the row, masks where a vector may not be full.
 
     for (; left > 0; i0++) {
         x0 = load(row, c0); x1 = load(row + N, c1);          each row is loaded once

@@ -1,4 +1,4 @@
-"""C text, line by line, with blocks.
+"""A C printer: lines, and blocks that are indented.
 
     >>> text = Text()
     >>> with text.block("if (n > 0)"):

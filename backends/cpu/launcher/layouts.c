@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------ Layouts: whether tensors lie as they did */
+/* ------------------------------------------------------------------ Layouts: whether tensors have the layout they had */
 
 /* What there is to see of a tensor besides its values and where they are. */
 typedef struct {

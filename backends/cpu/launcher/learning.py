@@ -1,4 +1,4 @@
-"""Where torch keeps what is to see of a tensor: learned from a few tensors, as no header of torch is needed.
+"""The layout of torch's tensor objects, probed at run time, as no header of torch is needed.
 
     >>> from backends.cpu.launcher.learning import learned
     >>> found = learned()

@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------ Numbers: guards and sizes of one call */
+/* ------------------------------------------------------------------ Numbers: three-address code for guards and sizes */
 
 /* What a step does with two values: first those that give a value, then the conditions that must hold. The same
    operations as in shapes.guards.lowering, with the same values; Python makes the steps. */

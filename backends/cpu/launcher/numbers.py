@@ -1,4 +1,4 @@
-"""Guards and sizes as steps for the launcher: what it computes and tests at each call.
+"""Guards and sizes as three-address code, which the launcher interprets at each call.
 
     >>> from backends.cpu.launcher.numbers import SIZE, Steps
     >>> from solver.terms.interner import Interner

@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------ Apart: whether what is written shares memory */
+/* ------------------------------------------------------------------ Apart: alias check of what is written */
 
 /* From where to where the elements of a tensor lie, and whether its axes may step on elements of others. */
 typedef struct {

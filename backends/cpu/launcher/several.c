@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------ Kernels: several, one after the other, in one call */
+/* ------------------------------------------------------------------ Kernels: a launch group, in one call */
 
 /* One of them: where its tensors and its numbers are among those that are given. */
 typedef struct {

@@ -1,4 +1,4 @@
-"""A host program of kernels alone, described to the launcher in C: what `backends.program.host` prints as Python.
+"""The C printer of a host program of kernels alone, described to the launcher; `backends.program.host` is in Python.
 
     >>> import torch
     >>> from shapes import ShapeEnv

@@ -1,4 +1,4 @@
-"""All helpers by name, and the C file of kernels with those of them that it needs.
+"""The helpers by name, and the C file of kernels with those that they reach.
 
     >>> from backends.cpu.vector.machine import PLAIN
     >>> print(sorted(needed("f32v f(f32v x) { return minimum_f32(x, splat_f32(0)); }", helpers(4, PLAIN))))

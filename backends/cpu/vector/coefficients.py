@@ -1,4 +1,4 @@
-"""The numbers in the approximations: coefficients, thresholds, and the bits of each format.
+"""Minimax polynomials by Remez's exchange, Cody-Waite constants, thresholds, and the bits of each format.
 
     >>> print(polynomials("f32")["exp2_polynomial_f32"])
     static inline __attribute__((always_inline)) f32v exp2_polynomial_f32(f32v x)

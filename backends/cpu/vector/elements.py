@@ -1,4 +1,4 @@
-"""The types of a vector's elements, and how their C is spelled.
+"""The element types of vectors, in C.
 
     >>> from backends.cpu.vector.machine import AVX512
     >>> ELEMENTS["f32"].mask, ELEMENTS["u8"].scalar

@@ -1,4 +1,4 @@
-/* What is particular to f32: f16 and bf16 in memory, and a multiplication and addition rounded once without an instruction. */
+/* Functions of f32 alone: f16 and bf16 in memory, and a fused multiply-add where there is no instruction for it. */
 
 INLINE f32v fma_f32(f32v a, f32v b, f32v c)
 {

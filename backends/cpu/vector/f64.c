@@ -1,4 +1,4 @@
-/* What is particular to f64. */
+/* Functions of f64 alone. */
 
 INLINE f64v fma_f64(f64v a, f64v b, f64v c)
 {

@@ -1,4 +1,4 @@
-/* Functions of floats that are written alike for both widths: $v are vectors of $s, $m their masks, $u their bits. */
+/* Functions of floats, a template for both widths: $v are vectors of $s, $m their masks, $u their bits. */
 
 INLINE $v abs_$e($v x)
 {
@@ -169,7 +169,7 @@ INLINE $v nearest_power_$e($v x, $s factor, $s more, $v *power)
     return shifted - shifter;
 }
 
-/* exp(x) - 1 where k = x / ln 2 is taken out: x - k ln 2 is exact in its first part. */
+/* exp(x) - 1 after Cody-Waite range reduction by k = x / ln 2: x - k ln 2 is exact in its first part. */
 INLINE $v exp_rest_$e($v x, $v k)
 {
     $v r = fma_$e(k, splat_$e(-($ln2_high)), x);
@@ -303,7 +303,8 @@ INLINE $v log10_$e($v x)
 }
 
 /* The sine of x and `more` quarter turns, with the sign of `signs` if that is negative, for 0 <= x < turns_most: r is x
-   without the nearest multiple of a quarter turn, and where that is an odd one, the cosine of r is wanted. */
+   without the nearest multiple of a quarter turn (Cody-Waite, in three parts); where that is an odd one, the cosine of r
+   is wanted. */
 INLINE $v sine_$e($v x, int more, $v signs)
 {
     $v shifted = fma_$e(x, splat_$e($two_over_pi), splat_$e($shifter)), k = shifted - $shifter;

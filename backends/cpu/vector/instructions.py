@@ -1,4 +1,4 @@
-"""What one instruction does, and the functions that the mathematical library computes lane by lane.
+"""Intrinsics: helpers that are one instruction, and functions that the mathematical library computes lane by lane.
 
     >>> print(instructions_texts(8, AVX2)["fma_f32"])
     static inline __attribute__((always_inline)) f32v fma_f32(f32v a, f32v b, f32v c)

@@ -1,4 +1,4 @@
-/* Functions of integers. The template is read once for each type: $v are vectors of $s, $m their masks. */
+/* Functions of integers, a template for each type: $v are vectors of $s, $m their masks. */
 
 INLINE $v minimum_$e($v a, $v b)
 {

@@ -1,4 +1,4 @@
-"""Across and between lanes: spreading, masks, choosing, reductions, and conversions of one type of element to another.
+"""Within and across lanes: broadcasts, masks, blends, horizontal reductions, conversions of element types.
 
     >>> from backends.cpu.vector.machine import PLAIN
     >>> texts = lanes_texts(4, PLAIN)

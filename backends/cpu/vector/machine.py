@@ -1,4 +1,4 @@
-"""What the vectors of a processor are: the width of a register, and which instructions the C text may name.
+"""Instruction sets: the width of a register, and which intrinsics the C text may name.
 
     >>> from backends.cpu.vector.machine import AVX2, lanes_for
     >>> AVX2.register

@@ -1,4 +1,4 @@
-"""Between memory and registers: loads and stores of all lanes or of the first few, strided, gathered, of one element.
+"""Loads and stores: of all lanes or under a mask, strided, gathered, of one element.
 
     >>> from backends.cpu.vector.machine import PLAIN
     >>> texts = memory(4, PLAIN)

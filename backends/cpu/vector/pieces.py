@@ -1,4 +1,4 @@
-"""Functions of f32 in 16 pieces, each with a polynomial of its own: their coefficients are looked up in registers.
+"""Piecewise minimax polynomials of f32: 16 pieces, whose coefficients are looked up in registers.
 
     >>> text = pieces_texts()["tanh_pieces_f32"]
     >>> print(text[text.index("    f32v y = "):])
