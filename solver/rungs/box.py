@@ -1,4 +1,4 @@
-"""Small boxes: every assignment of symbols with few values each, one column per expression.
+"""Exhaustive enumeration: every assignment of symbols with few values each, one column per expression.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -9,8 +9,8 @@
     >>> decide(known, terms.le(terms.bit_or(x, y), 15)).rung
     'box'
 
-Facts about the same symbols leave assignments out. An assignment that none leaves out and that the goal fails is tried
-as a witness.
+Facts about the same symbols exclude assignments. One that no fact excludes and that falsifies the goal is tried as a
+witness.
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 VOLUME: Final = {"fast": 64, "default": 4096, "thorough": 8192}
-"""Assignments in a box."""
+"""Largest number of assignments enumerated."""
 CONSTRAINTS: Final = 24
 TRIED: Final = 3
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """The goal in every assignment of its symbols that the facts about them allow."""
+    """The goal, true at every assignment of its symbols that the facts about them allow."""
     del depth
     return exhaust(prover, facts, goal, goal.symbols)
 
 
 def exhaust(prover: Prover, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> ProofStep | None:
-    """The goal, or false, in every assignment of some symbols, and of their neighbours where those have few values too.
-    """
+    """The goal, or false, by enumerating some symbols, and their neighbours where those have few values too."""
     chosen = sorted(symbols, key=lambda atom: atom.key)
     volume = 1
     for atom in chosen:
@@ -96,7 +95,7 @@ def _entries(known: Knowledge, chosen: Sequence[Atom]) -> dict[Prop, ProofStep]:
 
 
 def _constraints(known: Knowledge, chosen: Sequence[Atom], table: Table, left: set[int]) -> list[ProofStep]:
-    """Facts about these symbols alone that leave the remaining assignments out, those that leave out most first."""
+    """Facts about these symbols alone that exclude the remaining assignments, those that exclude most first."""
     inside = set(chosen)
     excluding: list[tuple[set[int], ProofStep]] = []
     for p, proof in _entries(known, chosen).items():
@@ -113,7 +112,7 @@ def _constraints(known: Knowledge, chosen: Sequence[Atom], table: Table, left: s
             break
         left -= gained
         used.append(best)
-    # one that later ones make superfluous
+    # redundant beside later ones
     kept = list(used)
     for each in used:
         others = [other for other in kept if other is not each]

@@ -1,5 +1,4 @@
-"""Inequalities with many min, max and abs, each taken apart in turn (see `solver.bounds.extremes`) on the budget of the
-question.
+"""Case analysis of min, max and abs, one clamp at a time (`solver.bounds.extremes`), on the budget of the question.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -24,13 +23,13 @@ from solver.rungs.prover import Prover
 from solver.terms.prop import Prop
 
 GOALS: Final = 96
-"""Goals that one question is taken apart into."""
+"""Goals that one question is split into."""
 GOAL: Final = 400
 """What each costs, in units of the linear solver's work."""
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """An inequality about relus, by inequalities about their arguments."""
+    """An inequality over clamps, by inequalities over their arguments."""
     if goal.kind != "ge" or depth or outermost(goal.expr) is None:
         return None
     apart = Apart(facts, min(GOALS, prover.work // GOAL))

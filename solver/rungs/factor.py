@@ -1,4 +1,4 @@
-"""Common factors: prove something about each factor instead of about the product.
+"""Sign rules for products: prove something about each factor instead of about the product.
 
 An atom that every monomial shares and that is known positive (or nonzero) is divided out. With a constant left over,
 `a*L + c >= 0` follows from `L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
@@ -31,11 +31,11 @@ NESTED: Final = 6
 SIGNED: Final = 2
 CLAMPED: Final = 12
 FARTHEST: Final = 1 << 12
-"""Bounds of products beyond which factors are not looked at one by one."""
+"""Largest bound of a product for which factors are examined one by one."""
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """The goal by its factors, none of which need be known yet."""
+    """The goal by the signs and sizes of its factors."""
     if depth >= NESTED:
         return None
     if goal.kind == "ne":
@@ -47,7 +47,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
 
 
 def comes_first(goal: Prop) -> bool:
-    """Whether the factors are looked at before anything that searches: clamps are factors of what programs ask."""
+    """Whether factors come before the rungs that search: clamps are factors of what programs ask."""
     e = goal.expr
     return (
         1 < e.degree
@@ -103,8 +103,8 @@ def _product_of_two(
 def _with_known_signs(
     prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
 ) -> ProofStep | None:
-    """The factors whose signs show at once, and the product of all others: `x*(2*x + 1)` is not negative although each
-    of the two may be.
+    """The factors with evident signs, and the product of all others: `x*(2*x + 1)` is not negative although each of
+    the two may be.
     """
     interner = facts.interner
     signed: list[tuple[ProofStep, Expr]] = []
@@ -154,7 +154,7 @@ def _product(goal: Prop, left: tuple[ProofStep, Expr], right: tuple[ProofStep, E
 def _far_from_zero(
     prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
 ) -> ProofStep | None:
-    """Every factor as far from zero as the samples are, until together they are far enough."""
+    """Every factor as far from zero as in the samples, until the product is far enough."""
     parts: list[tuple[Expr, int]] = []
     scale, together, negative = 1, 1, False
     for factor, power in sorted(_without_atoms(factors), key=lambda each: not each[0].is_constant):
@@ -192,7 +192,7 @@ def _far_from_zero(
 
 
 def _without_atoms(factors: list[tuple[Expr, int]]) -> list[tuple[Expr, int]]:
-    """The factors with the atoms that all terms of one share apart."""
+    """The factors, with the atoms that all terms of one share split off."""
     found: dict[Expr, int] = {}
     for factor, power in factors:
         rest = factor
@@ -205,7 +205,7 @@ def _without_atoms(factors: list[tuple[Expr, int]]) -> list[tuple[Expr, int]]:
 
 
 def _values(facts: Facts, e: Expr) -> list[int]:
-    """What the samples give."""
+    """The values in the samples."""
     values = facts.samples.values(e)
     return [values[row] for row in facts.samples.alive]
 

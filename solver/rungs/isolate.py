@@ -1,4 +1,4 @@
-"""A floor division alone on one side is a product on the other.
+"""Isolate a floor division: alone on one side of an inequality, it is a product on the other.
 
 For D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`:
 

@@ -1,7 +1,8 @@
-"""What holds of products and squares, added to a linear relaxation where a point of it is wrong about them.
+"""Lemmas on demand: valid inequalities for products and squares that cut off a spurious point of the linear relaxation
+(incremental linearization, Cimatti et al. 2018).
 
-The relaxation treats `x*y` as an unknown of its own. Where its point gives it a value that is not the product of those
-of x and y, one of these may cut the point off:
+The relaxation treats `x*y` as an unknown of its own. Where a point gives it another value than the product of those of
+x and y, one of these may cut the point off:
 
 - the product of two rows (`p >= 0` and `q >= 0` give `p*q >= 0`), an equality times a monomial;
 - `e*(e - 1) >= 0`, true of every integer e, for a form e that makes the point's "squares" negative.
@@ -33,9 +34,9 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import without
 
 WRONG: Final = 6
-"""Products looked at in one round."""
+"""Products examined in one round."""
 PAIRS: Final = 120
-"""Pairs of rows looked at for one product."""
+"""Pairs of rows examined for one product."""
 ADDED: Final = 6
 """Rows added in one round."""
 BASIS: Final = 6
@@ -47,7 +48,7 @@ PRODUCT: Final = 200
 
 
 def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
-    """Add what the point violates; the number of rows added."""
+    """Add violated lemmas; returns the number of rows added."""
     products = [e.terms[0][0] for e in wrong if len(rows.known.interner.monomials[e.terms[0][0]]) > 1]
     added = _squares(rows, model)
     if not added and products:
@@ -61,7 +62,7 @@ def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
 
 
 def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
-    """The violated products of two rows that speak of a wrong product, those with the fewest new monomials first."""
+    """Violated products of two rows that mention a spurious product, those with the fewest new monomials first."""
     for m in wrong:
         for pair in factorizations(rows, m):
             for part in pair:
@@ -111,9 +112,7 @@ def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
 
 
 def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, int]:
-    """The product of two rows at the point, by the point's values of the products of their monomials; how many of them
-    are new.
-    """
+    """The value of the product of two rows at the point, and how many of its monomials the point does not have."""
     first, second = rows.rows[i], rows.rows[j]
     if first.equality or second.equality:
         return 0, 9
@@ -141,7 +140,7 @@ def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, in
 
 
 def _equalities(rows: Rows, model: Model, wrong: Sequence[int], holders: dict[int, list[int]]) -> int:
-    """Equalities times a monomial that makes them speak of a wrong product."""
+    """Equalities times a monomial that makes them mention a spurious product."""
     added = 0
     interner = rows.known.interner
     for m in wrong:
@@ -176,7 +175,7 @@ def _squares(rows: Rows, model: Model) -> int:
     squares = [[_known(rows, model, interner.multiply_monomials(m, n)) for n in basis] for m in basis]
     values = [0] * len(basis)
     direction = negative_direction(squares)
-    if direction is None:  # no square is negative; perhaps a variance is
+    if direction is None:  # no square is negative; a variance may be
         values = [model.monomial(m) for m in basis]
         variance = [
             [None if each is None else each - values[i] * values[j] for j, each in enumerate(line)]
@@ -200,7 +199,7 @@ def _squares(rows: Rows, model: Model) -> int:
 
 
 def _localized(rows: Rows, model: Model) -> int:
-    """`a*e*e >= 0` for an atom that is not negative and a form e for which the point gives it a negative value."""
+    """`a*e*e >= 0` for a nonnegative atom a and a form e, where the point gives it a negative value."""
     interner = rows.known.interner
     added = 0
     bases: dict[Atom, dict[int, None]] = {}
@@ -231,15 +230,15 @@ def _localized(rows: Rows, model: Model) -> int:
 
 
 def _known(rows: Rows, model: Model, m: int) -> int | None:
-    """The point's value of a monomial that it has one for."""
+    """The point's value of a monomial, if it has one."""
     return model.monomial(m) if m in rows.index else None
 
 
 def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
     """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if none were found.
 
-    Vectors of one, two or three signs first, where all entries that they meet are known; else elimination, which finds
-    one in a full matrix if there is any.
+    Vectors with one, two or three nonzero entries of 1 or -1 are tried first, where all entries that they meet are
+    known; then symmetric elimination, which finds one in a full matrix if there is any.
     """
     size = len(matrix)
     best: tuple[Fraction, list[int]] | None = None
@@ -262,7 +261,7 @@ def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
 
 
 def _eliminated(matrix: list[list[int]]) -> list[int] | None:
-    """The same by elimination."""
+    """The same by symmetric Gaussian elimination."""
     size = len(matrix)
     rows = [[Fraction(c) for c in row] for row in matrix]
     basis = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]

@@ -1,8 +1,8 @@
-"""Linear reasoning over the integers, on the facts near the question.
+"""Linear integer arithmetic, by refutation, on the facts near the question.
 
 The negated goal, the facts that share atoms with it, the ranges of its monomials and the laws of its floor divisions
-and relus are rows over the monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and
-perhaps a witness).
+and relus are rows over the monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof, perhaps a
+witness).
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -33,7 +33,7 @@ from solver.terms.prop import Prop
 
 
 def rows_against(known: Knowledge, goal: Prop) -> Rows:
-    """The rows of the negated goal and of what is near it."""
+    """The rows of the negated goal and of its neighbourhood."""
     rows = Rows(known)
     negated = goal.negation
     rows.add(negated, given(hypothesis(negated)))

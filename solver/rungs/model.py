@@ -1,8 +1,7 @@
-"""A point of a linear relaxation, read as values of atoms and expressions.
+"""A candidate model: a point of the linear relaxation, read as values of atoms and expressions.
 
-The linear rung treats every monomial as an unknown of its own. Where the point that it finds gives an operation the
-value that its arguments call for, the point is an assignment; where it does not, that operation is what the next step
-has to look at.
+The linear rung treats every monomial as an unknown of its own. A point that gives every operation the value that its
+arguments call for is an assignment; otherwise it is spurious, and those operations are what refinement looks at.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -31,8 +30,8 @@ from solver.terms.prop import Prop
 
 
 class Model:
-    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are as in a
-    sample, or 0.
+    """Values of monomials where the relaxation has them. Others are computed; symbols without a row are as in a sample,
+    or 0.
     """
 
     __slots__ = ("_atoms", "count", "point", "rows", "sample")
@@ -98,7 +97,7 @@ class Model:
                 return p.kind == "true"
 
     def computed(self, atom: Atom) -> int:
-        """The value that the arguments of an operation call for."""
+        """The value that the semantics of an operation gives its arguments."""
         match atom.kind, atom.args:
             case "floordiv", (Expr() as n, Expr() as d):
                 divisor = self.expr(d)
@@ -124,7 +123,7 @@ class Model:
                     return 0
 
     def spurious(self) -> list[Expr]:
-        """The monomials and operations of the relaxation whose value is not what their parts call for."""
+        """The monomials and operations whose value at the point contradicts their semantics."""
         interner = self.rows.known.interner
         found = []
         for m in self.rows.monomials[: self.count]:

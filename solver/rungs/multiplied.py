@@ -1,4 +1,4 @@
-"""Equalities of quotients that divide, multiplied by their divisors.
+"""Clear denominators: multiply an equality of exact quotients by their divisors.
 
 Where `n == d*(n//d)` is known, an equality about `n//d` is one about n once it is multiplied by d, which is not zero:
 
@@ -32,7 +32,7 @@ TRIED: Final = 4
 
 
 def prove(known: Knowledge, goal: Prop) -> ProofStep | None:
-    """The goal, an equality or its opposite, if multiplying it by the divisor of a quotient in it settles it."""
+    """The goal, an equality or disequality, if clearing the denominator of a quotient in it decides it."""
     e = goal.expr
     if len(e.terms) > TERMS:
         return None

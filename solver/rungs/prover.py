@@ -1,8 +1,8 @@
-"""What a rung may ask of whoever tries the rungs: proofs of smaller goals, suppositions, points of linear rows, and how
-much of the budget is left.
+"""What a rung may ask of the prover: proofs of smaller goals, hypotheses, points of linear relaxations, and what is
+left of the work budget.
 
-One budget serves a question however its rungs are nested, so that it costs at most so much. The rungs in order, which a
-proof of a smaller goal goes through again, are in `solver.decide.prover`.
+One budget serves a question however its rungs are nested. The implementation, which tries the rungs in order for each
+goal, is in `solver.decide.prover`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ RUNGS: Final = frozenset(
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
 """From the least to the most. Only a thorough question may ask z3 and sympy."""
 FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
-"""How many times one question may suppose something."""
+"""How many hypotheses one question may make."""
 WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
-"""Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
+"""Numbers that the linear solver may touch for one question; each takes roughly 0.1 µs."""
 SEARCH: Final = 50_000
 """What the longer search for a witness may cost, beside the budget of the rungs."""
 SOLVING: Final = Limits(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
 FORK: Final = 1_000
-"""What it costs to suppose something, in the same unit, and for each statement learned from it."""
+"""What a hypothesis costs in the same unit, and each statement learned from it."""
 STEP: Final = 150
 POINT: Final = 12_000
 POINTS: Final = 6
-"""Points of linear relaxations that are tried as witnesses of one question."""
+"""Points of linear relaxations tried as witnesses for one question."""
 
 
 class Open(Exception):
-    """A witness against the goal was found on the way: the question is open."""
+    """A counterexample to the goal: the question is open."""
 
     def __init__(self, witness: Witness) -> None:
         super().__init__(witness)
@@ -58,7 +58,7 @@ class Open(Exception):
 
 
 class Prover(ABC):
-    """One question being decided: its budget, and what was tried."""
+    """The state of one question: its work budget, and the rungs tried."""
 
     __slots__ = (
         "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
@@ -87,13 +87,13 @@ class Prover(ABC):
         self.solved: tuple[Atom, ...] = ()
         self.points = POINTS
         self.sliced = False
-        """Whether it is about the slice of a question already."""
+        """Whether this decides the slice of a question already."""
         self.search = SEARCH
         """What the longer search for a witness may cost."""
         self.spent = 0
-        """The work of attempts with budgets of their own."""
+        """Work spent by attempts with budgets of their own."""
         self.deadline = deadline
-        """When the question is given up, as `time.perf_counter` counts."""
+        """The time-out, as `time.perf_counter` counts."""
 
     def allows(self, rung: str) -> bool:
         if rung not in self.rungs or self.is_late():
@@ -111,7 +111,7 @@ class Prover(ABC):
         return budget
 
     def milliseconds_left(self) -> int | None:
-        """None without a time-out."""
+        """Until the time-out; None without one."""
         return None if self.deadline is None else max(1, int((self.deadline - perf_counter()) * 1000))
 
     # ------------------------------------------------------------------ proving
@@ -122,14 +122,14 @@ class Prover(ABC):
 
     @abstractmethod
     def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-        """The same of a goal that is canonical under the facts."""
+        """A proof of a goal that is canonical under the facts."""
 
     @abstractmethod
     def prove_quickly(self, facts: Facts, goal: Prop) -> ProofStep | None:
-        """A comparison by the cheap rungs."""
+        """A proof of a comparison by the cheap rungs."""
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
-        """The facts with a hypothesis; None when the budget is used up."""
+        """The facts with a hypothesis; None when the budget is spent."""
         if self.forks <= 0 or self.work <= 0 or self.is_late():
             return None
         self.forks -= 1
@@ -138,7 +138,7 @@ class Prover(ABC):
         return supposed
 
     def solve(self, rows: Rows) -> ProofStep | Point | None:
-        """A contradiction of linear rows, or a point; None when the budget is used up."""
+        """A refutation of linear rows, or a point; None when the budget is spent."""
         if self.work <= 0:
             return None
         self.work -= rows.cost
@@ -155,14 +155,14 @@ class Prover(ABC):
     # ------------------------------------------------------------------ witnesses
 
     def sample(self, atom: Atom) -> int:
-        """The value of a symbol in the sample that points are completed from."""
+        """The value of a symbol in the sample that completes points."""
         return self.facts.samples.atom_column(atom)[self.base or 0]
 
     def consider(self, model: Model) -> None:
-        """Whether a point of a relaxation is a witness of the question.
+        """Try a point of a relaxation as a counterexample.
 
         Raises:
-            Open: it is.
+            Open: it is one.
         """
         values = model.symbols()
         solved = model.rows.known.solved
@@ -173,10 +173,10 @@ class Prover(ABC):
         self.consider_values(values)
 
     def consider_values(self, values: Mapping[Atom, int]) -> None:
-        """Whether these values of some symbols are part of a witness of the question.
+        """Try to extend values of some symbols to a counterexample.
 
         Raises:
-            Open: they are.
+            Open: it was found.
         """
         if self.opposite is None or not self.points or self.work < POINT or "search" not in self.rungs:
             return

@@ -1,9 +1,8 @@
-"""Assume the opposite, and ask the linear relaxation for a point; each point that is wrong says what to look at next.
+"""Refutation by counterexample-guided refinement: the linear relaxation of the negated goal, lemmas and case splits.
 
-A contradiction of the relaxation is a proof. A point of it may be an assignment that satisfies everything: then the
-question is open, and this is a witness. Else the point gives some operation a value that its arguments do not call for,
-or violates a fact that is not linear: a lemma that cuts the point off is added (`solver.rungs.lemmas`), or the cases
-are told apart in which that operation is linear, and each is refuted by itself.
+An infeasible relaxation is a proof. A feasible point that satisfies everything is a witness: the question is open. A
+spurious point gives some operation a value that its arguments do not call for, or violates a nonlinear fact. A lemma
+then cuts it off (`solver.rungs.lemmas`), or the prover branches on the cases in which that operation is linear.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -47,13 +46,11 @@ FACTORED: Final = 8
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
 LONG: Final = 1 << 14
-"""Bits of a point beyond which no more is tried: what follows from it has as many times more as its degree, level by
-level.
-"""
+"""Largest point, in bits, that is refined: each level multiplies the bits by the degree."""
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """The goal, because its negation contradicts the facts."""
+    """The goal, because the facts refute its negation."""
     if depth > 2:
         return None
     supposed = prover.suppose(facts, goal.negation)
@@ -72,9 +69,9 @@ def conjuncts(supposed: ProofStep) -> tuple[ProofStep, ...]:
 
 
 def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep], level: int) -> ProofStep | None:
-    """False, from the facts and hypotheses, which the facts have taken in."""
+    """False, from the facts and the hypotheses, which the facts include."""
     if facts.samples.alive:
-        return None  # some sample satisfies all of them
+        return None  # a sample satisfies all of them
     stated: list[ProofStep] = []
     near: list[Expr] = []
     for proof in hypotheses:
@@ -137,7 +134,7 @@ def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep],
 
 
 def cancelled(facts: Facts, stated: Sequence[ProofStep]) -> list[ProofStep]:
-    """Equalities without their factors that are known not to be zero."""
+    """Equalities with their known nonzero factors cancelled."""
     nonzero = {proof.conclusion: proof for proof in stated if proof.conclusion.kind == "ne"}
     found = []
     for proof in stated:
@@ -159,7 +156,7 @@ def cancelled(facts: Facts, stated: Sequence[ProofStep]) -> list[ProofStep]:
 
 
 def restated(facts: Facts, proof: ProofStep) -> ProofStep:
-    """A statement with what is known by now substituted."""
+    """A statement with the current substitutions applied."""
     canonical, rounds = facts.canonical_prop(proof.conclusion)
     return rewritten(canonical, proof, rounds) if rounds else proof
 
@@ -167,8 +164,8 @@ def restated(facts: Facts, proof: ProofStep) -> ProofStep:
 def _violated(
     facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[ProofStep], unsettled: dict[Atom, None]
 ) -> list[ProofStep]:
-    """What is known of the atoms of the relaxation and does not hold at its point, restated; operations that an
-    equality replaces go to `unsettled`.
+    """Facts about the atoms of the relaxation that its point violates, restated; operations that an equality replaces
+    go to `unsettled`.
     """
     nearby: dict[Prop, ProofStep] = {proof.conclusion: proof for proof in hypotheses}
     for atom in _atoms(rows):
@@ -182,7 +179,7 @@ def _violated(
     for p, proof in nearby.items():
         if p not in rows.seen and not model.prop(p):
             now = restated(facts, proof)
-            if now.conclusion.kind == "true" and p.kind == "eq":  # it replaces something that the point gets wrong
+            if now.conclusion.kind == "true" and p.kind == "eq":  # it defines an operation whose value is spurious
                 unfolded = unfold(facts, proof)
                 if unfolded is None:
                     unsettled.update(dict.fromkeys(atom for atom in p.schedule if atom.kind in ("relu", "ite")))
@@ -197,8 +194,8 @@ def _violated(
 
 
 def _near(facts: Facts, p: Prop, canonical: Prop) -> list[Expr]:
-    """What a hypothesis is about where it is no row itself."""
-    if canonical.kind == "true":  # an equality that is applied everywhere
+    """The expressions of a hypothesis that is no row itself."""
+    if canonical.kind == "true":  # an equality that is substituted everywhere
         return [facts.canonical(atom.expr)[0] for atom in sorted(p.symbols, key=lambda atom: atom.key)]
     return [] if canonical.kind in ("ge", "eq") else [q.expr for q in canonical.comparisons()]
 
@@ -231,9 +228,7 @@ def _atoms(rows: Rows) -> list[Atom]:
 def conditions(
     facts: Facts, model: Model, violated: Sequence[ProofStep], unsettled: Iterable[Atom]
 ) -> list[Prop | ProofStep]:
-    """What to tell apart, where the point is wrong: alternatives among the facts, then operations, the innermost first,
-    then products.
-    """
+    """Case splits that exclude the point: disjunctive facts, then operations, innermost first, then products."""
     found: dict[Prop, Prop | ProofStep] = {
         proof.conclusion: proof for proof in violated if proof.conclusion.kind == "or"
     }
@@ -278,7 +273,7 @@ def conditions(
 
 
 def _named(atom: Atom) -> Atom:
-    """The operation that a symbol is the name of; the atom itself if it is no such name."""
+    """The operation that a symbol names; other atoms are themselves."""
     e = atom.definition
     if e is None or e.constant or len(e.terms) != 1 or e.terms[0][1] != 1:
         return atom
@@ -304,9 +299,7 @@ def _innermost(facts: Facts, e: Expr) -> Expr:
 
 
 def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]:
-    """On which side of zero, or of the point's value, a factor lies: signs first, then the factor that is closest to an
-    end of its range.
-    """
+    """A split on the sign of a factor, else at the point's value of the factor closest to an end of its range."""
     signs, sides = [], []
     for atom in atoms:
         r = facts.range_of(atom.monomial)
@@ -323,7 +316,7 @@ def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]
 
 
 def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
-    """Which is larger, where a point orders two products wrongly: cofactors of an atom, or two squared atoms."""
+    """A split on which of two products that the point orders wrongly has the larger cofactor."""
     interner = facts.interner
     atoms = interner.monomials[m]
     if len(atoms) > 2:
@@ -353,8 +346,8 @@ def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
 
 
 def _halves(facts: Facts, model: Model, e: Expr) -> list[Prop]:
-    """`e <= v`, for v the point's value where that is close to an end of the range, else the middle of the range, or
-    twice as far from its one end.
+    """A split `e <= v`, for v the point's value where that is close to an end of the range, else the midpoint, or twice
+    as far from its one end.
     """
     value = model.expr(e)
     low, high = facts.low(e), facts.high(e)

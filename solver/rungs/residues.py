@@ -1,4 +1,4 @@
-"""Residues modulo a small number: what a polynomial cannot be, because it is not that modulo m.
+"""Modular arithmetic: values that a polynomial does not take, because it does not take them modulo a small m.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -30,9 +30,9 @@ from solver.terms.prop import Prop
 SMALL: Final = (2, 3, 4, 5, 7, 8, 9, 16)
 LARGEST: Final = 64
 VOLUME: Final = 1024
-"""Combinations of residues that are looked at."""
+"""Combinations of residues enumerated."""
 GAP: Final = 16
-"""Values that are excluded one by one."""
+"""Values excluded one by one."""
 TERMS: Final = 12
 
 
@@ -63,7 +63,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
 
 
 def nonzero(prover: Prover, e: Expr) -> ProofStep | None:
-    """`e != 0`, because it is not zero modulo some small number."""
+    """`e != 0`, because e is not zero modulo some small number."""
     goal = Prop.zero(e).negation
     if goal.kind != "ne":
         return ProofStep("trivial", goal) if goal.kind == "true" else None
@@ -83,7 +83,7 @@ def nonzero(prover: Prover, e: Expr) -> ProofStep | None:
 
 
 def atoms_modulo(e: Expr, m: int) -> list[Atom]:
-    """The atoms that matter modulo m."""
+    """The atoms with a nonzero coefficient modulo m."""
     monomials = e.interner.monomials
     return list(dict.fromkeys([atom for n, c in e.terms if c % m for atom in monomials[n]]))
 
@@ -105,7 +105,7 @@ def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
 
 
 def lower_bound(known: Knowledge, e: Expr) -> ProofStep | None:
-    """A lower bound of an expression: what a remainder in it says, or else what is known."""
+    """A lower bound of an expression: from the remainder that it is, or from what is known."""
     bound = shift.of_remainder(known, e)
     if bound is not None:
         return bound

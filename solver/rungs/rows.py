@@ -1,4 +1,4 @@
-"""The linear constraints near a question, as rows over monomials, and proofs from what the solver finds of them.
+"""Linearization: the constraints near a question as rows over monomials, and the solver's certificates as proofs.
 
 The facts that share atoms with the question, the ranges of its monomials and the laws of its floor divisions and relus
 are rows; `solver.integer` finds a contradiction, whose certificate is replayed as proof steps, or a point.
@@ -34,11 +34,11 @@ PER_ATOM: Final = 16
 ROW: Final = 100
 """What a row costs, in units of the solver's work (see `solver.integer.Limits`)."""
 RESTATED: Final = 3_000
-"""What it costs to substitute in a fact."""
+"""What substituting in a fact costs."""
 
 
 class Rows:
-    """The constraints near a question; a proof for each is made when a proof needs it."""
+    """The linear constraints near a question; the proof of each is built when a refutation uses it."""
 
     __slots__ = (
         "cost",
@@ -68,7 +68,7 @@ class Rows:
         self.done = 0
         self.original = 0  # monomials before anything was multiplied, and their degree
         self.degree = 0
-        self.cost = 0  # of building the rows, in units of the solver's work
+        self.cost = 0  # of building the rows, in units of work
         self.visited: set[int] = set()
 
     def add(self, p: Prop, proof: Callable[[], ProofStep]) -> bool:
@@ -91,7 +91,7 @@ class Rows:
         return position
 
     def grow(self) -> None:
-        """Ranges, laws and facts of the monomials so far, and of those that come in with them."""
+        """Add the ranges, laws and facts of the monomials so far, and of those that these bring in."""
         known = self.known
         while self.done < len(self.monomials) and self.done < MONOMIALS:
             m = self.monomials[self.done]
@@ -108,7 +108,7 @@ class Rows:
                     self.add_facts(atom.serial)
 
     def settle(self) -> None:
-        """What is there now is the question; what comes later are lemmas about it."""
+        """Mark the end of the question's own rows; later ones are lemmas."""
         self.original = len(self.monomials)
         monomials = self.known.interner.monomials
         self.degree = max(2, max((len(monomials[m]) for m in self.monomials), default=0))
@@ -135,13 +135,13 @@ class Rows:
             uses = uses.rest
 
     def add_restated(self, p: Prop, proof: ProofStep) -> bool:
-        """A comparison with what is known by now substituted."""
+        """A comparison with the current substitutions applied."""
         canonical, rounds = self.known.canonical_prop(p)
         self.cost += RESTATED if rounds else ROW
         return self.add(canonical, lambda: rewritten(canonical, proof, rounds) if rounds else proof)
 
     def contradiction(self, budget: WorkBudget) -> ProofStep | Point | None:
-        """The proof of false, a point that satisfies the rows, or None."""
+        """A proof of false, a point that satisfies the rows, or None."""
         answer = solve(self.rows, budget=budget)
         match answer:
             case Infeasible(certificate=certificate):
@@ -154,7 +154,7 @@ class Rows:
 
 
 def ordered(e: Expr) -> list[tuple[int, int]]:
-    """The terms by structure; their own order is that in which monomials were first met, by any question."""
+    """The terms in structural order; their own order depends on which monomials any question met first."""
     if len(e.terms) == 1:
         return list(e.terms)
     keys = e.interner.monomial_keys
@@ -162,7 +162,7 @@ def ordered(e: Expr) -> list[tuple[int, int]]:
 
 
 def distinct(interner: Interner, m: int) -> list[Atom]:
-    """The atoms of a monomial, each once, by structure."""
+    """The atoms of a monomial, each once, in structural order."""
     atoms = interner.monomials[m]
     return list(atoms) if len(atoms) == 1 else sorted(set(atoms), key=lambda atom: atom.key)
 
@@ -176,7 +176,7 @@ def _range(known: Knowledge, m: int, lower: bool, value: int) -> Callable[[], Pr
 
 
 def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], ProofStep], int]]) -> ProofStep:
-    """The solver's certificate as proofs; each row is a proof times a factor."""
+    """Replay the solver's certificate as proof steps; each row is a proof times a factor."""
     last: ProofStep | None = None
     cache: dict[int, ProofStep] = {}
 
@@ -228,8 +228,7 @@ def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], ProofStep]
 
 
 def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[ProofStep] = ()) -> Rows:
-    """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something.
-    """
+    """The rows near some expressions and hypotheses, restated where hypotheses have decided something."""
     rows = Rows(known, restated=bool(hypotheses))
     for proof in hypotheses:
         rows.add_restated(proof.conclusion, proof)

@@ -1,10 +1,10 @@
-"""The last rungs, other people's: z3 proves or refutes, and where it gives up sympy proposes factors. (Loading sympy
-takes longer than most of z3's answers.)
+"""External solvers, the last rungs: z3 proves or refutes; where it answers unknown, sympy proposes a factorization.
+(Loading sympy takes longer than most of z3's answers.)
 
-sympy's factors are adopted only if their product is the very polynomial, and each is then proven by the rungs below. z3
-gets the facts near the question as they were written, in order of relevance, within limits counted in its own steps;
-its core becomes the premises of one step, which the checker puts to a fresh solver over that core alone, and its model
-is completed from the samples and evaluated against every fact before it counts.
+sympy is not trusted: the product of its factors must be the polynomial, and the rungs prove each nonzero. z3 gets the
+facts near the question as they were written, in order of relevance, under a resource limit. Its unsat core becomes the
+premises of one step, which the checker puts to a fresh solver over that core alone; its model is completed from the
+samples and evaluated against every fact.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -34,21 +34,21 @@ from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 NEAR: Final = 60
-"""Facts that z3 is given at most."""
+"""Facts handed to z3 at most."""
 ALL: Final = 400
-"""Facts that z3 is given at most when all of them are put in question."""
+"""Facts handed to z3 at most when it checks the consistency of all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consistent:
-    """The facts hold together, at this assignment of all symbols for instance."""
+    """The facts are satisfiable, by this assignment of all symbols for instance."""
 
     witness: Mapping[Atom, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither an assignment nor a contradiction was found."""
+    """Neither a model nor a refutation was found."""
 
     reason: str
 
@@ -72,7 +72,7 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
-    from solver.interop.sympy import factor  # what reads sympy is loaded where sympy is
+    from solver.interop.sympy import factor  # loaded with sympy
 
     found = factor(goal.expr)
     product = facts.interner.one
@@ -92,7 +92,7 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
 def by_z3(
     facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
 ) -> ProofStep | dict[Atom, int] | None:
-    """What z3 says of the goal under the facts near it, within its own limits or so many milliseconds."""
+    """z3's answer under the facts near the goal, within its own limits or so many milliseconds."""
     leaves = [ProofStep("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):
@@ -119,7 +119,7 @@ def leaves_of(fact: Fact) -> list[ProofStep]:
 
 
 def definitions(goal: Prop) -> list[ProofStep]:
-    """What the names in the goal stand for."""
+    """The definitions of the names in the goal."""
     found = []
     for atom in sorted(goal.symbols, key=lambda atom: atom.key):
         if atom.definition is not None:
@@ -154,7 +154,7 @@ def nearby(facts: Facts, goal: Prop, limit: int) -> list[Fact]:
 
 
 def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) -> dict[Atom, int] | None:
-    """A model of some symbols as an assignment of all, if it satisfies every fact, the domain and the proposition."""
+    """A model of some symbols extended to all, if it satisfies every fact, the domain and the proposition."""
     values = facts.witness() or dict.fromkeys(facts.all_symbols(), 0)
     values.update((atom, value) for atom, value in model.items() if atom.definition is None)
     try:
@@ -165,7 +165,7 @@ def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) 
 
 
 def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
-    """Whether z3 finds sizes for all facts, or a contradiction."""
+    """Whether z3 finds a model of all facts, or a refutation."""
     leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
     if len(leaves) > ALL:
         return Unknown(f"{len(leaves)} facts are more than z3 is given")

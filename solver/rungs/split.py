@@ -1,7 +1,7 @@
-"""Case splits: a clamp that stands in a product or in a quotient, on either side of where it turns.
+"""Case splits on clamps in products and quotients, and at sign changes of univariate inequations.
 
-`relu(X)` is X where `X >= 0` and 0 elsewhere. Products of clamps are sums of many terms, and only inside of the cases
-are they products again, whose factors the other rungs see:
+`relu(X)` is X where `X >= 0` and 0 elsewhere. Expanded products of clamps are sums of many terms; within a case they
+are products again, whose factors the other rungs see:
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -13,11 +13,11 @@ are they products again, whose factors the other rungs see:
     >>> decide(known, terms.lt(smaller, s * t)).rung
     'split'
 
-An inequation of one symbol is told apart where its sign changes: `x*x//2 != 1` is below for `x <= 1` and above for
-`x >= 2`. And `e >= 1` is `e >= 0` where `e == 0` is known not to be.
+A univariate inequation is split where its sign changes: `x*x//2 != 1` is below for `x <= 1` and above for
+`x >= 2`. And `e >= 1` is `e >= 0` where the facts exclude `e == 0`.
 
-Each case is proven by the rungs that search for nothing, as a goal of its own; the splits of one question share a
-small budget beside that of the prover.
+The rungs without search prove each case as a goal of its own; the splits of one question share a small budget beside
+the prover's.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from solver.terms.prop import Prop
 
 DEEP: Final = 1
 LEVELS: Final = 3
-"""Splits inside of each other."""
+"""Depth of nested splits."""
 WORK: Final = {"fast": 0, "default": 40_000, "thorough": 80_000}
 """What the cases of one question may cost together, in units of the linear solver's work."""
 SPLITS: Final = 8
-"""How often one question is split."""
+"""Number of splits for one question."""
 INSIDE: Final = frozenset(("bounds", "shift", "remainder", "extremes", "factor", "linear", "isolate"))
 """The rungs that prove a case."""
 FARTHEST: Final = 72
-"""Bits of the numbers among which a change of sign is looked for."""
+"""Size, in bits, of the numbers among which a sign change is looked for."""
 TERMS: Final = 24
 
 
@@ -66,7 +66,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
 
 
 def without_value(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """`e >= 1` from `e >= 0`, where `e == 0` is left out."""
+    """`e >= 1` from `e >= 0`, where the facts exclude `e == 0`."""
     if depth > DEEP or goal.kind != "ge" or not facts.excluded.count:
         return None
     weaker = goal.expr + 1
@@ -86,7 +86,7 @@ def without_value(prover: Prover, facts: Facts, goal: Prop, depth: int) -> Proof
 
 
 class _Splits:
-    """One question, and how often it may still be split."""
+    """The splits of one question, and how many are left."""
 
     __slots__ = ("left", "prover")
 
@@ -95,7 +95,7 @@ class _Splits:
         self.left = SPLITS
 
     def prove(self, facts: Facts, goal: Prop, level: int) -> ProofStep | None:
-        """A goal that the other rungs have left open."""
+        """A goal that the other rungs leave open."""
         atom = _clamp(facts, goal) if level < LEVELS else None
         if atom is None or not self.left:
             return None
@@ -133,7 +133,7 @@ class _Splits:
 
 
 def _clamp(facts: Facts, goal: Prop) -> Atom | None:
-    """A clamp that is no term by itself: an innermost one, whose order of symbols comes back inside of others."""
+    """A clamp to split on: an innermost one that is no term by itself, as its argument recurs inside others."""
     found: Atom | None = None
     monomials = goal.interner.monomials
     alone = {monomials[m][0] for m, _ in goal.expr.terms if len(monomials[m]) == 1}
@@ -160,8 +160,8 @@ def _elsewhere(goal: Prop, clamp: Atom) -> bool:
 
 
 def _turning_point(facts: Facts, goal: Prop) -> tuple[Atom, int, int] | None:
-    """For an inequation of one symbol, the last number on the side of its lower bound where the sign is that of the
-    bound, and that sign. It need not be the only one: both sides are proven.
+    """For a univariate inequation, the last number on the side of its lower bound with the bound's sign, and that sign.
+    There may be others: both sides are proven.
     """
     symbols = goal.symbols
     if len(symbols) != 1 or goal.expr.degree == 1 and not goal.expr.depth:

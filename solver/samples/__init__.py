@@ -1,1 +1,1 @@
-"""Assignments that satisfy the facts, in columns, and the searches for one that makes a proposition false."""
+"""Assignments that satisfy the facts: local search, grid search, repair and shrinking of witnesses, random sampling."""

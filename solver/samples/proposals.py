@@ -1,4 +1,4 @@
-"""Short expressions that have the values of a given one in every sample: proposals for simplification, not proofs.
+"""Enumerative synthesis: short expressions that agree with a given one on every sample, proposed for simplification.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.samples.proposals import proposals
@@ -9,9 +9,10 @@
     >>> [str(e) for e in proposals(Probes(rows), terms.minimum(x, y) * terms.maximum(x, y))][:1]
     ['x*y']
 
-The building blocks are symbols, parts of the expression and its numbers; then one operation on two of them; then a sum
-of two of those, a linear function of one, a quotient of one, and a least or greatest of three. All of it is looked up
-by columns of values, so that thousands of expressions cost milliseconds, and only the few that match are ever built.
+Bottom-up, by observational equivalence: the building blocks are symbols, subexpressions and their numbers; then one
+operation on two of them; then a sum of two of those, a linear function or a quotient of one, a minimum or maximum of
+three. Columns of values are hashed, so thousands of candidates cost milliseconds; only matches are built, and each has
+yet to be proven equal.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from solver.terms.expr import Atom, Expr
 BLOCKS: Final = 14
 """Building blocks at most."""
 NUMBERS: Final = 8
-"""Numbers of the expression that are used as operands."""
+"""Numbers of the expression used as operands."""
 ENOUGH_ROWS: Final = 6
-"""With fewer samples nothing is proposed: too much would match."""
+"""Fewest samples: with fewer, too much would match."""
 
 
 class Block:
-    """An expression, or one operation on two, with its column of values; it is built when it matches."""
+    """An expression, or one operation on two, with its column of values; built only when it matches."""
 
     __slots__ = ("a", "b", "column", "operation")
 
@@ -63,7 +64,7 @@ class Block:
 
 
 def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:
-    """Expressions that agree with e in every sample, roughly the shortest first; `related` are more building blocks."""
+    """Expressions that agree with e in every sample, roughly by size; `related` are more building blocks."""
     target = samples.column(e)
     if target is None or len(samples.rows) < ENOUGH_ROWS:
         return
@@ -96,7 +97,7 @@ def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterato
 
 
 def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[Block]:
-    """Symbols, operations and arguments of e, the sides of its choices, and what is related to it."""
+    """Symbols, operations and arguments of e, the branches of its choices, and related expressions."""
     found: dict[Expr, None] = {}
     for atom in sorted(e.symbols, key=_age):
         found[atom.expr] = None
@@ -127,7 +128,7 @@ def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[B
 
 
 def sides(e: Expr, atom: Atom) -> list[Expr]:
-    """What e is on either side of a choice in it: the arguments of a `max`, the values of a conditional."""
+    """The branches of the choices in e: the arguments of a `max`, the values of a conditional."""
     value = atom.args[-1] if atom.args else None
     if atom.kind not in ("relu", "ite") or not isinstance(value, Expr):
         return []
@@ -136,7 +137,7 @@ def sides(e: Expr, atom: Atom) -> list[Expr]:
 
 
 def numbers_of(e: Expr) -> list[int]:
-    """The numbers in e that may be operands: divisors first, then others by size."""
+    """The numbers in e that may be operands: divisors first, then by size."""
     divisors: dict[int, None] = {}
     others: dict[int, None] = {}
     for each in [e, *[arg for atom in e.schedule for arg in atom.args if isinstance(arg, Expr)]]:
@@ -213,7 +214,7 @@ def linear(block: Block, target: Column) -> Expr | None:
 def sums(
     blocks: Sequence[Block], simple: Sequence[Block], known: Mapping[Column, Block], target: Column
 ) -> Iterator[Expr]:
-    """A sum or difference of two, one of them with one operation at least."""
+    """A sum or difference of two, at least one of them an operation."""
     for block in (*blocks, *simple):
         rest = known.get(tuple([t - v for t, v in zip(target, block.column, strict=True)]))
         if rest is not None:
@@ -224,7 +225,7 @@ def sums(
 
 
 def products(blocks: Sequence[Block], known: Mapping[Column, Block], target: Column) -> Iterator[Expr]:
-    """A block times something with one operation."""
+    """A block times an operation."""
     for block in blocks:
         if 0 in block.column or any(t % v for t, v in zip(target, block.column, strict=True)):
             continue
@@ -234,7 +235,7 @@ def products(blocks: Sequence[Block], known: Mapping[Column, Block], target: Col
 
 
 def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -> Iterator[Expr]:
-    """The least or greatest of a block and something with one operation."""
+    """The minimum or maximum of a block and an operation."""
     for block in blocks:
         above = all(t >= v for t, v in zip(target, block.column, strict=True))
         below = all(t <= v for t, v in zip(target, block.column, strict=True))
@@ -249,7 +250,7 @@ def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -
 
 
 def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
-    """Something with one operation, divided by a number and rounded down or up, or its remainder."""
+    """An operation divided by a number, rounded down or up, or its remainder."""
     for k in numbers:
         if k < 2:
             continue

@@ -1,4 +1,4 @@
-"""Looking for an assignment that satisfies the facts and a goal, from a sample close by.
+"""Local search by repair: from a nearby sample to an assignment that satisfies the facts and a goal.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -10,10 +10,10 @@
     >>> moved[x.atom] >= 7, moved[y.atom] >= moved[x.atom]
     (True, True)
 
-One symbol is moved at a time: to its bounds, to small values, and to the root of what is violated (two evaluations give
-a slope). A move that breaks another fact is followed by a move of another symbol of that fact, a few levels deep.
-Symbols that equalities eliminate are recomputed. Every assignment found is evaluated against every fact it touches: the
-search may miss, it cannot be wrong.
+One symbol changes at a time: to its bounds, to small values, and to the root of the violated constraint (two
+evaluations give a slope). If a move violates another fact, a symbol of that fact moves next, a few levels deep
+(depth-first). Symbols that equalities eliminate are recomputed. Every result is evaluated against every fact that it
+touches: the search is incomplete, but sound.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from solver.terms.prop import Prop
 
 DEPTH: Final = 4
 TOUCHED: Final = 96
-"""So many facts are evaluated for one of the places that a search may try."""
+"""Facts evaluated for one value that a search tries."""
 CROWD: Final = 512
-"""Facts about one symbol beyond which it is not moved."""
+"""Facts about one symbol beyond which it is not changed."""
 SYMBOLS: Final = 6
 LONG: Final = 8192
-"""A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
+"""Growth of a symbol in one move, in bits: roots of powers of roots would soon have millions."""
 PLACES: Final = 14
 ROOTS: Final = 6
-"""Roots that are tried as a remainder which the target has."""
+"""Roots tried as remainders."""
 FEWEST: Final = 5
 """A search of fewer moves is not begun."""
 PLACE: Final = 20
-"""What each place that is tried costs, in units of the linear solver's work, and each term of what is violated."""
+"""What each value tried costs, in units of the linear solver's work, and each term of the violated constraint."""
 TERM: Final = 3
 EVALUATED: Final = 100_000
-"""So many terms are evaluated in one search: of a proposition with thousands of them few moves are tried."""
+"""Terms evaluated in one search: of a proposition with thousands, few moves are tried."""
 
 
 class Search:
-    """One search from one row; what it does is charged to a budget, and ends with what that has left."""
+    """One local search from one row, charged to a work budget."""
 
     __slots__ = ("base", "budget", "facts", "first", "left", "limit", "periods", "row", "samples", "shifted", "solving")
 
@@ -65,10 +65,10 @@ class Search:
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
         self.limit = CROWD
-        self.first: Prop | None = None  # what is repaired before anything else
+        self.first: Prop | None = None  # repaired before anything else
         self.shifted = False  # whether the base differs from the row
         self.periods: dict[Atom, int] = {}
-        self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
+        self.solving: set[Atom] = set()  # names being computed by an equality
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
         found = moved.get(atom)
@@ -81,8 +81,8 @@ class Search:
         return found
 
     def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
-        """The value of a name: by the equality that eliminates it, unless that leads back to it, or else by its
-        definition, which mentions older names alone.
+        """The value of a name: by the equality that eliminates it, unless that is circular, or else by its definition,
+        which mentions older names alone.
         """
         assert atom.definition is not None
         rule = self.facts.solved.get(atom.monomial)
@@ -125,7 +125,7 @@ class Search:
             return False
 
     def polynomial(self, e: Expr, moved: dict[Atom, int]) -> int:
-        """The value of an expression of symbols alone: the common case, without a dictionary of its own."""
+        """The value of an expression over symbols alone, the common case, without a dictionary."""
         total = e.constant
         base = self.base
         monomials = e.interner.monomials
@@ -143,9 +143,7 @@ class Search:
         return total
 
     def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
-        """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be
-        satisfied.
-        """
+        """The changed symbols of an assignment that satisfies the facts and the goals; None checks all facts."""
         if goals is None:
             broken = self.broken()
             return None if broken is None else self.repair({}, broken, DEPTH + len(broken), ())
@@ -156,7 +154,7 @@ class Search:
         return self.repair({}, pending, DEPTH, tuple(goals))
 
     def broken(self) -> list[Prop] | None:
-        """The facts that do not hold; None for too many."""
+        """The violated facts; None for too many."""
         found: list[Prop] = []
         for fact in self.facts.records():
             found += [p for p in (fact.domain, fact.prop) if p.kind != "true" and not self.holds(p, {})]
@@ -167,7 +165,7 @@ class Search:
     def repair(
         self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]
     ) -> dict[Atom, int] | None:
-        """Satisfy what is broken by moving symbols that were not moved yet."""
+        """Satisfy the violated constraints by changing symbols that have not been changed yet."""
         if not broken:
             return moved
         if not depth:
@@ -197,7 +195,7 @@ class Search:
         return None
 
     def movable(self, target: Prop, moved: dict[Atom, int]) -> list[Atom]:
-        """The symbols to try, eliminated ones replaced by those that they are computed from."""
+        """The symbols to change; eliminated ones are replaced by those that they are computed from."""
         symbols: dict[Atom, None] = {}
         for atom in sorted(target.symbols, key=lambda atom: atom.key):
             for source in (atom,) if atom.definition is None else declared_symbols(atom.definition):
@@ -220,7 +218,7 @@ class Search:
         return sorted(free, key=lambda atom: (crowd(atom), atom.key))[:SYMBOLS]
 
     def places(self, target: Prop, atom: Atom, moved: dict[Atom, int]) -> list[int]:
-        """Values worth trying for a symbol, the promising ones first."""
+        """Candidate values for a symbol, the promising ones first."""
         current = self.value(atom, moved)
         lo, hi = self.samples.limits.get(atom.serial) or (None, None)
         if any(inner.kind == "function" for inner in target.schedule):
@@ -257,7 +255,7 @@ class Search:
         return list(kept)
 
     def doubles(self, target: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
-        """Values worth trying for a symbol that is the bits of a double in the target; none for other symbols."""
+        """Candidate values for a symbol that stands for the bits of a double in the target; none for other symbols."""
         if not float_search.is_pattern_in(atom, target.schedule):
             return []
         wanted: list[tuple[int, int]] = []
@@ -276,7 +274,7 @@ class Search:
         return float_search.places(current, wanted[:4])
 
     def strides(self, target: Prop, atom: Atom) -> list[int]:
-        """Divisors that the symbol meets: in the target, and in the equality that eliminates it."""
+        """Moduli of the symbol: in the target, and in the equality that eliminates it."""
         found: dict[int, None] = {}
         for inner in target.atoms:
             if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
@@ -294,8 +292,8 @@ class Search:
     def congruent(
         self, target: Prop, atom: Atom, current: int, roots: list[int], moved: dict[Atom, int]
     ) -> list[int]:
-        """Values where the target holds as it does at one of the roots, and the symbol leaves the remainders that its
-        facts ask for: by the Chinese remainder theorem.
+        """Values congruent to one of the roots that also leave the remainders required by the facts, by the Chinese
+        remainder theorem.
         """
         modulus = 1
         for inner in target.atoms:
@@ -318,7 +316,7 @@ class Search:
         return []
 
     def period(self, atom: Atom) -> int:
-        """So far the symbol may be moved without changing the remainders that facts give it."""
+        """The period of a symbol: changing it by multiples keeps the remainders that facts give it."""
         found = self.periods.get(atom)
         if found is None:
             found = 1
@@ -350,7 +348,7 @@ class Search:
         return size
 
     def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
-        """Where the comparison would change, by the slope at the current value; then once more from there."""
+        """Where the comparison changes truth, by Newton's method: two steps from the current value."""
         slope = self.slope(p.expr, atom)
         if slope:
             try:
@@ -390,7 +388,7 @@ class Search:
         return found
 
     def slope(self, e: Expr, atom: Atom) -> int:
-        """The coefficient of a symbol that occurs only linearly and that nothing is computed from; 0 if it does not."""
+        """The coefficient of a symbol that occurs only linearly and determines no other; else 0."""
         dependents = self.samples.dependents
         if self.facts.solved.count and (self.facts.solved.get(atom.monomial) or dependents.get(atom.serial)):
             return 0
@@ -407,7 +405,7 @@ class Search:
         return found
 
     def along(self, e: Expr, atom: Atom, at: int, moved: dict[Atom, int]) -> int | None:
-        """The value of an expression with one symbol moved, eliminated symbols recomputed."""
+        """The value of an expression with one symbol changed and eliminated symbols recomputed."""
         trial = self.recompute(atom, {**moved, atom: at}, checked=False)
         if trial is None:
             return None
@@ -417,7 +415,7 @@ class Search:
             return None
 
     def recompute(self, atom: Atom, moved: dict[Atom, int], *, checked: bool = True) -> dict[Atom, int] | None:
-        """The eliminated symbols that depend on a moved one, computed again."""
+        """Recompute the eliminated symbols that depend on a changed one."""
         if not self.facts.solved.count:
             return moved
         own = self.facts.solved.get(atom.monomial)
@@ -446,7 +444,7 @@ class Search:
     def broken_by(
         self, trial: dict[Atom, int], before: dict[Atom, int], broken: list[Prop], goals: tuple[Prop, ...]
     ) -> list[Prop] | None:
-        """What does not hold after the move; None if that is too much to check."""
+        """The constraints that a move violates; None if that is too much to check."""
         rest = [p for p in dict.fromkeys((*broken, *goals)) if p.kind != "true" and not self.holds(p, trial)]
         checked: set[int] = set()
         for atom in trial:
@@ -475,7 +473,7 @@ class Search:
 
 
 def terms_evaluated(p: Prop) -> int:
-    """How many terms the arguments of the operations under a proposition have: what its value costs to compute."""
+    """The number of terms in the arguments of the operations of a proposition: the cost of evaluating it."""
     count = 1 + len(p.schedule)
     for atom in p.schedule:
         for arg in atom.args:

@@ -1,4 +1,4 @@
-"""Sizes that satisfy the facts, spread far and close together, and the values of expressions over them.
+"""Sampling for expression matching: assignments that satisfy the facts, and the values of expressions at them.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -10,7 +10,7 @@
     >>> column is not None and min(column) >= 4 and max(column) <= 81
     True
 
-The samples of the facts are few and made to refute; these are more, made to tell expressions apart.
+The samples of the facts are few and refute questions; these are many and distinguish expressions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Column = tuple[int, ...]
 
 ROWS: Final = 24
 FEW_FACTS: Final = 80
-"""With more facts no samples are made beyond those that the facts have."""
+"""With more facts, only the samples that the facts have are used."""
 LARGEST: Final = 1 << 400
 
 
@@ -77,7 +77,7 @@ def rows(facts: Facts, e: Expr, domain: Prop) -> list[dict[Atom, int]]:
 
 
 def interleaved(base: list[dict[Atom, int]], made: Iterator[dict[Atom, int]]) -> Iterator[dict[Atom, int]]:
-    """The samples of the facts and those near them in turn."""
+    """The samples of the facts and variations of them, in turn."""
     for row in base:
         yield row
         yield from islice(made, 1)
@@ -87,7 +87,7 @@ def interleaved(base: list[dict[Atom, int]], made: Iterator[dict[Atom, int]]) ->
 def moved(
     facts: Facts, base: list[dict[Atom, int]], symbols: list[Atom], rng: random.Random
 ) -> Iterator[dict[Atom, int]]:
-    """Probes with one or two of the symbols moved, where the facts still hold."""
+    """Samples with one or two of the symbols changed, where the facts still hold."""
     if not base or not symbols:
         return
     for _ in range(8 * ROWS):

@@ -1,4 +1,4 @@
-"""Small witnesses: an assignment shrunk, value by value, while it still shows what it shows.
+"""Shrink witnesses, as property-based testing shrinks counterexamples: value by value, while they stay witnesses.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -10,13 +10,12 @@
     >>> decide(known, terms.eq((b * s) % 64, 0))
     Depends(true_at={'b': 4, 's': 16}, false_at={'b': 1, 's': 16})
 
-Only the symbols of the question and those that facts connect with it are looked at and shown; the others may keep any
-values that the facts allow. As in shrinking for property-based tests, 1 is simpler than 2, and 0 than -1; small
-positive numbers are simpler than 0. A value moves within its bounds and its residue class. Of few symbols all
-combinations of small values are tried, those with the smallest largest value first. Else one symbol moves at a time, to
-small values and then by bisection, and two that share a fact move together where one alone cannot. What an equality
-eliminates follows, also where it is the question that is equal there. Every move is held against the facts about what
-moved, so the result is a witness again; the search is deterministic and bounded, and what it leaves is one as well.
+Only the symbols of the question and those that facts connect with them are shrunk and shown. 1 is simpler than 2, and
+0 than -1; small positive numbers are simpler than 0. A value stays within its bounds and its residue class. For few
+symbols all combinations of small values are tried, smallest maximum first. Otherwise one symbol changes at a time, to
+small values and then by bisection; two that share a fact change together where one alone cannot. Eliminated symbols
+follow. Every move is checked against the facts about what changed, so the result is a witness. The search is
+deterministic and bounded.
 """
 
 from __future__ import annotations
@@ -34,27 +33,26 @@ from solver.terms.prop import Prop
 
 MOVES: Final = 1_500
 EVALUATIONS: Final = 20_000
-"""Moves of one witness, and facts that are evaluated for them. With a limit of time a busy machine would show others.
-"""
+"""Moves of one witness, and facts evaluated for them. A time limit would make results depend on the machine."""
 PASSES: Final = 4
 COMBINED: Final = (0, 24, 12, 6, 4)
-"""So many values of each are combined, by how many symbols there are; of more symbols none are."""
+"""Values of each symbol that are combined, by the number of symbols; with more symbols, none."""
 PAIRS: Final = 24
 NEAR: Final = 32
-"""So many are tried before anything is supposed."""
+"""Combinations tried before any is assumed."""
 COMBINATIONS_KEPT: Final = 64
 COMBINATIONS: Final[dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]]] = {}
 FIRST: Final = 16
 DEGENERATE: Final = 256
-"""Sizes are positive: so many positive ones are simpler than 0."""
+"""Sizes are positive: this many positive values are simpler than 0."""
 DOUBLED: Final = range(5, 13)
-"""How many of the smallest values of a residue class are tried, and which powers of two of its stride after them."""
+"""The smallest values of a residue class, and powers of two of its stride after them."""
 
 
 def shrunk(
     facts: Facts, prop: Prop, domain: Prop, true: dict[Atom, int], false: dict[Atom, int]
 ) -> tuple[dict[Atom, int], dict[Atom, int]]:
-    """Two witnesses of a question with small values, of the symbols that matter alone."""
+    """Two witnesses of a question with small values, for its relevant symbols alone."""
     symbols = kept_relevant(facts, prop, domain)
     one, other = [
         Shrinking(facts, prop, domain, truth, {atom: values[atom] for atom in symbols}, symbols)
@@ -73,7 +71,7 @@ def shrunk(
 
 
 def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
-    """The relevant symbols, under facts of which more is asked about the same ones."""
+    """The relevant symbols, cached on the facts."""
     key = (relevant, prop.symbols, domain.symbols)
     found = facts.scratch.get(key)
     if found is None:
@@ -83,7 +81,7 @@ def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
 
 
 def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
-    """The declared symbols of a question and those that facts connect with them, oldest first."""
+    """The declared symbols of a question and those that facts connect with them, oldest first (cone of influence)."""
     pending = [atom for p in (prop, domain) for atom in _declared(p)]
     found: set[Atom] = set()
     seen: set[int] = set()
@@ -95,12 +93,12 @@ def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
                 if fact.serial not in seen:
                     seen.add(fact.serial)
                     pending += [*_declared(fact.prop), *_declared(fact.domain)]
-    columns = facts.samples.columns  # of a symbol that is not declared a witness has no value
+    columns = facts.samples.columns  # a witness has no value for an undeclared symbol
     return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=_age)
 
 
 def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
-    """The facts that mention a symbol, but for its range, newest first."""
+    """The facts that mention a symbol, except its range, newest first."""
     touching = facts.samples.touching.get(atom.serial)
     while touching is not None:
         yield touching.fact
@@ -108,7 +106,7 @@ def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
 
 
 class Shrinking:
-    """One witness being shrunk."""
+    """The state of shrinking one witness."""
 
     __slots__ = (
         "choices", "domain", "evaluations", "facts", "followers", "known", "moves", "prop", "relevant", "symbols",
@@ -127,14 +125,14 @@ class Shrinking:
         self.choices = {atom: kept_choices(facts, atom) for atom in self.symbols}
 
     def know(self, known: Facts) -> None:
-        """Move what these facts leave free, and let the rest follow."""
+        """Fix what these facts leave free, and let the rest follow."""
         self.known = known
         self.followers: dict[Atom, list[tuple[Atom, Expr]]] = {}
         doubles = self.prop.interner.doubles  # the bits of a small double are no small number
         self.symbols = [atom for atom in self.relevant if not self.follows(atom) and atom not in doubles]
 
     def follows(self, atom: Atom) -> bool:
-        """Whether an equality gives the value of a symbol from those of others."""
+        """Whether an equality determines a symbol by others."""
         rule = self.known.solved.get(atom.monomial)
         if rule is None or any(other.definition is not None or other is atom for other in rule.image.symbols):
             return False
@@ -143,7 +141,7 @@ class Shrinking:
         return True
 
     def smallest(self) -> dict[Atom, int]:
-        """The values, as small as was found, where the simplest do not show it."""
+        """Shrink where the simplest values are no witness; returns the values found."""
         choices = self.choices
         shown = self.prop if self.truth else self.prop.negation
         if shown.kind != "ne" or len(shown.terms) == 1:  # else it says nothing of single symbols
@@ -164,13 +162,13 @@ class Shrinking:
         return self.values
 
     def moved_to_simplest(self) -> bool:
-        """Whether the simplest value of each symbol shows it."""
+        """Whether the simplest value of each symbol is a witness."""
         choices = self.choices
         return self.moved({atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values})
 
     def moved_near(self, simplest: dict[Atom, int]) -> bool:
-        """Whether it shows where few symbols of the question have other small values than the simplest, which show the
-        contrary.
+        """Whether changing few symbols of the question from the simplest values, which are a witness of the contrary,
+        gives a witness.
         """
         asked = [atom for p in (self.prop, self.domain) for atom in _declared(p)]
         free = [atom for atom in dict.fromkeys(asked) if atom in self.choices]
@@ -186,21 +184,21 @@ class Shrinking:
         return False
 
     def combined(self, choices: dict[Atom, Choices]) -> bool:
-        """Whether some of the small values of few symbols show it: the smallest that do, then."""
+        """Whether some combination of small values is a witness: the values become the smallest such."""
         if not 0 < len(self.symbols) < len(COMBINED):
             return False
         count = COMBINED[len(self.symbols)]
         return self.one_of([choices[atom].few(count) for atom in self.symbols], self.symbols)
 
     def one_of(self, values: list[list[int]], symbols: list[Atom]) -> bool:
-        """Whether one of the combinations shows it: the one with the smallest largest value, then."""
+        """Whether one of the combinations is a witness: the values become the one with the smallest maximum."""
         for combination in combinations(tuple([tuple(each) for each in values])):
             if self.moved(dict(zip(symbols, combination, strict=True))):
                 return True
         return False
 
     def shrink_each(self, choices: dict[Atom, Choices], first: list[Atom]) -> None:
-        """One symbol after the other, from these on, until no more moves."""
+        """Shrink one symbol after the other, from these on, to a fixpoint."""
         pending = dict.fromkeys(first)
         for _ in range(PASSES):
             again: dict[Atom, None] = {}
@@ -212,19 +210,19 @@ class Shrinking:
             pending = again
 
     def shrink(self, atom: Atom, choices: Choices) -> bool:
-        """Whether a simpler value of one symbol was found; the values have it then."""
+        """Whether a simpler value of one symbol gives a witness; the values change."""
         before = self.values[atom]
         for value in choices.values:
             if _complexity(value) >= _complexity(before):
                 break
             if self.moved({atom: value}):
                 return True
-        goal = choices.first if before > 0 else choices.negative  # what is simpler than it was tried
+        goal = choices.first if before > 0 else choices.negative  # simpler values were tried
         self.bisect([(atom, goal, choices.stride)])
         return self.values[atom] != before
 
     def shrink_both(self, one: Choices, other: Choices) -> bool:
-        """Whether simpler values of two symbols together were found."""
+        """Whether simpler values of two symbols together give a witness."""
         before = self.values[one.atom], self.values[other.atom]
         small = [each.few(FIRST) for each in (one, other)]
         if self.one_of(small, [one.atom, other.atom]):
@@ -235,7 +233,7 @@ class Shrinking:
         return (self.values[one.atom], self.values[other.atom]) != before
 
     def bisect(self, moving: list[tuple[Atom, int, int]]) -> None:
-        """Move some symbols, all by as many strides at once, towards a value that none of them passes."""
+        """Bisect several symbols at once, in equal multiples of their strides, towards a target that none passes."""
         room = [abs(self.values[atom] - goal) // stride for atom, goal, stride in moving]
         step = min(room) // 2
         while step > 0 and self.moves > 0 and self.evaluations > 0:
@@ -259,7 +257,7 @@ class Shrinking:
         return list(found)
 
     def moved(self, move: dict[Atom, int]) -> bool:
-        """Whether the witness still shows what it shows with other values of some symbols; it has them then."""
+        """Whether changing some symbols keeps a witness; the values change."""
         if self.moves <= 0 or self.evaluations <= 0:
             return False
         self.moves -= 1
@@ -299,7 +297,7 @@ class Shrinking:
 
 
 class Choices:
-    """The values that one symbol may have by its bounds and residue, the simplest first."""
+    """The values that one symbol may take by its bounds and residue class, simplest first."""
 
     __slots__ = ("atom", "first", "high", "low", "negative", "offset", "stride", "values")
 
@@ -316,11 +314,11 @@ class Choices:
         self.values = self._values()
 
     def few(self, count: int) -> list[int]:
-        """The simplest ones, among them some that are not positive."""
+        """The simplest values, some of them not positive."""
         return [*self.values[:count], *[value for value in self.values[count:] if value in (0, self.negative)]]
 
     def _values(self) -> list[int]:
-        """Some of the simplest."""
+        """The simplest values."""
         stride, first = self.stride, self.first
         candidates = [first + stride * k for k in range(FIRST)] + [self.negative - stride * k for k in range(FIRST)]
         if self.offset == 0:
@@ -332,7 +330,7 @@ class Choices:
 
 
 def kept_choices(facts: Facts, atom: Atom) -> Choices:
-    """The choices for a symbol under facts of which more is asked."""
+    """The choices for a symbol, cached on the facts."""
     found = facts.scratch.get((Choices, atom))
     if found is None:
         found = facts.scratch[Choices, atom] = Choices(facts, atom)
@@ -341,7 +339,7 @@ def kept_choices(facts: Facts, atom: Atom) -> Choices:
 
 
 def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
-    """One of each, those with the smallest largest value first. The same few lists are combined again and again."""
+    """Combinations with one value of each list, smallest maximum first; cached, as the same short lists recur."""
     found = COMBINATIONS.get(values)
     if found is None:
         if len(COMBINATIONS) >= COMBINATIONS_KEPT:
@@ -351,7 +349,7 @@ def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
 
 
 def _complexity(value: int) -> int:
-    """The size of a number; of one that is not positive, that of a larger one."""
+    """Complexity: the size of a number; one that is not positive counts as larger."""
     return value if value > 0 else DEGENERATE - 4 * value
 
 
@@ -361,7 +359,7 @@ def _complexities(values: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _declared(p: Prop) -> Iterable[Atom]:
-    """The symbols of a proposition, names of composite atoms looked through."""
+    """The symbols of a proposition, with names of composite atoms resolved."""
     found: dict[Atom, None] = {}
     for atom in sorted(p.symbols, key=_age):
         if atom.definition is None:

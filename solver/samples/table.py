@@ -1,4 +1,4 @@
-"""The values of expressions under many assignments at once, one column for each.
+"""Vectorized evaluation: the values of expressions at many assignments, one column for each expression.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.samples.table import Table
@@ -19,7 +19,7 @@ from solver.terms.prop import Prop
 
 
 class Table:
-    """The values of expressions under many assignments at once."""
+    """The values of expressions at many assignments."""
 
     __slots__ = ("columns", "count", "products")
 

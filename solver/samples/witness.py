@@ -1,4 +1,4 @@
-"""An assignment that shows something, written out only when someone looks.
+"""Witnesses: satisfying assignments, materialized on demand.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -21,14 +21,14 @@ from solver.terms.expr import Atom
 
 
 def shown_value(atom: Atom, value: int) -> str:
-    """The value as it is read: of a symbol that is the bits of a double, the double."""
+    """The value as text: a symbol that stands for the bits of a double is shown as the double."""
     if atom in atom.expr.interner.doubles and 0 <= value < 1 << 64:
         return repr(double(value))
     return number(value).text
 
 
 class Witness:
-    """An assignment of all symbols: a row of the samples with some symbols moved. Written out when someone looks."""
+    """An assignment of all symbols: a row of the samples with some symbols changed, materialized on demand."""
 
     __slots__ = ("_values", "moved", "row")
 
@@ -39,7 +39,7 @@ class Witness:
 
     @staticmethod
     def of(values: dict[Atom, int]) -> Witness:
-        """An assignment that is written out from the start."""
+        """An assignment given as values."""
         witness = Witness(0)
         witness._values = values
         return witness

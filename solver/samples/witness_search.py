@@ -33,32 +33,33 @@ from solver.terms.quotients import common_atoms, divide_atoms, divide_content
 
 FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
 SCATTERED: Final = (20, 16, 9, 6, 4, 3)
-"""Places for each symbol, when there are one, two, three or more."""
+"""Values for each symbol, when there are one, two, three or more."""
 MANY: Final = 4
-"""From so many symbols on, far places come before near ones."""
+"""From so many symbols on, far values come before near ones."""
 SCATTERED_TERMS: Final = 200_000
-"""So many terms are evaluated at all these places together."""
+"""Terms evaluated at all points of a grid together."""
 TERMS: Final = 4
-"""So many of them cost as much as a number that the linear solver touches."""
+"""So many terms cost as much as a number that the linear solver touches."""
 TRIED: Final = 4
 SMALL: Final = 64
-"""Divisors of a number that a product shall be are looked for below this."""
+"""Divisors of a product's value are looked for below this."""
 DIVISORS: Final = 4
 DIVIDED: Final = 12
-"""Ways to divide it that are tried."""
+"""Divisions of a product's value that are tried."""
 LEFT: Final = 24
 FACTORED: Final = 8
 TOUCHED: Final = 500
-"""Facts about one symbol that a proposed value is held against."""
+"""Facts about one symbol that a proposed value is checked against."""
 NEAR: Final = 2
-"""How many symbols are moved to repair a point of the linear relaxation."""
+"""How many symbols are changed to repair a point of the linear relaxation."""
 
 
 def free_symbol(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
-    """An assignment where a proposition holds and one where it does not, told apart by a symbol that no fact is about.
+    """An assignment where a proposition holds and one where it does not, which differ in a symbol that no fact
+    mentions.
 
-    Within its range such a symbol may take any value, whatever the others are: what has to be evaluated is the
-    proposition alone. Most sizes that meet for the first time are like that.
+    Within its range such a symbol may take any value, whatever the others are: only the proposition is evaluated. Most
+    sizes that meet for the first time are like that.
     """
     samples = facts.samples
     if facts.supposing or not samples.alive:
@@ -103,9 +104,7 @@ def free_symbol(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
 def find(
     facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment that satisfies the facts, the domain and the goal; None if none was found with what the budget has
-    left.
-    """
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found within the budget."""
     samples = facts.samples
     for row in samples.alive[:rows]:
         moved = Search(facts, samples, row, effort=effort, budget=budget).reach([domain, goal])
@@ -117,7 +116,7 @@ def find(
 def divisor_search(
     facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment where a product is a number: one of its factors is a divisor, and the others what is left of it."""
+    """An assignment that gives a product a value: one factor is a divisor of it, the others are the cofactor."""
     e = goal.expr if goal.expr.constant < 0 else -goal.expr
     if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
         return None
@@ -163,8 +162,8 @@ def repaired(
 ) -> Witness | None:
     """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
 
-    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
-    where there is no such row, all facts are looked at.
+    The other symbols keep the values of the row, which satisfies the facts about them alone, except those just
+    `solved`; without such a row, all facts are evaluated.
     """
     search = Search(facts, facts.samples, row or 0, effort=1, budget=budget)
     repairing, search.limit = search.limit, TOUCHED
@@ -204,7 +203,7 @@ def repaired(
 def grid_search(
     facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment as `find` looks for, with all symbols of the goal moved at once: to their ends, or far."""
+    """An assignment as of `find`, with all symbols of the goal changed at once: to ends of their ranges, or far."""
     symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
     if not 0 < len(symbols) <= len(SCATTERED):
         return None
