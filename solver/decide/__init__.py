@@ -1,1 +1,3 @@
-"""The prover: which decision procedure is asked when, the four verdicts, consistency, minimal cores, simplification."""
+"""The prover: questions, verdicts, the order of the decision procedures, minimal unsat cores, consistency,
+simplification.
+"""

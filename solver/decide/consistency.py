@@ -1,4 +1,4 @@
-"""Can the facts hold together? An assignment that satisfies them all, a contradiction with its core, or neither found.
+"""Are the facts satisfiable? A model, a conflict with its unsat core, or unknown.
 
     >>> from solver.decide.consistency import consistency
     >>> from solver.terms.interner import Interner
@@ -10,10 +10,9 @@
     >>> consistency(known).witness == known.witness()
     True
 
-Every set of facts keeps samples that satisfy it, so the question comes up only when a new fact leaves none. Then it is
-asked at once, so that a contradiction shows where it was made: the linear relaxation of what is near the new fact is
-refined as for any question, and its points are tried as samples. What this leaves open is asked of z3, but only when
-something wants to know.
+Facts keep samples that satisfy them, so the question arises only when a new fact refutes them all. It is answered at
+once, so that a conflict is reported where it arises: the linear relaxation near the new fact is refined as for any
+question, and its points are tried as samples. What stays unknown goes to z3, but only on demand.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from solver.terms.prop import Prop
 
 
 def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
-    """Whether the facts can hold together."""
+    """Whether the facts are satisfiable."""
     witness = facts.witness()
     if witness is not None:
         return Consistent(witness)
@@ -51,8 +50,8 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
 
 
 def sampled(facts: Facts, before: Samples, newest: Fact) -> Facts | Conflict:
-    """Facts that a new one has left with few of the samples before it: with some repaired, or one that is searched for,
-    or the contradiction.
+    """The facts after a new one that refuted most samples: with repaired samples, with one found by search, or the
+    conflict.
     """
     facts.samples = replenished(before, facts.samples, facts, newest)
     if facts.samples.alive:
@@ -61,7 +60,7 @@ def sampled(facts: Facts, before: Samples, newest: Fact) -> Facts | Conflict:
 
 
 def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
-    """Facts that a new one has left without samples: with one again where it can be found, or the contradiction.
+    """Facts that a new one has left without samples: with a sample where search finds one, or the conflict.
 
     Args:
         rows: the samples that satisfied all facts but the newest.
@@ -75,9 +74,7 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
 
 def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
-    """Facts inside the domain of a question that no sample of the facts lies in: with a sample where one can be found,
-    or the contradiction.
-    """
+    """Facts inside a domain that no sample lies in: with a sample where search finds one, or the conflict."""
     found = find(facts, domain, facts.interner.true)
     if found is not None:
         return revived(inside, found)
@@ -88,7 +85,7 @@ def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
 def _searched(
     facts: Facts, supposed: Sequence[ProofStep], row: int | None, solved: Sequence[Atom]
 ) -> Facts | ProofStep:
-    """The facts, with a sample if one was found, or the proof of a contradiction."""
+    """The facts, with a sample if one was found, or the refutation."""
     prover = LadderProver(facts)
     prover.opposite = tuple([proof.conclusion for proof in supposed])
     prover.base = row
@@ -101,7 +98,7 @@ def _searched(
 
 
 def revived(facts: Facts, witness: Witness) -> Facts:
-    """The facts with a sample."""
+    """The facts with one sample."""
     return facts.with_samples(facts.samples.with_row(witness.row, witness.moved or {}))
 
 

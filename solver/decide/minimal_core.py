@@ -1,4 +1,4 @@
-"""Minimal cores: a proof that rests on no fact that could be left out.
+"""Minimal unsat cores: a proof whose every premise is necessary (irredundant).
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -13,13 +13,12 @@
     >>> verdict, verdict.core_minimal
     (Always(a <= b, b <= c), True)
 
-This is deletion-based extraction of a minimal unsatisfiable subset (MUS). A fact is needed (a transition fact) where
-some assignment satisfies all the others and refutes the goal; most are shown so by moving one value of a sample, or of
-an assignment that showed another fact to be needed (model rotation). The engine is asked the question of the facts
-without each of the rest: if it proves it, the core becomes the facts of that proof, which may be far fewer (clause-set
-refinement); if not, the fact stays. Facts of large cores are left out in groups first, and all that can be left out
-cheaply before the rest is asked with the price of a question, as the engine gives up less where there are fewer facts.
-What all this may cost is counted in work, as questions are; past that the core is one that was found, and says so.
+Deletion-based extraction of a minimal unsatisfiable subset (MUS). A fact is necessary (a transition constraint) where
+an assignment satisfies all others and refutes the goal. Changing one value of a sample shows most facts to be so, or
+one value of an assignment that did so for another fact (model rotation). For each of the rest, the engine decides the
+question without it: a proof replaces the core by its own premises (clause-set refinement), otherwise the fact stays.
+Large cores drop facts in groups first; what drops cheaply goes before the rest is tried at the full price of a
+question. A work budget bounds it all; beyond it the core may be redundant, and `core_minimal` says so.
 """
 
 from __future__ import annotations
@@ -43,33 +42,33 @@ from solver.terms.prop import Prop
 
 WORK: Final = 1_000_000
 ATTEMPT: Final = 150_000
-"""What making one core minimal may cost, and one question for it, in the unit of `solver.rungs.prover`."""
+"""Work for minimizing one core, and for one question about it, in the unit of `solver.rungs.prover`."""
 ASKED: Final = {"fast": 10_000, "default": 10_000, "thorough": 60_000}
-"""What one question costs besides: to learn facts anew, to search for a sample or, thoroughly, to ask z3."""
+"""The further cost of one question: to learn facts anew, to search for a sample or, if thorough, to ask z3."""
 LEARNED: Final = 300
-"""What it costs to learn one fact of a large core anew."""
+"""The cost of learning one fact of a large core anew."""
 EFFORTS: Final[Sequence[Effort]] = ("fast", "default", "thorough")
-"""In this order, the last for proofs of z3 alone."""
+"""Efforts in the order in which they are tried, the last for proofs by z3 alone."""
 DIRECTED: Final = 4
-"""The effort of a search for a counterexample that violates what is left out."""
+"""The effort of a search for a counterexample that violates the dropped fact."""
 ALONE: Final = 8
-"""In larger cores, facts are left out in groups before they are one by one."""
+"""Larger cores drop facts in groups before they drop single ones."""
 ASSIGNMENTS: Final = 400
 """So many are looked at for one core."""
 TRIALS: Final = (0, 1, -1, -60, 1 << 20, 2, 3)
 MOVES: Final = ((0, 0), (1, 0), (0, -2), (0, -1), (-1, 0), (-60, 0), (1 << 20, 0), (0, 1), (0, 7), (2, 0), (0, 2))
-"""To which values one symbol is moved or, where that is not 0, how far from its value in a sample."""
+"""Values that one symbol is moved to or, where not 0, distances from its sample value."""
 
 
 def minimized(
     proof: ProofStep, goal: Prop, asked: Prop, domain: Prop, facts: Facts, solvers: bool = False, *, work: int = WORK
 ) -> tuple[ProofStep, list[Fact], bool]:
-    """A proof of the goal from facts none of which can be left out, these facts, and whether that was found out.
+    """A proof of the goal from irredundant facts, these facts, and whether irredundancy was established.
 
     Args:
         asked: the question, which is the goal or its negation.
-        solvers: whether z3 may be asked too, which is needed where the proof is one of z3's.
-        work: what it may cost.
+        solvers: whether z3 may be asked; needed where the proof is one of z3's.
+        work: the budget.
     """
     core = leaves(proof)
     if not core:
@@ -85,7 +84,7 @@ def minimized(
 
 
 class Deletion:
-    """One core being made minimal."""
+    """The state of minimizing one core."""
 
     __slots__ = (
         "asked", "complete", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "sample", "solvers",
@@ -114,13 +113,13 @@ class Deletion:
         self.symbols = _symbols([goal, domain, *[p for fact in core for p in (fact.prop, fact.domain)]])
         self.sample = self.sampled()
         self.ranges: dict[Atom, Fact] = {}
-        self.needed: set[int] = set()  # by serial number, as all sets of facts here
+        self.needed: set[int] = set()  # by serial number, as are all sets of facts here
         self.find_needed(core)
 
-    # ------------------------------------------------------------------ facts that are needed
+    # ------------------------------------------------------------------ necessary facts
 
     def find_needed(self, core: Sequence[Fact]) -> None:
-        """Note facts that a sample shows to be needed with one symbol moved, or with one value for all symbols."""
+        """Mark transition facts: one symbol of a sample changed, or one value for all symbols, shows them necessary."""
         values = self.sample
         symbols = self.symbols
         if self.moved(core, values, symbols):
@@ -130,7 +129,7 @@ class Deletion:
                 return
 
     def moved(self, core: Sequence[Fact], values: dict[Atom, int], symbols: Sequence[Atom]) -> bool:
-        """Whether all facts are known to be needed after one symbol at a time was moved."""
+        """Whether all facts are known to be necessary after one symbol at a time was changed."""
         for to, by in MOVES:
             for atom in symbols:
                 value = values[atom]
@@ -148,7 +147,7 @@ class Deletion:
         return False
 
     def rotate(self, core: Sequence[Fact], values: dict[Atom, int]) -> bool:
-        """Whether an assignment shows a fact to be needed that was not known to be; then so may some beside it."""
+        """Model rotation: whether an assignment shows a further fact to be necessary; then so may its neighbours."""
         found = self.only_violated(core, values)
         if found is None or found.serial in self.needed:
             return False
@@ -178,22 +177,22 @@ class Deletion:
         return found
 
     def sampled(self) -> dict[Atom, int]:
-        """A sample of the facts, as far as it is about these symbols."""
+        """A sample of the facts, restricted to these symbols."""
         samples = self.facts.samples
         row = samples.alive[0] if samples.alive else 0
         columns = {atom: samples.columns.get(atom.serial) for atom in self.symbols}
         return {atom: 0 if column is None else column[row] for atom, column in columns.items()}
 
-    # ------------------------------------------------------------------ facts that can be left out
+    # ------------------------------------------------------------------ dropping facts
 
     def shortest(self, proof: ProofStep) -> ProofStep:
-        """The proof, or one from fewer facts, until none can be left out or it has cost enough."""
+        """The proof, or one from fewer facts, until every fact is necessary or the budget is spent."""
         core = leaves(proof)
         self.ranges = self.declaring(core)
         proof = self.without_groups(proof)
         core = leaves(proof)
         for effort in EFFORTS if self.solvers else EFFORTS[:2]:
-            kept: dict[int, int] = {}  # among how many facts the engine gave up without one: of fewer it may not
+            kept: dict[int, int] = {}  # the number of facts from which the engine could not prove it; from fewer it may
             while True:
                 size = len(core)
                 rest = [f for f in core if f.serial not in self.needed and kept.get(f.serial, size + 1) > size]
@@ -210,7 +209,7 @@ class Deletion:
         return proof
 
     def without_groups(self, proof: ProofStep) -> ProofStep:
-        """The proof, or one that leaves out some of many facts at once, newest first."""
+        """The proof, or one that drops some of many facts at once, newest first."""
         core = leaves(proof)
         size = len(core) // 4
         while size > 1 and len(core) > ALONE and self.left > 0:
@@ -228,7 +227,7 @@ class Deletion:
         return proof
 
     def proof_without(self, core: Sequence[Fact], group: Sequence[Fact], effort: Effort) -> ProofStep | None:
-        """A proof of the goal from the others alone; a fact that a counterexample shows to be needed is noted."""
+        """A proof of the goal from the others alone; a fact that a counterexample shows necessary is marked."""
         self.left -= ASKED[effort] + LEARNED * max(0, len(core) - ALONE)
         left_out = {fact.serial for fact in group}
         known = self.learned([fact for fact in core if fact.serial not in left_out])
@@ -256,7 +255,7 @@ class Deletion:
         return None
 
     def refuted(self, core: Sequence[Fact], known: Facts, fact: Fact) -> bool:
-        """Whether a search finds a counterexample among the assignments that violate the fact that is left out."""
+        """Whether search finds a counterexample that violates the dropped fact."""
         negations = [p.negation for p in (fact.prop, fact.domain) if p.kind != "true"]
         for p in negations:
             search = Search(known, known.samples, known.samples.alive[0], effort=DIRECTED)
@@ -269,7 +268,7 @@ class Deletion:
         return False
 
     def declaring(self, core: Sequence[Fact]) -> dict[Atom, Fact]:
-        """The facts that are the ranges with which symbols were declared."""
+        """The range facts of declared symbols."""
         ranges = {fact.prop: fact for fact in core if fact.kind == "range"}
         found: dict[Atom, Fact] = {}
         for atom in self.symbols if ranges else ():
@@ -279,10 +278,10 @@ class Deletion:
         return found
 
     def learned(self, selection: Sequence[Fact]) -> Facts | Conflict:
-        """What is known where only these facts are, of the symbols of the question and of the core.
+        """The consequences of these facts alone, for the symbols of the question and of the core.
 
-        A symbol is declared when the first fact is about it, so that what was learned is found again for selections
-        that begin alike, and has its value of a sample, which satisfies any selection.
+        A symbol is declared with the first fact that mentions it, so selections with a common prefix share what was
+        learned; it keeps its sample value, which satisfies any selection.
         """
         steps: list[Step] = []
         declared: set[Atom] = set()

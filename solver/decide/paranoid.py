@@ -1,4 +1,4 @@
-"""Distrust: with SHAPES_PARANOID=1 in the environment every verdict is checked again, and cross-checked with z3.
+"""Self-checking: with SHAPES_PARANOID=1 in the environment every verdict is verified, and cross-checked with z3.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -9,8 +9,7 @@
     >>> known = Facts.empty(terms).declare_range(s, 2, None)
     >>> audit(decide(known, terms.ge(s * s, 4)))
 
-An answer that does not stand is an `Unsound` error with the question, the answer and what refutes it: the worst there
-is, so it is never swallowed.
+An answer that fails raises `Unsound` with the question, the answer and the refutation. Nothing catches it.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ LIMITS: Final = Limits(steps=300_000, milliseconds=300)
 
 
 class Unsound(AssertionError):
-    """A verdict that does not stand."""
+    """A wrong verdict."""
 
 
 def audit(verdict: Verdict) -> None:
-    """Check a verdict by its evidence, and a proof also with z3 over its core alone.
+    """Verify the evidence of a verdict, and a proof also by z3 over its core alone.
 
     Raises:
-        Unsound: it does not stand.
+        Unsound: the verdict is wrong.
     """
     if isinstance(verdict, GaveUp):
         return

@@ -1,4 +1,4 @@
-"""One question being decided: the rungs in order, what they may cost, and what was tried.
+"""The prover: the rungs in order, on one work budget.
 
     >>> from solver.decide.prover import LadderProver
     >>> from solver.knowledge.facts import Facts
@@ -10,9 +10,8 @@
     >>> prover.prove(known, terms.ge(x * y, x + y)).rule, prover.rung
     ('shift', 'shift')
 
-A rung may prove a smaller goal through the prover, suppose something, and have linear rows solved; all of it is charged
-to one budget, so that a question costs at most so much however its rungs are nested. A point of a linear relaxation
-that turns out to be a witness against the goal ends the proof search: the question is open.
+A rung may prove subgoals through the prover, make hypotheses, and solve linear relaxations, all charged to one budget.
+A point of a relaxation that is a counterexample to the goal ends the proof search: the question is open.
 """
 
 from __future__ import annotations

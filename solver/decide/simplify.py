@@ -1,4 +1,4 @@
-"""The same value in fewer operators, as far as the facts allow; every step is proven.
+"""Simplification under facts: an equal expression with fewer operators; every step is proven.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -12,10 +12,10 @@
     >>> print(simplify(known, (8 * s + b) // 8 - terms.minimum(s, b + s)))
     0
 
-From the inside out, each operation becomes what the facts make of it: a choice one of its sides, a division a
-polynomial. Then short expressions that agree with the result in every sample are proposed (`solver.samples.proposals`),
-those that the known equalities give, and sympy's; the one with the fewest operators in print is taken if a rung, or z3,
-proves it equal. A conditional's value is simplified under its condition.
+Bottom-up, each operation becomes what the facts make of it: a choice one of its branches, a division a polynomial. Then
+candidates are proposed: short expressions that agree in every sample (`solver.samples.proposals`), rewritings by known
+equalities, and sympy's. The one with the fewest printed operators wins if a rung, or z3, proves it equal. The value of
+a conditional is simplified under its condition.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from solver.terms.prop import Prop
 
 ROUNDS: Final = 3
 WIDE: Final = 24
-"""For a sum of more terms, or over more operations, nothing is proposed: it is settled from the inside."""
+"""For a sum of more terms, or over more operations, nothing is proposed; bottom-up simplification remains."""
 TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
-"""Proposals that are looked at, most of them spellings of one another."""
+"""Proposals examined, most of them spellings of one another."""
 PROOFS: Final = 200
-"""Questions that one simplification may ask."""
+"""Questions of one simplification."""
 SEARCHES: Final = 60
 """Searches for proposals in one simplification."""
 SPELLING: Final = 100_000
-"""Work for finding the texts of candidates in one simplification, in terms that are handled: a quarter of a second."""
+"""Work for finding the texts of candidates in one simplification, in terms printed: a quarter of a second."""
 EACH: Final = 30_000
-"""Of that, for one of them."""
+"""Of that, for one candidate."""
 COMPARED: Final = 60_000
-"""The same for each of the two texts that are compared at the end."""
+"""The same for each of the two texts compared at the end."""
 HARD: Final = 4
-"""Proofs in one simplification for which all rungs and z3 may be used."""
+"""Proofs in one simplification that may use all rungs and z3."""
 NESTED: Final = 2
-"""Conditions under which values inside conditions are simplified."""
+"""Depth of nested conditions under which values are simplified."""
 RELATED: Final = 6
-"""Symbols from known equalities that are building blocks beside those of the expression."""
+"""Symbols from known equalities used as building blocks."""
 
 
 def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: bool = True) -> Expr:
@@ -69,7 +69,7 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         solvers: whether sympy and z3 may be asked.
     """
     simple = Simplification(facts, domain, solvers).expression(expr)
-    # a printer that has written much already writes less well: what people will see decides
+    # a printer with much of its budget spent writes less well: a fresh one decides
     if simple is expr:
         return expr
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
@@ -82,7 +82,7 @@ def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solve
 
 
 def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
-    """How many operators the text has, very many where it would be too long; and what finding it has cost."""
+    """The number of operators in the text, very large where it would be too long, and the work spent to find it."""
     try:
         cost = printer.operators(e, work=max(work, 0))
     except NotExpressible:
@@ -92,7 +92,7 @@ def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class Budget:
-    """What one simplification may still ask, conditions inside included."""
+    """What one simplification may still spend, nested ones included."""
 
     proofs: int = PROOFS
     hard: int = HARD
@@ -101,7 +101,7 @@ class Budget:
 
 
 class Simplification:
-    """One simplification: its samples, what operations came to, and its budget."""
+    """The state of one simplification: its samples, simplified operations, and budget."""
 
     def __init__(
         self, facts: Facts, domain: Prop | None, solvers: bool, budget: Budget | None = None, nested: int = NESTED
@@ -157,10 +157,10 @@ class Simplification:
     def proposable(self, e: Expr) -> bool:
         return len(e.terms) <= WIDE and len(e.schedule) <= WIDE and self.budget.searches > 0 < self.budget.spelling
 
-    # ------------------------------------------------------------------ from the inside out
+    # ------------------------------------------------------------------ bottom-up
 
     def settled(self, e: Expr) -> Expr:
-        """The expression with every operation replaced by what the facts make of it, innermost first."""
+        """The expression with every operation simplified, innermost first."""
         interner = self.interner
         images: dict[Atom, Expr] = {}
         for atom in e.schedule:
@@ -178,7 +178,7 @@ class Simplification:
         return self.merged(interner.replace(e, images))
 
     def outcome(self, e: Expr) -> Expr:
-        """What a value, usually that of one operation, comes to under the facts."""
+        """The simplified form of a value, usually of one operation."""
         found = self._outcomes.get(e)
         if found is None:
             found = self._outcomes[e] = self._outcome(e)
@@ -203,7 +203,7 @@ class Simplification:
         return e
 
     def chosen(self, atom: Atom) -> Expr | None:
-        """The side of a choice that the facts settle; a conditional with its value simplified under its condition."""
+        """The branch of a choice that the facts decide; a conditional with its value simplified under its condition."""
         match atom.kind, atom.args:
             case "relu", (Expr() as e,):
                 return self.side(self.interner.ge(e, 0), e)
@@ -236,7 +236,7 @@ class Simplification:
     # ------------------------------------------------------------------ sums
 
     def merged(self, e: Expr) -> Expr:
-        """Conditionals put together, and quotients that leave nothing, times their divisor, as the numerator."""
+        """Merge conditionals with one condition, and write exact quotients times their divisors as numerators."""
         interner = self.interner
         e = merged(e)
         for m, c in e.terms:
@@ -262,7 +262,7 @@ class Simplification:
         return n * (c // d.constant) if isinstance(self.decide(divides), Always) else None
 
     def parts_merged(self, e: Expr) -> Expr:
-        """Pairs of terms that come to something shorter together."""
+        """Merge pairs of terms that simplify together."""
         interner = self.interner
         terms = [interner.expr((term,), 0) for term in e.terms]
         for i, first in enumerate(terms):
@@ -277,7 +277,7 @@ class Simplification:
     # ------------------------------------------------------------------ proposals
 
     def proposed(self, e: Expr) -> list[Expr]:
-        """The proposals with fewer operators, the shortest first."""
+        """The proposals with fewer operators, shortest first."""
         self.budget.searches -= 1
         found: dict[Expr, int] = {}
         limit = self.cost(e)
@@ -300,7 +300,7 @@ class Simplification:
     # ------------------------------------------------------------------ proof and samples
 
     def equal(self, a: Expr, b: Expr, *, hard: bool = False) -> bool:
-        """Whether a rung proves them equal; z3 too, a few times, if it is worth it."""
+        """Whether a rung proves them equal, or z3, within the budget."""
         if a is b:
             return True
         goal = self.interner.eq(a, b)
@@ -322,7 +322,7 @@ class Simplification:
             return None
 
     def samples(self, e: Expr) -> Probes:
-        """Sizes that satisfy the facts, for the symbols of the expression and all declared ones."""
+        """Assignments that satisfy the facts, of the symbols of the expression and all declared ones."""
         found = self._samples.get(e.symbols)
         if found is None:
             found = self._samples[e.symbols] = Probes(rows(self.facts, e, self.domain))
@@ -348,7 +348,7 @@ class Simplification:
         return best
 
     def connective(self, p: Prop) -> Prop:
-        """The parts simplified, each under those before it; what they settle is left out."""
+        """Simplify the parts, each under those before it, and drop decided ones."""
         kept: list[Prop] = []
         facts: Facts | Conflict = self.facts
         for part in p.parts:
@@ -361,7 +361,7 @@ class Simplification:
         return Prop.join(self.interner, p.kind, kept)
 
     def equivalent(self, p: Prop) -> Iterator[Prop]:
-        """Comparisons that may say the same."""
+        """Comparisons that may be equivalent."""
         interner = self.interner
         simple = self.expression(p.expr)
         yield p.of(simple)
@@ -390,7 +390,7 @@ class Simplification:
             yield interner.ge(n, d * -constant) if c == 1 else interner.lt(n, d * (constant + 1))
 
     def same(self, p: Prop, q: Prop) -> bool:
-        """Whether each follows from the other."""
+        """Whether each implies the other."""
         interner = self.interner
         both = [interner.disjunction([p.negation, q]), interner.disjunction([p, q.negation])]
         return all(isinstance(self.decide(each, hard=True), Always) for each in both)

@@ -1,11 +1,9 @@
-"""Constraint slicing: the facts that a question can depend on, learned again in an order of their own.
+"""Constraint slicing: the facts that a question can depend on, learned again in canonical order.
 
-What a question leaves open may be decided when its facts are learned in another order, or when its symbols have other
-sample values. So that neither the order of the facts nor symbols that have nothing to do with them change an answer, a
-question that is given up is asked once more of its slice: the facts that are connected with it by shared symbols
-(constraint independence, as in KLEE), sorted by their structure, with sample values that depend on the position of a
-symbol among those of the slice. After the reverse order only the samples are other ones: the facts are not learned
-anew.
+Answers must depend neither on the order of the facts nor on unrelated symbols. A question that stays unknown is
+therefore decided once more on its slice: the facts connected with it by shared symbols (constraint independence, as in
+KLEE), sorted by structure, with sample values by the position of a symbol in the slice. Further attempts reverse the
+order, then change the samples alone.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -35,25 +33,24 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 LARGEST: Final = 160
-"""A slice of more facts is not learned again: it would cost more than the question may."""
+"""Largest slice, in facts, that is learned again."""
 ATTEMPTS: Final = 2
 RESAMPLED: Final = 6
-"""So many more have other sample values alone, from which nothing but a witness is looked for: where samples were lucky
-once, these are too."""
+"""Further attempts with other sample values, which only look for a witness."""
 SEEDS: Final = 1009
-"""What the seeds of one attempt lie apart from those of the next."""
+"""Distance between the seeds of two attempts."""
 LEARNED: Final = 100
-"""What a statement that is learned costs, in units of the linear solver's work."""
+"""Cost of a learned statement, in units of the linear solver's work."""
 SAMPLED: Final = 500
-"""What it costs to hold samples against a fact."""
+"""Cost of evaluating the samples on a fact."""
 REPAIRING: Final = 4_000
-"""What repairing samples may cost, for each fact."""
+"""Budget for repairing samples, for each fact."""
 KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
 
 
 class Slice:
-    """Facts learned in an order of their own, and what that cost; the cost is that of the first time however often it
-    is asked for, so that answers do not depend on what was asked before.
+    """Facts learned in canonical order, and the cost: that of the first time however often it is asked for, so that
+    answers do not depend on earlier questions.
     """
 
     __slots__ = ("cost", "known", "order")
@@ -67,11 +64,11 @@ class Slice:
 
 
 def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice | None:
-    """What is known of the symbols of a question and of those connected with them; a contradiction among the facts is
-    data, and None stands for a slice that is too large.
+    """The facts about the symbols of a question and those connected with them; a conflict is data, and None stands for
+    a slice that is too large.
 
-    The second attempt has the facts in reverse, and the others are the first with other sample values: without any
-    where none were found.
+    The second attempt reverses the order; the others are the first with other sample values, empty where none were
+    found.
     """
     found = _connected(facts, prop, domain)
     if found is None:
@@ -92,7 +89,7 @@ def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice 
 
 
 def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
-    """An assignment of the symbols of a slice, with values for all others; None if no sample of the facts has any."""
+    """An assignment of the symbols of a slice extended to all others; None if the facts have no sample."""
     missing = [atom for atom in facts.all_symbols() if atom not in values]
     if not missing:
         return values
@@ -101,7 +98,7 @@ def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
 
 
 def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list[Fact]] | None:
-    """The declared symbols that facts connect with those of a question, in their order, and these facts."""
+    """The connected component of a question: declared symbols, in their order, and the facts that connect them."""
     pending = [atom for p in (prop, domain) for atom in _declared(p)]
     symbols: set[Atom] = set()
     related: dict[int, Fact] = {}
@@ -149,7 +146,7 @@ def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: in
 
 
 def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
-    """The same facts, held against other samples."""
+    """The same facts with other samples."""
     known = first.known
     if not isinstance(known, Facts):
         return first
@@ -168,7 +165,7 @@ def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
     if not samples.alive:
         return Slice(None, first.order, cost)
     other = known.with_samples(samples)
-    other.scratch = {}  # what was given up there may be found here
+    other.scratch = {}  # what is unknown there may be found here
     return Slice(other, first.order, cost)
 
 
@@ -181,7 +178,7 @@ class Order:
         self._marks: dict[Atom, int] = {atom: position for position, atom in enumerate(symbols)}
 
     def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int]:
-        """Inequalities first, whose factors equalities would expand, then what is about the first symbols."""
+        """Inequalities first, whose factors equalities would expand, then by the first symbols."""
         prop = fact.prop
         symbols = tuple(sorted([self._mark(atom) for atom in _declared(prop)]))
         return KINDS.get(prop.kind, 0), symbols, prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
@@ -201,7 +198,7 @@ class Order:
         return hash((e.constant, *sorted(terms)))
 
     def _mark(self, atom: Atom) -> int:
-        """A number for an atom; those in its arguments have theirs already, but for names."""
+        """A number for an atom; those in its arguments, except names, have theirs already."""
         found = self._marks.get(atom)
         if found is None:
             if atom.definition is not None:
@@ -214,7 +211,7 @@ class Order:
 
 
 def _declared(p: Prop) -> list[Atom]:
-    """The symbols of a proposition, names of composite atoms looked through."""
+    """The symbols of a proposition, with names of composite atoms resolved."""
     found: dict[Atom, None] = {}
     for atom in sorted(p.symbols, key=_age):
         for symbol in [atom] if atom.definition is None else declared_symbols(atom.definition):

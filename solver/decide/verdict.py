@@ -2,10 +2,10 @@
 
 - `Always(core)` and `Never(core)`: a proof; the core is the facts at its leaves.
 - `Depends(true_at, false_at)`: two assignments that satisfy the facts.
-- `GaveUp(reason, tried)`: honestly nothing.
+- `GaveUp(reason, tried)`: unknown.
 
 `check()` verifies the evidence again without search: a proof by `solver.proofs.checker`, witnesses by evaluation.
-`export("coq")` writes it for somebody else's kernel.
+`export("coq")` writes it for Coq's kernel.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -36,7 +36,7 @@ from solver.terms.prop import Prop
 
 
 class Answer:
-    """What the verdicts have in common."""
+    """The base of the verdicts."""
 
     __slots__ = ("domain", "prop", "rung")
 
@@ -57,7 +57,7 @@ class Answer:
         """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
 
         Raises:
-            NotExported: a step of the proof cannot be said there; `rule` names it.
+            NotExported: a step of the proof has no counterpart there; `rule` names it.
         """
         if system != "coq":
             raise ValueError(f"system={system!r}: expected 'coq'")
@@ -83,9 +83,9 @@ class Settled(Answer):
 
     @property
     def used(self) -> tuple[Fact, ...]:
-        """The facts at the leaves of the proof as it was found, for programs: a core that may not be minimal.
+        """The facts at the leaves of the proof as it was found, for programs: a core that may be redundant.
 
-        They are gathered when they are read first. Evidence is never checked by them.
+        They are gathered when first read. Evidence is never checked by them.
         """
         if self._used is None or self._used[0] is not self.found:
             self._used = self.found, tuple(leaves(self.found))
@@ -93,12 +93,12 @@ class Settled(Answer):
 
     @property
     def goal(self) -> Prop:
-        """What the proof shows: the proposition, or its negation."""
+        """The conclusion of the proof: the proposition, or its negation."""
         return self.prop if isinstance(self, Always) else self.prop.negation
 
     @property
     def core(self) -> tuple[Fact, ...]:
-        """The facts that the proof rests on, as they were recorded; without any one of them it is not shown."""
+        """A minimal unsat core: the recorded facts that the proof rests on, each of them necessary."""
         if self._core is None:
             self._read()
         assert self._core is not None
@@ -106,7 +106,7 @@ class Settled(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """Whether the core was made minimal: false where that would have taken too many questions."""
+        """Whether the core is minimal: false where minimizing it exceeded its budget."""
         self._read()
         return self._minimal
 
@@ -117,7 +117,7 @@ class Settled(Answer):
         return self.found
 
     def _read(self) -> None:
-        """Make the core minimal when it is looked at first."""
+        """Minimize the core when it is first read."""
         if self._core is None:
             with self.prop.interner.lock:
                 if self._core is None:
@@ -136,7 +136,7 @@ class Settled(Answer):
         self._core = tuple(core)
 
     def check(self) -> bool:
-        from solver.proofs.checker import verify, verify_core  # loaded by who wants evidence checked
+        from solver.proofs.checker import verify, verify_core  # loaded on demand
 
         proof = self.proof
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
@@ -175,12 +175,12 @@ class Depends(Answer):
 
     @property
     def facts(self) -> Facts:
-        """What was known when it was asked."""
+        """The facts of the question."""
         return self._facts
 
     @property
     def found(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
-        """Sizes of all symbols where it is true, and where it is false, as the search has left them."""
+        """A model where it is true and one where it is false, as the search found them."""
         return self._true.values(self.facts), self._false.values(self.facts)
 
     @property
@@ -197,7 +197,7 @@ class Depends(Answer):
     def true_at(self) -> dict[str, int]:
         """Small sizes of the symbols of the question, and of those that facts connect with them, where it is true.
 
-        By name; a symbol that is a float has its 64 bits here, as in text, and prints as a decimal.
+        By name; a float symbol has its 64 bits here, as in text, and prints as a decimal.
         """
         return {atom.name: value for atom, value in self._small()[0].items()}
 
@@ -207,7 +207,7 @@ class Depends(Answer):
         return {atom.name: value for atom, value in self._small()[1].items()}
 
     def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
-        """The witnesses as they are shown: shrunk when somebody looks first."""
+        """The witnesses as they are shown: shrunk when first read."""
         if self._shown is None:
             depth = self.prop.depth
             with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
@@ -237,13 +237,13 @@ class Depends(Answer):
 
 
 class GaveUp(Answer):
-    """Not decided within the budget.
+    """Unknown: not decided within the budget.
 
     Attributes:
-        reason: why, in words.
-        tried: the rungs that were.
+        reason: why.
+        tried: the rungs tried.
         work: what it cost, in numbers that the linear solver touched (see `solver.rungs.prover`).
-        seconds: what it cost on the wall.
+        seconds: elapsed time.
     """
 
     __slots__ = ("reason", "seconds", "tried", "work")
@@ -274,10 +274,10 @@ _exporters: dict[str, Callable[[Verdict], str]] = {}
 
 
 def export_by(system: str, exporter: Callable[[Verdict], str]) -> None:
-    """Have verdicts be written for another system by this: it stands above them, as `solver.coq` does."""
+    """Register the exporter of verdicts for another system."""
     _exporters[system] = exporter
 
 
 def _shown(sizes: Mapping[Atom, int]) -> str:
-    """An assignment as text, integers too that Python does not print."""
+    """An assignment as text, also for integers that Python does not print."""
     return "{" + ", ".join([f"{atom.name!r}: {shown_value(atom, value)}" for atom, value in sizes.items()]) + "}"

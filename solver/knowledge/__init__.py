@@ -1,1 +1,1 @@
-"""What is known: bounds, substitutions and lemmas, propagated as facts are learned; `Facts` is its value."""
+"""Facts as a persistent value, with their consequences: bounds, substitutions, samples; constraint propagation."""

@@ -1,4 +1,4 @@
-"""What a fact about min and max says of their arguments.
+"""Consequences of facts about min and max for their arguments.
 
 A minimum that is at least k has arguments that are, a maximum that is at most k has none that is larger; and a minimum
 of sizes that is not zero is at least one:
@@ -30,12 +30,11 @@ from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.prop import Prop
 
 CLAMPS: Final = 4
-"""An inequality with more clamps is left as it is: clamps that have nothing to do with each other are taken away in
-each combination."""
+"""Clamps in an inequality that is split; independent ones would be removed in every combination."""
 
 
 def unclamped(known: Knowledge, p: Prop, proof: ProofStep) -> list[ProofStep]:
-    """The two sides of the clamp with the most inside, where they say something new; they hold further clamps."""
+    """Both sides of the clamp with the largest argument, where they are informative; they hold further clamps."""
     e = p.expr
     monomials = e.interner.monomials
     clamps = [
@@ -59,7 +58,7 @@ def unclamped(known: Knowledge, p: Prop, proof: ProofStep) -> list[ProofStep]:
 
 
 def one_sided(known: Knowledge, apart: ProofStep) -> ProofStep | None:
-    """`e >= 1` from `e != 0`, where e has clamps and is not negative, whatever their order; or `-e >= 1`."""
+    """`e >= 1` from `e != 0`, where e is nonnegative by its clamps; or `-e >= 1`."""
     e = apart.conclusion.expr
     if extremes.outermost(e) is None:
         return None

@@ -1,4 +1,4 @@
-"""Knowledge while it is being extended: the maps to write to, what is still to be learned, and how much was.
+"""Knowledge under construction: the maps to write to, the worklist, and the steps spent.
 
     >>> from solver.knowledge.draft import Draft
     >>> from solver.terms.interner import Interner
@@ -22,9 +22,9 @@ from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 MOVES: Final = 8
-"""How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
+"""How often one fact may tighten the same bound: `x >= y + 1` and `y >= x + 1` would go on for ever."""
 BITS: Final = 512
-"""Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
+"""Bits beyond which a bound is not tightened: `x >= x*x + 1` would double them with every step."""
 
 
 class Contradictory(Exception):
@@ -63,7 +63,7 @@ class Draft(Deciding):
             self.uses.set(atom.serial, Uses(entry, self.uses.get(atom.serial)))
 
     def moved_enough(self, key: int, lower: bool, value: int) -> bool:
-        """Whether a bound has moved so often, or so far, that this fact shall not move it again."""
+        """Whether propagation of a bound stops: this fact has tightened it too often, or too far."""
         side = (key, lower)
         moves = self.moves.get(side, 0) + 1
         self.moves[side] = moves

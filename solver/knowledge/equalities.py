@@ -1,4 +1,4 @@
-"""Learning equalities: one is solved for an atom, or changes a variable, or rewrites its largest product.
+"""Learn equalities by elimination: solve for an atom, change variables (Euclid), or rewrite the largest product.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
@@ -27,7 +27,7 @@ from solver.terms.prop import Prop
 
 
 class Equalities(Inequalities):
-    """A draft that learns equalities, too."""
+    """A draft that learns equalities."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class Equalities(Inequalities):
             self.pin_monomial(form.terms[0][0], e, proof)
 
     def cancel_factor(self, prop: Prop, proof: ProofStep) -> bool:
-        """`p*q == 0` with q known not to be zero is `p == 0`."""
+        """`p == 0` from `p*q == 0` with q known to be nonzero."""
         factors = factors_of(prop.expr)
         if len(factors) == 1:
             return False
@@ -72,7 +72,7 @@ class Equalities(Inequalities):
             against = Prop.zero(factor).negation
             if against.kind == "false":
                 continue
-            # `2*s + 1 != 0` is true whatever s is
+            # `2*s + 1 != 0` is valid
             nonzero = ProofStep("trivial", against) if against.kind == "true" else prove_nonzero(self, against)
             if nonzero is not None:
                 rest = self.interner.one
@@ -134,7 +134,7 @@ class Equalities(Inequalities):
         return chosen
 
     def solve(self, atom: Atom, prop: Prop, proof: ProofStep) -> None:
-        """Eliminate an atom: `atom == image`; other atoms that contain it get a name of their own first."""
+        """Substitute `atom == image`; other atoms that contain it get a name of their own first."""
         interner = self.interner
         e = prop.expr
         names: dict[Atom, Expr] = {}
@@ -199,12 +199,12 @@ class Equalities(Inequalities):
         self.restate(chosen, rule.image)
         if chosen.args:
             self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
-        # this equality to its end before any other: two that take turns undo each other's steps
+        # finish this equality before any other: interleaved, two undo each other's steps
         self.queue.appendleft((prop, proof))
         return True
 
     def restate(self, atom: Atom, image: Expr) -> None:
-        """What was known of an eliminated atom, in terms of the others."""
+        """Restate what was known of an eliminated atom in terms of the others."""
         seen: set[Prop] = set()
         uses = self.uses.get(atom.serial)
         while uses is not None:
@@ -218,8 +218,8 @@ class Equalities(Inequalities):
         self.withdraw_rules([atom in rule.proof.conclusion.atoms for _, rule in self.product_rules])
 
     def withdraw_rules(self, outdated: list[bool]) -> None:
-        """Rewritings of products that something learned since applies to: taken back, and their equalities learned
-        again. (A rule left in place would rewrite its own equality to `0 == 0`.)
+        """Withdraw product rules that something learned since applies to, and learn their equalities again. (A rule
+        left in place would rewrite its own equality to `0 == 0`.)
         """
         if not any(outdated):
             return
@@ -230,7 +230,7 @@ class Equalities(Inequalities):
                 self.queue.append((rule.proof.conclusion, rule.proof))
 
     def restate_one(self, atom: Atom, image: Expr, prop: Prop, proof: ProofStep, seen: set[Prop]) -> None:
-        """One statement, unless it is a bound that the image of the atom has by itself."""
+        """Restate one statement, unless it is a bound that the image of the atom has by itself."""
         if prop in seen:
             return
         seen.add(prop)
@@ -243,7 +243,7 @@ class Equalities(Inequalities):
         self.queue.append((prop, proof))
 
     def is_line(self, e: Expr) -> bool:
-        """Whether it is linear in a single atom, or constant: a bound of it is then one of that atom, and no more."""
+        """Whether it is linear in a single atom, or constant."""
         return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
 
     def rewrite_product(self, prop: Prop, proof: ProofStep) -> None:
@@ -256,7 +256,7 @@ class Equalities(Inequalities):
         image = whole - e if c > 0 else whole + e
         if any(lead == m for m, _ in image.terms) or _occurs_inside(self.interner.monomials[lead], image):
             return
-        # what the other side says of the product must reach its factors before it is replaced everywhere
+        # bounds of the other side must reach the factors before the product is replaced everywhere
         for lower, bound in ((True, self.low(image)), (False, self.high(image))):
             if bound is not None:
                 side = combine([proof, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
@@ -276,14 +276,12 @@ class Equalities(Inequalities):
 
 
 def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:
-    """Whether some monomial of the expression has the product."""
+    """Whether the product divides some monomial of the expression."""
     return any(divides(product, e.interner.monomials[m]) for m, _ in e.terms)
 
 
 def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
-    """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after
-    round.
-    """
+    """Whether an argument of an atom of the image contains the product: the rule would not terminate."""
     for atom in image.schedule:
         for arg in atom.args:
             for e in (arg,) if isinstance(arg, Expr) else [p.expr for p in arg.comparisons()]:
@@ -293,5 +291,5 @@ def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
 
 
 def _sign_of(definition: ProofStep, atom: Atom) -> int:
-    """The coefficient of the atom in the equality that names it."""
+    """The coefficient of the atom in the equality that defines it."""
     return next(c for m, c in definition.conclusion.expr.terms if m == atom.monomial)

@@ -1,4 +1,4 @@
-"""Comparisons divided by factors of known sign, which are just as true.
+"""Cancel factors of known sign: an equivalent comparison without them.
 
 >>> from solver.knowledge.factor_cancellation import without_factors
 >>> from solver.knowledge.facts import Facts

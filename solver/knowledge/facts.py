@@ -1,4 +1,4 @@
-"""Everything known, as a value.
+"""The facts, as a persistent value with their consequences.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -9,9 +9,8 @@
     >>> second.bounds(s), first.bounds(s)
     ((16, None), (2, None))
 
-`assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
-back to it a rollback. What was computed for a value (ranges of composite atoms, substitutions) is cached on it and goes
-with it.
+`assume` changes no value: it returns a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
+back to it a rollback. Ranges of composite atoms and substitutions are cached on the value.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ from solver.terms.prop import Prop
 class Conflict:
     """Facts that contradict each other: the proof of false, and the facts at its leaves.
 
-    Where it is a new fact that contradicts others, none of the core can be left out; that is found out when somebody
-    looks.
+    The core is minimized when first read.
     """
 
     __slots__ = ("_core", "_facts", "_minimal", "found")
@@ -60,7 +58,7 @@ class Conflict:
 
     @property
     def core_minimal(self) -> bool:
-        """Whether none of the core can be left out, as far as the engine can tell."""
+        """Whether the core is irredundant, as far as the engine can tell."""
         self._read()
         return self._minimal
 
@@ -90,15 +88,15 @@ class Facts(Deciding):
 
     count: int
     steps: int  # what it took to learn the newest fact or hypothesis
-    eliminated: list[tuple[Atom, Rule]]  # by the newest fact
+    eliminated: list[tuple[Atom, Rule]]  # eliminated by the newest fact
     last: Record | None
     samples: Samples
-    supposing: bool  # whether something is supposed that is not recorded as a fact
+    supposing: bool  # whether there is a hypothesis that is not recorded as a fact
     symbols: SymbolList | None
     subsets: Subsets
 
     def __init__(self, known: Knowledge) -> None:
-        """What is known, taken over: it is not written again."""
+        """Take over what is known; it is not written again."""
         self.interner = known.interner
         self.ranges, self.forms, self.excluded = known.ranges, known.forms, known.excluded
         self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
@@ -108,7 +106,7 @@ class Facts(Deciding):
 
     @staticmethod
     def empty(interner: Interner, *, enough: int = ENOUGH) -> Facts:
-        """No facts; `enough` says how many samples are kept alive, if they can be."""
+        """No facts; `enough` is the number of samples to keep alive."""
         facts = Facts(Knowledge(interner))
         facts.count = facts.steps = 0
         facts.eliminated = []
@@ -170,8 +168,8 @@ class Facts(Deciding):
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
-        """The facts under a hypothesis: it is not recorded, and no sample is repaired for it. `leaf` names the rule of
-        its proof.
+        """The facts under a hypothesis, which is not recorded and for which no sample is repaired. `leaf` names the
+        rule of its proof.
         """
         draft = Learner(self)
         draft.queue.append((p, ProofStep(leaf, p)))
@@ -222,7 +220,7 @@ class Facts(Deciding):
         origin: object = None,
         line: int | None = None,
     ) -> Fact:
-        """A fact that would come next."""
+        """The fact that would come next."""
         return Fact(
             prop, self.interner.true if domain is None else domain, kind, text or None, origin, line, self.count
         )
@@ -256,7 +254,7 @@ class Facts(Deciding):
         return facts
 
     def forget_questions(self) -> None:
-        """Drop what was computed for questions; it is computed again when needed."""
+        """Drop the caches of questions; they are computed again when needed."""
         self.forget()
         self.samples.cache.clear()
 
@@ -270,7 +268,7 @@ class Facts(Deciding):
             record = record.before
 
     def bounds(self, e: Expr) -> tuple[int | None, int | None]:
-        """What interval arithmetic says of an expression, equalities applied."""
+        """The interval of an expression, equalities applied."""
         e, _ = self.canonical(e)
         return self.low(e), self.high(e)
 
@@ -302,7 +300,7 @@ class Facts(Deciding):
 
 
 class Learned:
-    """What is known after some steps, and after further ones (see `solver.knowledge.selection`)."""
+    """A trie node: what is known after some steps, and after further ones (see `solver.knowledge.selection`)."""
 
     __slots__ = ("known", "more")
 
@@ -312,7 +310,7 @@ class Learned:
 
 
 class Subsets:
-    """What was learned from selections of the facts, as a tree."""
+    """What was learned from selections of the facts, as a trie."""
 
     __slots__ = ("count", "interner", "learned")
 
@@ -340,7 +338,7 @@ class SymbolList:
 
 
 def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
-    """`lo <= symbol <= hi`, without the missing sides."""
+    """`lo <= symbol <= hi`, without missing bounds."""
     interner = symbol.interner
     parts = []
     if lo is not None:
@@ -350,7 +348,7 @@ def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
     return interner.conjunction(parts)
 
 
-# ---------------------------------------------------------------------- what facts are handed from above
+# ---------------------------------------------------------------------- hooks of the layers above
 
 Sampler = Callable[[Facts, Samples, Fact], Facts | Conflict]
 """Facts that the newest has left with few of the samples before it: with more of them, or the contradiction."""
@@ -364,17 +362,17 @@ _minimizers: list[Minimizer] = []
 
 
 def sample_by(sampler: Sampler) -> None:
-    """Have new facts be held against samples by this: it searches, as `solver.decide.consistency` does."""
+    """Register the search for samples when a new fact refutes most (`solver.decide.consistency`)."""
     _samplers[:] = [sampler]
 
 
 def minimize_by(minimizer: Minimizer) -> None:
-    """Have cores be made minimal by this: it asks what follows from fewer facts, as `solver.decide.minimal_core`."""
+    """Register the minimization of cores (`solver.decide.minimal_core`)."""
     _minimizers[:] = [minimizer]
 
 
 def minimal(
     found: ProofStep, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
 ) -> tuple[ProofStep, list[Fact], bool]:
-    """A proof that rests on as few facts as can be, its core, and whether none of that can be left out."""
+    """A proof on as few facts as possible, its core, and whether that is irredundant."""
     return _minimizers[0](found, goal, prop, domain, facts, solvers)

@@ -1,4 +1,4 @@
-"""Learning inequalities: bounds of monomials and forms, what they say of factors and arguments, and their propagation.
+"""Learn inequalities: bounds of monomials and forms, of their factors and arguments, and interval propagation.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
@@ -29,13 +29,13 @@ from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms
 
 STEPS: Final = 160
-"""Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
+"""Statements learned from one fact; further ones are not derived (they may still be proven when asked)."""
 GROUPS: Final = 32
-"""Products with bounds of their own that are looked for inside larger products."""
+"""Bounded products looked for inside larger products."""
 NEIGHBOURS: Final = 24
-"""Forms looked at when the bounds of one atom move."""
+"""Forms examined when the bounds of one atom change."""
 DEGREE: Final = 8
-"""Polynomials of one atom up to this degree bound it."""
+"""Largest degree of a univariate polynomial that bounds its atom."""
 
 
 class Inequalities(Draft):
@@ -62,18 +62,18 @@ class Inequalities(Draft):
             self.propagate(form)
             self.queue.extend([(side.conclusion, side) for side in unclamped(self, prop, proof)])
             below = remainder.prove_nonnegative(self, -e)
-            if below is not None:  # what divides rounds up to no more, nor to less
+            if below is not None:  # dividing does not round further
                 meeting = equal(proof, below)
                 self.queue.append((meeting.conclusion, meeting))
 
     def learn_by_division(self, prop: Prop, proof: ProofStep) -> None:
-        """`m*p >= 0` with m > 0 known also says `p >= 0`."""
+        """`p >= 0` from `m*p >= 0` with m > 0 known."""
         smaller = without_factors(self, prop)
         if smaller is not None:
             self.queue.append((smaller.goal, factored(smaller, smaller.goal, proof)))
 
     def learn_cofactors(self, prop: Prop, proof: ProofStep) -> None:
-        """`a*L >= c` with c > 0 and a not negative also says `L >= 1`: or else the product were at most zero."""
+        """`L >= 1` from `a*L >= c` with c > 0 and a nonnegative."""
         e = prop.expr
         if e.constant >= 0:
             return
@@ -92,7 +92,7 @@ class Inequalities(Draft):
                     self.queue.append((goal, refute(false, goal)))
 
     def set_bound(self, m: int, lower: bool, value: int, proof: ProofStep) -> bool:
-        """Record a bound of a monomial; whether it says something new."""
+        """Record a bound of a monomial; returns whether it is new."""
         current = self.range_of(m)
         if lower:
             if current.lo is not None and current.lo >= value:
@@ -137,7 +137,7 @@ class Inequalities(Draft):
         return True
 
     def skip_excluded(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> None:
-        """A bound that sits on an excluded value moves past it."""
+        """A bound equal to an excluded value moves past it."""
         if not self.excluded.count:
             return
         values = self.excluded.get(form_key(form))
@@ -176,7 +176,7 @@ class Inequalities(Draft):
                 self.queue.append((goal, ProofStep("factor-bounded", goal, premises, (m, atom))))
 
     def bound_by_roots(self, e: Expr, proof: ProofStep) -> None:
-        """`p(x) >= 0` for a polynomial of one atom that is negative beyond some value: x lies before it."""
+        """Bound x by `p(x) >= 0`, for a univariate polynomial that is negative beyond some value."""
         monomials = self.interner.monomials
         atom = monomials[e.terms[0][0]][0]
         if e.degree > DEGREE or any(other is not atom for m, _ in e.terms for other in monomials[m]):
@@ -200,7 +200,7 @@ class Inequalities(Draft):
         return prove_bound(self, atom.monomial, True, low)
 
     def bound_arguments(self, atom: Atom, lower: bool, value: int, proof: ProofStep) -> None:
-        """What a bound of an atom says of its arguments."""
+        """Bounds of the arguments of an operation from a bound of its value."""
         match atom.kind, atom.args:
             case "floordiv", (_, Expr() as d):
                 low = self.low(d)
@@ -228,7 +228,7 @@ class Inequalities(Draft):
                     self.queue.append((bound.conclusion, bound))
 
     def set_form_bound(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> bool:
-        """Record a bound of a linear form; whether it says something new."""
+        """Record a bound of a linear form; returns whether it is new."""
         current_low, current_high = self.low(form), self.high(form)
         if lower:
             if current_low is not None and current_low >= value:
@@ -269,7 +269,7 @@ class Inequalities(Draft):
     # ------------------------------------------------------------------ propagation
 
     def spread(self, atom: Atom) -> None:
-        """Look again at what mentions an atom whose bounds moved."""
+        """Requeue what mentions an atom whose bounds changed."""
         uses = self.uses.get(atom.serial)
         looked = 0
         while uses is not None and looked < NEIGHBOURS and self.steps < STEPS:
@@ -294,7 +294,7 @@ class Inequalities(Draft):
             uses = uses.rest
 
     def check_excluded_end(self, prop: Prop, proof: ProofStep) -> None:
-        """`form != v` where v has become the least or largest value."""
+        """`form != v` where v has become the minimum or maximum."""
         e = prop.expr
         for lower in (True, False):
             bound = self.low(e) if lower else self.high(e)
@@ -307,7 +307,7 @@ class Inequalities(Draft):
             self.queue.append((clamped.conclusion, clamped))
 
     def propagate(self, form: Expr) -> None:
-        """Bounds of each term of a form from the bounds of the form and of the other terms."""
+        """Interval propagation: bounds of each term of a form from those of the form and of the other terms."""
         recorded = self.forms.get(form_key(form))
         if recorded is None or len(form.terms) > 40:
             return

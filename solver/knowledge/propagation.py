@@ -1,14 +1,14 @@
-"""Taking in a fact: what it says directly, and what follows at once.
+"""Constraint propagation: learn a fact and its immediate consequences, by a worklist.
 
-A `Learner` is knowledge being extended; `solver.knowledge.facts` makes one from a value, learns into it and hands out a
-new value. Learning a proposition
+A `Learner` extends knowledge; `solver.knowledge.facts` makes one from a value, learns into it and returns a new value.
+Learning a proposition
 
 - records an inequality as a bound of its linear form (or monomial), and propagates bounds a bounded number of steps;
-- solves an equality for an atom (or rewrites its largest monomial) and restates what was known of that atom;
-- records an excluded value, and moves a bound that it sits on;
-- keeps a disjunction and, once all parts but one are refuted, learns that one.
+- solves an equality for an atom (or rewrites its largest monomial) and substitutes it in what is known;
+- records an excluded value, and tightens a bound equal to it;
+- keeps a disjunction and, once all disjuncts but one are refuted, learns that one (unit propagation).
 
-Each derived statement keeps the proof it was derived by. A contradiction ends the draft with the proof of false.
+Each derived statement keeps its proof. A contradiction raises with the proof of false.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -40,12 +40,12 @@ from solver.terms.quotients import common_atoms
 
 
 class Learner(Equalities):
-    """A draft that takes in facts."""
+    """A draft that learns facts."""
 
     __slots__ = ()
 
     def learn_fact(self, fact: Fact) -> None:
-        """Everything a fact says, its domain first.
+        """Learn a fact, its domain first.
 
         Raises:
             Contradictory: with the proof of false.
@@ -56,7 +56,7 @@ class Learner(Equalities):
         self.run()
 
     def run(self) -> None:
-        """Work the queue until nothing new follows, or the steps are used up."""
+        """Process the worklist to a fixpoint, or until the steps are spent."""
         while True:
             if self.queue:
                 if self.steps > 2 * STEPS:
@@ -95,14 +95,14 @@ class Learner(Equalities):
                 self.learn_disequality(prop, proof)
 
     def restated(self, prop: Prop, proof: ProofStep) -> tuple[Prop, ProofStep]:
-        """The proposition with everything substituted, and why."""
+        """The proposition with all substitutions applied, and their proof."""
         new, rounds = self.canonical_prop(prop)
         if new is prop:
             return prop, proof
         return new, rewritten(new, proof, rounds)
 
     def learn_nonzero_factors(self, prop: Prop, proof: ProofStep) -> None:
-        """An atom in every monomial is not zero if the statement is false without it: `r + r*t >= 1` says `r != 0`."""
+        """An atom in every monomial is nonzero if the statement is false without it: `r != 0` from `r + r*t >= 1`."""
         e = prop.expr
         if len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1:
             return
@@ -140,7 +140,7 @@ class Learner(Equalities):
         self.check_excluded_end(prop, proof)
 
     def exclude(self, proof: ProofStep) -> None:
-        """A value that a form does not take."""
+        """Record a value that a form does not take."""
         form, k = proof.conclusion.expr.form()
         key = form_key(form)
         values = dict(self.excluded.get(key) or {})
@@ -148,7 +148,7 @@ class Learner(Equalities):
         self.excluded.set(key, values)
 
     def divide_uses(self, form: Expr) -> None:
-        """Statements with a factor that is now known not to be zero."""
+        """Cancel a factor now known to be nonzero in the statements that mention it."""
         atom = self.interner.monomials[form.terms[0][0]][0]
         uses = self.uses.get(atom.serial)
         for _ in range(NEIGHBOURS):
@@ -162,7 +162,7 @@ class Learner(Equalities):
             uses = uses.rest
 
     def learn_disjunction(self, prop: Prop, proof: ProofStep) -> None:
-        """Parts that the bounds refute are dropped; a last part is a fact."""
+        """Unit propagation: drop disjuncts that the bounds refute; a last one is a fact."""
         refuted: list[ProofStep] = []
         left: list[Prop] = []
         for p in prop.parts:
@@ -194,7 +194,7 @@ class Learner(Equalities):
         return False
 
     def bound_by_hull(self, prop: Prop, proof: ProofStep) -> None:
-        """`x == 1 or x == 5` says `1 <= x <= 5`."""
+        """The interval hull of a disjunction: `1 <= x <= 5` from `x == 1 or x == 5`."""
         forms = {p.expr.form()[0] for p in prop.parts if p.kind in ("ge", "eq")}
         if len(forms) != 1 or any(p.kind not in ("ge", "eq") for p in prop.parts):
             return

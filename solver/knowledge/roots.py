@@ -1,4 +1,4 @@
-"""Where a polynomial of one atom stays negative, found and shown by shifting the atom.
+"""Root bounds: beyond which value a univariate polynomial stays negative, proven by shifting the atom.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.roots import root_bound
@@ -9,7 +9,7 @@
     (-8, 5)
 
 With `x = end + 1 + x'`, x' >= 0, the polynomial has no coefficient above 0 and is below 0: so it is beyond every larger
-end too, and the least one is found by halving.
+end too, and bisection finds the least one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ BITS: Final = 512
 
 
 def root_bound(e: Expr, atom: Atom, *, lower: bool) -> int | None:
-    """A bound of an atom where a polynomial of it is not negative; None if it has none, or none so small."""
+    """A bound on the roots of a univariate polynomial: beyond it the polynomial is negative; None if there is none this
+    small.
+    """
     rises = e.lead()[1] > 0
     if rises != (lower and e.degree % 2 == 1):
         return None

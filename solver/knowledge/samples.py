@@ -1,7 +1,7 @@
-"""Sample assignments that satisfy the facts, kept by column.
+"""Sample models of the facts, stored by column.
 
-A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that
-every sample answers alike is worth proving in that direction only; and facts with a sample are consistent.
+A question that is true in one sample and false in another is open, and the two are its witnesses. One that all samples
+answer alike is worth proving in that direction only. Facts with a sample are consistent.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -27,9 +27,8 @@ from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
-"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative)
-one value for all symbols.
-"""
+"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to draw from, and (negative)
+one value for all symbols."""
 ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4
 TOUCHED: Final = 96
@@ -60,7 +59,7 @@ class Samples:
     alive: tuple[int, ...]
     cache: dict[Atom | int, list[int]]
     enough: int
-    """While so many rows are alive, none is repaired."""
+    """No row is repaired while so many are alive."""
 
     @staticmethod
     def empty(*, enough: int = ENOUGH) -> Samples:
@@ -94,7 +93,7 @@ class Samples:
         return samples
 
     def assume(self, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Samples:
-        """The samples with the rows that satisfy one more fact, which has eliminated symbols."""
+        """The samples that satisfy one more fact, which has eliminated symbols."""
         samples = self.copy()
         symbols = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
         samples.touching = self.touching.draft()
@@ -121,11 +120,11 @@ class Samples:
         return samples
 
     def is_free(self, atom: Atom) -> bool:
-        """Whether it is a declared symbol that no fact is about but its range."""
+        """Whether it is a declared symbol that no fact but its range mentions."""
         return self.touching.get(atom.serial) is None and self.columns.get(atom.serial) is not None
 
     def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Samples:
-        """The samples with more rows alive: symbols that an equality eliminates take the value that it gives them."""
+        """The samples with more rows alive: eliminated symbols take the value of their equality."""
         columns = self.columns.draft()
         moved: dict[Atom, None] = {}
         trial = self.copy()
@@ -145,7 +144,7 @@ class Samples:
             trial.cache = {}
         if not moved or not rows:
             return self
-        for p in (newest.domain, newest.prop):  # it may not even mention what it forces
+        for p in (newest.domain, newest.prop):  # it may not mention what it forces
             if p.kind != "true":
                 truth = trial.truths(p)
                 rows = list(trial.evaluable(tuple([row for row in rows if truth[row]]), p))
@@ -166,7 +165,7 @@ class Samples:
                         return self
                 touching = touching.rest
         trial.alive = tuple(sorted((*self.alive, *rows)))
-        # rows that did not make it keep their old values
+        # rows that fail keep their old values
         if len(rows) < ROWS:
             for atom in moved:
                 old, new = self.columns.get(atom.serial), columns.get(atom.serial)
@@ -176,7 +175,7 @@ class Samples:
         return trial
 
     def with_row(self, row: int, moved: Mapping[Atom, int]) -> Samples:
-        """The samples with one living row, some of its values moved."""
+        """The samples with one living row, some of its values changed."""
         samples = self.copy()
         samples.columns = self.columns.draft()
         for atom, value in moved.items():
@@ -291,7 +290,8 @@ class Samples:
         return found[p]
 
     def evaluable(self, rows: tuple[int, ...], *props: Prop) -> tuple[int, ...]:
-        """The rows in which no operation of the propositions was too large to compute; to be asked after their truths.
+        """The rows in which no operation of the propositions was too large to compute; valid after their truths are
+        computed.
         """
         if all(_is_plain(p) for p in props):
             return rows
@@ -340,7 +340,7 @@ class Samples:
 
 
 def declared_symbols(e: Expr) -> list[Atom]:
-    """The symbols that an expression depends on, names of composite atoms looked through."""
+    """The symbols that an expression depends on, with names of composite atoms resolved."""
     found: dict[Atom, None] = {}
     stack = [e]
     while stack:
@@ -361,7 +361,7 @@ def _sources(e: Expr) -> list[Atom]:
 
 
 def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
-    """Whether a compound holds in each row, where its parts are known."""
+    """The truth of a compound in each row, from those of its parts."""
     decisive = p.kind == "or"
     found = parts[0].copy()
     for truth in parts[1:]:
@@ -372,7 +372,7 @@ def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
 
 
 def _is_plain(p: Prop) -> bool:
-    """Whether it is about declared symbols without any operation."""
+    """Whether it mentions declared symbols only, without operations."""
     return not p.schedule and all(atom.definition is None for atom in p.symbols)
 
 
@@ -380,7 +380,7 @@ _serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
 
 
 def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
-    """A value, or None where it is too large to compute: the row says nothing then (see `Samples.evaluable`)."""
+    """A value, or None where it is too large to compute, which makes the row inconclusive (`Samples.evaluable`)."""
     try:
         return evaluate_atom(atom, values)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What is known where only some of the facts are: selections of facts, learned by themselves.
+"""The consequences of a subset of the facts, learned by itself.
 
     >>> from solver.knowledge.selection import Step, learned_from
     >>> from solver.terms.interner import Interner
@@ -10,8 +10,7 @@
     >>> known.bounds(s), learned_from(known.subsets, [Step(s.atom), Step(None, newest)]).bounds(s)
     ((8, None), (None, None))
 
-What was learned from a selection is kept for the next one that begins alike: it depends on the facts and their order
-alone.
+Subsets that share a prefix share what was learned from it: that depends on the facts and their order alone.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from solver.proofs.fact import Fact
 from solver.terms.expr import Atom
 
 KEPT: Final = 512
-"""Selections of facts whose consequences are kept."""
+"""Selections of facts whose consequences are cached."""
 
 
 class Step(NamedTuple):
-    """A fact that is learned, or a symbol that is declared: with its range, where that is among the facts."""
+    """A fact to learn, or a symbol to declare, with its range where that is among the facts."""
 
     atom: Atom | None
     fact: Fact | None = None
@@ -38,7 +37,7 @@ class Step(NamedTuple):
 
 
 def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
-    """What is known where these are the symbols and the facts, with samples: what any question can be asked of."""
+    """What follows from these symbols and facts alone, with samples."""
     if subsets.count > KEPT:
         subsets.forget()
     node = subsets.learned

@@ -1,4 +1,4 @@
-"""Other forms of an expression that known equalities give, and conditionals with one condition put together.
+"""Rewrite an expression by known equalities; merge conditionals with one condition.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -25,11 +25,11 @@ from solver.terms.prop import Prop
 EQUALITIES: Final = 12
 """Equalities near an expression that are used."""
 DEPTH: Final = 60
-"""The engine's own symbols stand for expressions with others of them in it, at most so deep."""
+"""Largest depth of nested names that is expanded."""
 
 
 def equalities(facts: Facts, e: Expr) -> list[Expr]:
-    """Expressions that the facts say are zero, near the given one, those said last first."""
+    """Expressions that the facts equate with zero, near the given one, newest first."""
     near = e.symbols
     found: list[Expr] = []
     for fact in facts.records():
@@ -42,7 +42,7 @@ def equalities(facts: Facts, e: Expr) -> list[Expr]:
 
 
 def by_equalities(facts: Facts, e: Expr) -> Iterator[Expr]:
-    """The expression with a product replaced by what an equality says of it."""
+    """The expression with a product rewritten by an equality."""
     interner = e.interner
     for zero in equalities(facts, e):
         for m, c in zero.terms:
@@ -72,7 +72,7 @@ def with_product(e: Expr, product: tuple[Atom, ...], image: Expr) -> Expr:
 
 
 def named(facts: Facts, e: Expr) -> Expr:
-    """The expression as the engine sees it, equalities applied, its own symbols replaced by what they stand for."""
+    """The canonical expression, with names replaced by their definitions."""
     canonical, _ = facts.canonical(e)
     for t in sorted([atom for atom in canonical.symbols if atom.definition is not None], key=_age):
         assert t.definition is not None
@@ -89,7 +89,7 @@ def named(facts: Facts, e: Expr) -> Expr:
 
 
 def with_multiple(e: Expr, t: Atom, k: int, x: Atom) -> Expr:
-    """`k*t`, which is x, written as x, wherever the coefficient allows it."""
+    """The expression with `k*t`, which is x, written as x, wherever the coefficient allows it."""
     interner = e.interner
     parts = [interner.constant(e.constant)]
     for m, c in e.terms:
@@ -106,7 +106,7 @@ def with_multiple(e: Expr, t: Atom, k: int, x: Atom) -> Expr:
 
 
 def merged(e: Expr) -> Expr:
-    """The conditionals with the same condition put together."""
+    """Merge conditionals with the same condition."""
     interner = e.interner
     conditionals: dict[Prop, list[tuple[int, int, Expr]]] = {}
     for m, c in e.terms:
