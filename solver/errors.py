@@ -1,4 +1,4 @@
-"""Errors of the reasoning core; `shapes.errors` re-exports them beside its own.
+"""Errors of the solver; `shapes.errors` re-exports them beside its own.
 
 >>> from solver.errors import ParseError
 >>> print(ParseError("expected a value", "s + ", 4))
@@ -14,25 +14,25 @@ from typing import Final, Protocol
 
 LONGEST_MESSAGE: Final = 400
 LONGEST_LINE: Final = 800
-"""Characters of one line of a message: what a program computes may have a text that nobody reads to its end."""
+"""Characters of one line of a message: computed text may be arbitrarily long."""
 
 
 class Recorded(Protocol):
-    """A fact, as far as errors know (see `solver.proofs.fact`)."""
+    """A fact, as errors see it (`solver.proofs.fact`)."""
 
     @property
     def text(self) -> str: ...
 
 
 class Proof(Protocol):
-    """A proof step, as far as errors know (see `solver.proofs.step`)."""
+    """A proof step, as errors see it (`solver.proofs.step`)."""
 
     @property
     def rule(self) -> str: ...
 
 
 def bounded(message: str) -> str:
-    """A message whose long lines are cut in the middle."""
+    """A message whose long lines are shortened in the middle."""
     if len(message) <= LONGEST_LINE:
         return message
     return "\n".join([_cut(line) for line in message.split("\n")])
@@ -53,7 +53,7 @@ class ParseError(ShapeError, ValueError):
     """Text that is not a proposition or expression; `column` counts from 0."""
 
     def __init__(self, message: str, text: str, column: int) -> None:
-        if len(message) > LONGEST_MESSAGE:  # it quotes what stands there, which may be the whole text
+        if len(message) > LONGEST_MESSAGE:  # it quotes the text, which may be long
             message = f"{message[: LONGEST_MESSAGE // 2]} ... {message[-LONGEST_MESSAGE // 4 :]}"
         self.message, self.text, self.column = message, text, column
         super().__init__(message, text, column)
@@ -69,8 +69,8 @@ class Undefined(ShapeError, ArithmeticError):
 
 
 class Contradictory(ShapeError):
-    """A question under facts that cannot hold together: everything would follow. `core` are the facts, `proof` the
-    proof of false.
+    """A question under contradictory facts: everything would follow. `core` is a minimal unsat core, `proof` the proof
+    of false.
     """
 
     def __init__(self, core: Sequence[Recorded], proof: Proof) -> None:
@@ -83,7 +83,7 @@ class NotExpressible(ShapeError, TypeError):
 
 
 class NotExported(NotExpressible):
-    """Evidence that another system cannot be told; `rule` is the rule of proof that it has no lemma for."""
+    """Evidence without a counterpart in another system; `rule` is the rule of inference that has no lemma there."""
 
     def __init__(self, rule: str, why: str) -> None:
         self.rule = rule

@@ -1,1 +1,1 @@
-"""What is known of sizes as bounds: ranges of monomials and forms, why they hold, and lemmas that rest on them."""
+"""Interval arithmetic over monomials and forms, with proofs of the bounds that are used, and the lemmas that use it."""

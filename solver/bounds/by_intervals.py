@@ -1,4 +1,4 @@
-"""What ranges, and values that are excluded, show of a proposition at once.
+"""Prove propositions by interval arithmetic and excluded values.
 
     >>> from solver.bounds.by_intervals import prove_by_intervals
     >>> from solver.knowledge.facts import Facts
@@ -21,7 +21,7 @@ from solver.terms.prop import SHARING, Prop
 
 
 def prove_by_intervals(known: Knowledge, p: Prop) -> ProofStep | None:
-    """The proposition, if bounds and excluded values show it."""
+    """The proposition, if bounds and excluded values prove it."""
     match p.kind:
         case "true":
             return ProofStep("trivial", p)
@@ -56,7 +56,7 @@ def prove_by_intervals(known: Knowledge, p: Prop) -> ProofStep | None:
 
 
 def _prove_shared(known: Knowledge, p: Prop) -> ProofStep | None:
-    """A compound whose nodes occur many times in it: each is tried once."""
+    """A compound with shared nodes: each is tried once."""
     proofs: dict[Prop, ProofStep | None] = {}
     for node in p.nodes:
         if not node.parts:
@@ -71,7 +71,7 @@ def _prove_shared(known: Knowledge, p: Prop) -> ProofStep | None:
 
 
 def prove_between_multiples(known: Knowledge, p: Prop) -> ProofStep | None:
-    """`a*rest + c != 0`, if c is not zero and smaller than a: no multiple of a is that close to zero and not zero."""
+    """`a*rest + c != 0`, if 0 < c < a: no multiple of a but zero is that close to zero."""
     e = p.expr
     size = abs(e.constant)
     monomials = known.interner.monomials
@@ -86,7 +86,7 @@ def prove_between_multiples(known: Knowledge, p: Prop) -> ProofStep | None:
 
 
 def bounded_away(known: Knowledge, e: Expr) -> bool:
-    """Whether `e != 0` shows by bounds alone, for those who need no proof of it."""
+    """Whether bounds alone show `e != 0`, where no proof is needed."""
     low = known.low(e)
     if low is not None and low > 0:
         return True

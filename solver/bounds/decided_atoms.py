@@ -1,5 +1,5 @@
-"""Atoms that the facts settle: a division with one possible quotient or an exact one, a relu of known sign, a
-conditional whose condition is decided.
+"""Atoms whose value the facts decide: a division with one possible quotient or an exact one, a relu of known sign, a
+conditional with a decided condition.
 
 >>> from solver.terms.interner import Interner
 >>> from solver.knowledge.facts import Facts
@@ -27,7 +27,7 @@ from solver.terms.prop import Prop
 
 
 class Deciding(Knowledge):
-    """Knowledge that decides operations by what it knows of their arguments."""
+    """Knowledge that decides operations by what is known of their arguments."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class Deciding(Knowledge):
 
 
 def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
-    """What the atom equals under the facts, if interval arithmetic shows it."""
+    """The value of an atom, if interval arithmetic determines it."""
     zero = known.interner.zero
     match atom.kind, atom.args:
         case "relu", (Expr() as e,):
@@ -73,7 +73,7 @@ def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
 
 
 def _exact(known: Knowledge, atom: Atom) -> Rule | None:
-    """A rounding of doubles that are small enough to be exact is integer arithmetic."""
+    """Rounding of a double that is small enough to be exact is integer arithmetic."""
     found = exact_form(atom)
     if found is None:
         return None
@@ -108,7 +108,7 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
 
 
 def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
-    """A relu of an expression whose sign shows by shifting its atoms to their bounds, or by isolating a division."""
+    """A relu whose argument has a sign by shifting its atoms to their bounds, or by isolating a division."""
     positive = _prove_sign(known, e, atom)
     if positive is not None:
         return Rule(e, ProofStep("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
@@ -119,7 +119,7 @@ def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
 
 
 def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> ProofStep | None:
-    """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
+    """`e >= 0`, cheaply, and without facts about the clamp `without` that it decides."""
     goal = Prop.nonnegative(e)
     if goal.kind != "ge" or known.refuted(goal.expr):
         return None

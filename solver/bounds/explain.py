@@ -1,8 +1,7 @@
-"""Why a bound holds: proofs for what interval arithmetic found.
+"""Proofs of bounds that interval arithmetic found.
 
-Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded
-bound that still suffices,
-so that a core does not name facts that the answer does not need:
+Bounds are computed first and explained lazily, when one is used. The explanation prefers the oldest (weakest) recorded
+bound that suffices, which keeps cores small:
 
     >>> from solver.terms.interner import Interner
     >>> from solver.bounds.explain import prove_nonnegative
@@ -29,8 +28,8 @@ from solver.terms.operations import interval_of_atom, interval_reader, intervals
 from solver.terms.prop import Prop
 
 NESTED: Final = 2
-"""The bound of an atom as deep as this is explained once: what is inside of it may be inside of many others too, and
-written out the proof would be exponential in how deep they are nested."""
+"""Nesting from which the bound of an atom is explained once: subterms are shared, and a proof written out as a tree
+would be exponential in the depth."""
 Bound = tuple[Expr, bool]
 """An expression and a side: True for its lower bound."""
 
@@ -108,7 +107,7 @@ def _chain(r: Range | None) -> list[Range]:
 
 
 def _oldest(r: Range | None, lower: bool, needed: int) -> ProofStep | None:
-    """The proof of the oldest recorded bound that is at least as tight as needed."""
+    """The proof of the oldest recorded bound that is tight enough."""
     for candidate in _chain(r):
         if lower:
             if candidate.lo is not None and candidate.lo >= needed and candidate.lo_proof is not None:
@@ -119,7 +118,7 @@ def _oldest(r: Range | None, lower: bool, needed: int) -> ProofStep | None:
 
 
 def _unstrengthened(proof: ProofStep, spare: int) -> ProofStep:
-    """The proof without steps over excluded values that the bound need not have taken."""
+    """The proof without steps over excluded values that the bound does not need."""
     while spare and proof.rule == "strengthen":
         proof, spare = proof.premises[0], spare - 1
     return proof
@@ -184,7 +183,7 @@ def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: boo
 
 
 def _prove_product_of_lows(known: Knowledge, m: int, atoms: tuple[Atom, ...], needed: int) -> ProofStep | None:
-    """The common case: no atom is negative, and the least product is that of the least values."""
+    """The common case: no atom is negative, and the minimum is the product of the minima."""
     lows: dict[Atom, int] = {}
     reached = 1
     for atom in atoms:
@@ -250,9 +249,9 @@ def _needed_bounds(
     lower: bool,
     needed: int,
 ) -> dict[Bound, int]:
-    """The bounds of the arguments that the result rests on, each as weak as it may be.
+    """The bounds of the arguments that the result rests on, each as weak as possible.
 
-    Starting from all of them, each is dropped, or else replaced by an older one, where the result still suffices.
+    Starting from all of them, each is dropped, or else replaced by an older one, where the result still follows.
     """
     chosen: dict[Bound, int] = {}
     for e in arguments:
@@ -281,7 +280,7 @@ def _needed_bounds(
 
 
 def _weaker(known: Knowledge, e: Expr, lower: bool) -> Iterator[int]:
-    """Recorded bounds of an atom, oldest first; zero for anything known not to be negative."""
+    """Recorded bounds of an atom, oldest first; zero for anything known to be nonnegative."""
     if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.constant:
         for r in _chain(known.ranges.get(e.terms[0][0])):
             bound = r.lo if lower else r.hi

@@ -1,4 +1,4 @@
-"""Inequalities with min, max and abs, one `relu(X) = max(X, 0)` after the other.
+"""Case analysis of min, max and abs, one `relu(X) = max(X, 0)` after the other.
 
 `G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments.
 `G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
@@ -27,17 +27,17 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 FEW: Final = 10
-"""Goals where the sign of an argument is looked at in passing."""
+"""Goals for which the sign of an argument is examined on the fly."""
 TERMS: Final = 8
 NESTED: Final = 2
-"""Taking one goal apart makes others canonical, which looks at the signs of their clamps, and so takes goals apart: so
-deep, as each may make new clamps."""
+"""Recursion depth: splitting one goal makes others canonical, which examines the signs of their clamps, and so splits
+goals, each of which may introduce new clamps."""
 
 _nesting: Final = local()
 
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` for a few relus in it, at little cost."""
+    """`e >= 0` for an expression with a few relus, cheaply."""
     if len(e.terms) > TERMS or outermost(e) is None:
         return None
     depth: int = getattr(_nesting, "depth", 0)
@@ -51,7 +51,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 class Apart:
-    """One question being taken apart."""
+    """The state of splitting one question."""
 
     __slots__ = ("facts", "goals")
 
@@ -77,7 +77,7 @@ class Apart:
         return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
 
     def below(self, goal: Prop, atom: Atom) -> ProofStep | None:
-        """Both cases of a relu that is taken away."""
+        """Both cases of a subtracted relu."""
         (argument,) = atom.args
         assert isinstance(argument, Expr)
         positive = Prop.nonnegative(argument)
@@ -93,7 +93,7 @@ class Apart:
         return cases(goal, positive, branches)
 
     def above(self, goal: Prop, atom: Atom, c: int) -> ProofStep | None:
-        """One of the two sides that a relu is at least."""
+        """One of the two lower bounds of a relu."""
         (argument,) = atom.args
         assert isinstance(argument, Expr)
         rest = goal.expr - c * atom.expr
@@ -118,9 +118,8 @@ class Apart:
 
 
 def outermost(e: Expr) -> tuple[Atom, int] | None:
-    """A relu inside no other operation, with its coefficient, if there is one that is a term by itself: one that is
-    taken away if possible (which side the others are at least may depend on the case), and the one with the most
-    inside.
+    """A relu with its coefficient that is a term by itself: a subtracted one if possible (which lower bound to use for
+    the others may depend on the case), and the one with the largest argument.
     """
     monomials = e.interner.monomials
     found: list[tuple[bool, int, tuple[int, int], Atom, int]] = []
@@ -138,7 +137,7 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
 
 
 def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> ProofStep:
-    """What a relu equals under the hypothesis of its sign."""
+    """The value of a relu under the hypothesis of its sign."""
     supposed = hypothesis(case)
     if image is argument:
         return axiom(Prop.zero(atom.expr - argument), (atom, "positive"), [supposed])

@@ -1,4 +1,4 @@
-"""A quotient that stands alone: for D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`.
+"""Isolate a quotient: for D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`.
 
 >>> from solver.terms.interner import Interner
 >>> from solver.bounds.isolation import Isolated
@@ -8,7 +8,7 @@
 d*k <= n and d*k + d > n
 
 Whether a quotient is kept as `N//D` or as `(-N)//(-D)`, which is the same, depends on the order of its symbols: a
-divisor that is known to be negative is as good as a positive one.
+divisor known to be negative serves as well as a positive one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 TERMS: Final = 64
-"""In a longer sum no quotient is isolated: what is left of it would be multiplied by the divisor."""
+"""In a longer sum no quotient is isolated: the rest would be multiplied by the divisor."""
 
 
 class Isolated(NamedTuple):
@@ -36,19 +36,19 @@ class Isolated(NamedTuple):
     d: Expr
 
     def goal(self) -> Prop:
-        """What `sign * (n//d) + rest >= 0` says about n and d."""
+        """The inequality about n and d equivalent to `sign * (n//d) + rest >= 0`."""
         n, d, rest = self.n, self.d, self.rest
         return Prop.nonnegative(n + d * rest if self.sign > 0 else d * (rest + 1) - 1 - n)
 
     def proof(self, known: Knowledge, conclusion: Prop, proof: ProofStep) -> ProofStep:
-        """The inequality, from what it says."""
+        """The proof of the inequality from that of `goal`."""
         positive = prove_side(known, self.d, True, 1)
         return ProofStep("isolate", conclusion, (proof, positive), (self.atom, self.rest, self.sign))
 
 
 def oriented(known: Knowledge, atom: Atom) -> tuple[Expr, Expr] | None:
     """Dividend and divisor of a quotient, both negated where the divisor is known to be negative; None where its sign
-    is not known.
+    is unknown.
     """
     n, d = atom.args
     assert isinstance(n, Expr) and isinstance(d, Expr)
@@ -60,8 +60,8 @@ def oriented(known: Knowledge, atom: Atom) -> tuple[Expr, Expr] | None:
 
 
 def isolations(known: Knowledge, e: Expr) -> Iterator[Isolated]:
-    """The quotients by something of known sign that occur once in an expression, with coefficient 1 or -1, and what is
-    left of it.
+    """The quotients by a divisor of known sign that occur once in an expression, with coefficient 1 or -1, and the
+    rest.
     """
     if len(e.terms) > TERMS:
         return

@@ -1,14 +1,14 @@
-"""What is known, as the rungs read it: ranges of monomials and forms, excluded values, substitutions.
+"""The knowledge base that rungs query: ranges of monomials and forms, excluded values, rewrite rules.
 
-The state of `solver.knowledge.facts.Facts` (a value) and of `solver.knowledge.propagation.Draft` (one being made from
-another) and the questions that both answer:
+The state of `solver.knowledge.facts.Facts` (a value) and of `solver.knowledge.draft.Draft` (under construction), and
+the queries that both answer:
 
-- `range_of(m)`: the bounds of a monomial, those that follow from its atoms included;
+- `range_of(m)`: the bounds of a monomial, including those derived from its atoms;
 - `low(e)`, `high(e)`: bounds of an expression by interval arithmetic;
-- `prove_bound(m, side, needed)`: the proof why, resting on the oldest facts that suffice;
-- `canonical(e)`: the expression with equalities applied and settled atoms replaced, and the steps that led there.
+- `prove_bound(m, side, needed)`: the proof, from the oldest facts that suffice;
+- `canonical(e)`: the expression with equalities applied and decided atoms replaced, and the steps.
 
-A bound that follows from the structure of an atom is computed when asked for and explained only when someone looks:
+A bound derived from the structure of an atom is computed and explained lazily:
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -42,8 +42,8 @@ TURNS: Final = 4
 
 
 class Range:
-    """Bounds of a monomial or form. A bound without a proof follows from the structure; `older` are the weaker bounds
-    known before.
+    """Bounds of a monomial or form. A bound without a proof is derived from the structure; `older` are the weaker
+    bounds known before.
     """
 
     __slots__ = ("hi", "hi_proof", "lo", "lo_proof", "older")
@@ -67,7 +67,7 @@ UNBOUNDED: Final = Range(None, None)
 
 
 class Entry:
-    """A comparison that was learned, as it stood then, and why."""
+    """A learned comparison with its proof."""
 
     __slots__ = ("proof", "prop")
 
@@ -77,7 +77,7 @@ class Entry:
 
 
 class Uses:
-    """The entries that mention an atom, newest first: a linked list, so that adding one does not copy the others."""
+    """The entries that mention an atom, newest first: a linked list, so that adding one copies nothing."""
 
     __slots__ = ("count", "entry", "rest")
 
@@ -88,7 +88,7 @@ class Uses:
 
 
 class Rule:
-    """A substitution: an atom or a product of atoms and what it equals."""
+    """A rewrite rule: an atom or a product of atoms, and what it equals."""
 
     __slots__ = ("image", "proof")
 
@@ -102,7 +102,7 @@ def form_key(form: Expr) -> int:
 
 
 class Knowledge:
-    """The maps, and how to read them."""
+    """The maps, and queries on them."""
 
     __slots__ = (
         "bounded_products", "elementary_cache", "excluded", "explained", "forms", "inert", "interner",
@@ -121,7 +121,7 @@ class Knowledge:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what was computed from the maps."""
+        """Drop the caches."""
         self.range_cache: dict[int, Range] = {}
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
@@ -151,7 +151,7 @@ class Knowledge:
         return result
 
     def _bound_inside(self, atoms: tuple[Atom, ...]) -> None:
-        """The bounds of what the atoms contain, innermost first, so that nothing recurses through all the levels."""
+        """Bound the arguments of the atoms innermost first, without recursion through all levels."""
         cache = self.range_cache
         pending = [inner for atom in atoms for inner in self._unbounded_inside(atom)]
         while pending:
@@ -162,7 +162,7 @@ class Knowledge:
                 self.range_of(pending.pop().monomial)
 
     def _unbounded_inside(self, atom: Atom) -> list[Atom]:
-        """The operations in its arguments whose bounds are not known yet."""
+        """The operations in its arguments whose bounds are not cached."""
         cache, monomials = self.range_cache, self.interner.monomials
         direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
         return [inner for inner in direct if inner.args and inner.monomial not in cache]
@@ -182,7 +182,7 @@ class Knowledge:
         return lo, None
 
     def groupings(self, m: int) -> list[tuple[int, int, Interval]]:
-        """A monomial as a product with recorded bounds times the rest, and the interval that this gives."""
+        """A monomial as a product with recorded bounds times the rest, and the resulting interval."""
         atoms = self.interner.monomials[m]
         found = []
         for product in self.bounded_products:
@@ -193,7 +193,7 @@ class Knowledge:
         return found
 
     def atom_interval(self, atom: Atom) -> Interval:
-        """What the operation says of its value, given the bounds of its arguments."""
+        """The interval of an operation from those of its arguments."""
         return interval_of_atom(atom, self.expr_interval)
 
     def expr_interval(self, e: Expr) -> Interval:
@@ -236,7 +236,7 @@ class Knowledge:
         return total if bounded else None
 
     def refuted(self, e: Expr) -> bool:
-        """Whether a known assignment shows that `e >= 0` does not follow."""
+        """Whether a known assignment refutes `e >= 0`."""
         return False
 
     def form_range(self, e: Expr) -> tuple[Range | None, int]:
@@ -261,7 +261,7 @@ class Knowledge:
     # ------------------------------------------------------------------ substitution
 
     def elementary(self, m: int) -> Rule | None:
-        """What a monomial is known to equal, by an equality or because its atom is settled."""
+        """What a monomial is known to equal, by an equality or because its atom is decided."""
         cache = self.elementary_cache
         rule = cache.get(m)
         if rule is not None or m in cache:
@@ -275,13 +275,13 @@ class Knowledge:
         return rule
 
     def settled_rule(self, atom: Atom) -> Rule | None:
-        """What an operation equals, where its arguments are known well enough. Bounds alone decide none: what extends
-        them does (`solver.bounds.decided_atoms`), by lemmas that rest on bounds in their turn.
+        """What an operation equals, where its arguments decide it. Bounds alone decide none: the subclass does
+        (`solver.bounds.decided_atoms`), by lemmas that rest on bounds in turn.
         """
         return None
 
     def prove_sign(self, e: Expr, without: Atom | None = None) -> ProofStep | None:
-        """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
+        """`e >= 0`, cheaply, and without facts about the clamp `without` that it decides."""
         return None
 
     def is_inert(self, e: Expr) -> bool:
@@ -295,7 +295,7 @@ class Knowledge:
         return True
 
     def _monomial_is_inert(self, m: int) -> bool:
-        """Whether nothing applies to a monomial, nor to those inside of it: they are then inert as well."""
+        """Whether nothing applies to a monomial nor to its subterms, which are then inert as well."""
         inert, solved, monomials = self.inert, self.solved, self.interner.monomials
         seen = {m}
         pending = [m]
@@ -305,7 +305,7 @@ class Knowledge:
             if self.product_rules and self.product_rule(m) is not None:
                 return False
             for atom in monomials[m]:
-                # a product too large to expand is in many monomials: what is inside of it is looked at once
+                # a product too large to expand occurs in many monomials: its subterms are visited once
                 if atom.monomial in looked_at or atom.monomial in inert:
                     continue
                 looked_at.add(atom.monomial)
@@ -335,8 +335,8 @@ class Knowledge:
         return None
 
     def turned(self, product: int, rule: Rule) -> bool:
-        """Whether what was solved since has made the image of a product larger than the product: applied again and
-        again it would grow.
+        """Whether later equalities have made the image of a product larger than the product: the rule would not
+        terminate.
         """
         found = self.scratch.get(rule)
         if found is None:
@@ -355,7 +355,7 @@ class Knowledge:
         return bool(found)
 
     def canonical(self, e: Expr) -> tuple[Expr, tuple[Round, ...]]:
-        """The expression with everything substituted, and the rounds that led there."""
+        """The expression rewritten to a fixpoint, and the rounds."""
         if self.is_inert(e):
             return e, ()
         rounds: list[Round] = []
@@ -373,7 +373,7 @@ class Knowledge:
         return e, tuple(rounds)
 
     def canonical_prop(self, p: Prop) -> tuple[Prop, tuple[Round, ...]]:
-        """A comparison or a compound with everything substituted."""
+        """A comparison or a compound rewritten to a fixpoint, and the rounds."""
         if not p.parts:
             if self.is_inert(p.expr):
                 return p, ()
@@ -397,7 +397,7 @@ class Knowledge:
         return p, tuple(rounds)
 
     def _round(self, atoms: frozenset[Atom], exprs: list[Expr]) -> Round:
-        """The substitutions that apply now."""
+        """The rewrites that apply now."""
         steps: list[tuple[int, Expr, ProofStep]] = []
         for atom in sorted(atoms, key=lambda atom: atom.serial):
             rule = self.elementary(atom.monomial)

@@ -1,5 +1,4 @@
-"""What holds of operations by their definition, and steps that use it: laws of floor division and relu, names,
-substitution.
+"""Axioms of operations, and the steps that use them: laws of floor division and relu, definitions, substitution.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
@@ -23,7 +22,7 @@ from solver.terms.prop import Prop
 
 UNFOLDED: Final = 8
 UNFOLDED_TERMS: Final = 64
-"""What has more terms is not unfolded further: images of images multiply."""
+"""Expressions with more terms are not unfolded further: nested images multiply."""
 
 
 def definition_of(e: Expr, name: Expr) -> ProofStep:
@@ -32,9 +31,7 @@ def definition_of(e: Expr, name: Expr) -> ProofStep:
 
 
 def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) -> ProofStep:
-    """A statement with equalities substituted; the rounds lead from the premise to the goal, or from the goal to the
-    premise.
-    """
+    """A statement with equalities substituted; the rounds lead from the premise to the goal or back."""
     statement = () if premise is None else (premise,)
     equalities = tuple(proof for steps in rounds for _, _, proof in steps)
     shape = tuple(tuple((m, image) for m, image, _ in steps) for steps in rounds)
@@ -42,7 +39,7 @@ def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) 
 
 
 def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
-    """`n - d*q` or `d*q + d - 1 - n`: not negative for q = n // d and d >= 1. With n and d negated for d <= -1."""
+    """`n - d*q` or `d*q + d - 1 - n`: nonnegative for q = n // d and d >= 1. With n and d negated for d <= -1."""
     n, d = atom.args
     assert isinstance(n, Expr) and isinstance(d, Expr)
     if negative:
@@ -51,9 +48,7 @@ def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
 
 
 def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> ProofStep:
-    """The law that a lower (or upper) bound of a quotient is used with, for a divisor known to be positive, or to be
-    negative.
-    """
+    """The law behind a lower (or upper) bound of a quotient, for a divisor of known sign."""
     d = atom.args[1]
     assert isinstance(d, Expr)
     if negative:
@@ -65,7 +60,7 @@ def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = 
 
 
 def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
-    """What holds of a composite atom by its definition, as inequalities."""
+    """The defining inequalities of a composite atom."""
     match atom.kind, atom.args:
         case "floordiv", (_, Expr() as d):
             low = d.constant if d.is_constant else known.low(d)
@@ -89,7 +84,7 @@ def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
 
 
 def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> ProofStep | None:
-    """`a & b <= a` for a not negative (bits are only taken away), or b negative (its sign is not)."""
+    """`a & b <= a` for a nonnegative (masking only clears bits), or b negative (it keeps the sign of a)."""
     low, high = known.low(masked), known.high(mask)
     if low is not None and low >= 0:
         premise = prove_side(known, masked, True, 0)
@@ -101,12 +96,12 @@ def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str
 
 
 def size_of(e: Expr) -> int:
-    """The factor by which the normalized inequality is smaller than the expression."""
+    """The factor between the expression and its normalized inequality."""
     return max(1, e.content())
 
 
 def times_nonnegative(known: Knowledge, proof: ProofStep, factor: Expr) -> ProofStep | None:
-    """`factor * p >= 0` from `p >= 0`, for a factor that is not negative."""
+    """`factor * p >= 0` from `p >= 0`, for a nonnegative factor."""
     low = known.low(factor)
     if low is None or low < 0:
         return None
@@ -116,13 +111,13 @@ def times_nonnegative(known: Knowledge, proof: ProofStep, factor: Expr) -> Proof
     rest = factor.constant - k * positive.conclusion.expr.constant
     if k == 1:
         return scaled
-    # `4*x + 3 >= 0` is `x >= 0`: what was divided out and rounded off comes back as multiples
+    # `4*x + 3 >= 0` is `x >= 0`: content and rounding come back as multiples
     size = size_of(positive.conclusion.expr * proof.conclusion.expr)
     return combine([scaled, proof], [k * size, rest]) if rest else combine([scaled], [1])
 
 
 def unfold(known: Knowledge, proof: ProofStep) -> ProofStep | None:
-    """An equality that replaces an operation, where its arguments by now settle it: what that makes of the equality."""
+    """Rewrite an equality after the facts have decided an operation in it (a known quotient, say)."""
     p = proof.conclusion
     rounds: list[Round] = []
     settled = False

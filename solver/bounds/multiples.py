@@ -1,4 +1,4 @@
-"""What is no multiple of a number is no multiple of that number's multiples, whatever it is scaled by.
+"""Congruences: an expression that is no multiple of d is no multiple of d's multiples, however it is scaled.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
@@ -10,8 +10,8 @@
 >>> prove_no_multiple(known, goal).conclusion is goal
 True
 
-A remainder that is known not to be something is kept in a form of its own: `n % d` with coefficients below d, the first
-one that has an inverse modulo d being 1. So `2*s % 3 != 1` and `s % 3 != 2` are one statement.
+A disequality of a remainder has a canonical form: `n % d` with coefficients below d, the first one that has an inverse
+modulo d being 1. So `2*s % 3 != 1` and `s % 3 != 2` are one statement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 LARGEST: Final = 1 << 16
-"""Divisors of larger numbers are not looked for."""
+"""Largest number whose divisors are enumerated."""
 
 
 class Remainder(NamedTuple):
@@ -41,7 +41,7 @@ class Remainder(NamedTuple):
 
 
 def remainder_in(p: Prop) -> Remainder | None:
-    """The comparison of one remainder with a number that an equality or disequality is."""
+    """An equality or disequality as the comparison of one remainder with a number."""
     interner = p.interner
     for m, c in p.expr.terms:
         size = abs(c)
@@ -76,7 +76,7 @@ def prove_no_multiple(known: Knowledge, p: Prop) -> ProofStep | None:
 
 
 def reduced(p: Prop, proof: ProofStep) -> ProofStep | None:
-    """A disequality of a remainder in the form in which it is looked up; None where it has that form."""
+    """A disequality of a remainder in canonical form; None where it is canonical."""
     found = remainder_in(p)
     goal = None if found is None else canonical(found, found.modulus)
     if goal is None or found is None or goal is p or goal.kind != "ne":
@@ -86,7 +86,7 @@ def reduced(p: Prop, proof: ProofStep) -> ProofStep | None:
 
 
 def canonical(found: Remainder, d: int) -> Prop | None:
-    """`n % d != value` for a divisor of the modulus: coefficients below d, the first with an inverse being 1."""
+    """`n % d != value` for a divisor d of the modulus: coefficients below d, the first with an inverse being 1."""
     interner = found.n.interner
     terms = [(m, c % d) for m, c in found.n.terms if c % d]
     unit = next((c for _, c in terms if gcd(c, d) == 1), None)
@@ -98,7 +98,7 @@ def canonical(found: Remainder, d: int) -> Prop | None:
 
 
 def divisors(number: int) -> Iterator[int]:
-    """Those above one, in pairs, the number itself first."""
+    """The divisors above one, in pairs, including the number itself."""
     yield number
     d = 2
     while d * d <= number:
@@ -110,8 +110,9 @@ def divisors(number: int) -> Iterator[int]:
 
 
 def _refuted(p: Prop, found: Remainder, d: int, proof: ProofStep) -> ProofStep | None:
-    """`p`, because what is known is false where n is `whole`: an atom with an inverse modulo d is then an expression in
-    which n is `whole`."""
+    """Refute the negation of p: what is known is false where n is `whole`. An atom with an inverse modulo d is
+    rewritten so that n is `whole`.
+    """
     opposite = hypothesis(p.negation)
     interner = p.interner
     for m, c in found.n.terms:

@@ -1,4 +1,4 @@
-"""Division with remainder: a dividend, or a multiple of a quotient, is written as the other and what is left over.
+"""Euclidean division: replace a dividend, or a multiple of a quotient, by the other plus a remainder.
 
 For d > 0 and `q = n // d` the remainder `r = n - d*q` lies from 0 to d - 1. Where a monomial of r stands in an
 inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `rest >= 0`, for f <= 0 that
@@ -15,8 +15,8 @@ inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `r
     <combine: i*(n//d) <= n>
 
 Here `n - n//d*i` is `n//d*(d - i)` and the remainder of n. An inequality with other coefficients is multiplied first:
-`2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. In the same way `max(X, 0)` in a product is replaced by what it is at
-least, or at most. No more than a few of these steps are tried, each once.
+`2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. In the same way `max(X, 0)` in a product is replaced by a lower
+or upper bound. Only a few of these steps are tried, each once.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop
 
 STEPS: Final = 3
-"""Monomials that are replaced, one after the other."""
+"""Monomials replaced one after the other."""
 TRIED: Final = 16
-"""Expressions looked at for one inequality."""
+"""Expressions examined for one inequality."""
 TERMS: Final = 16
 NESTED: Final = 3
-"""Quotients in quotients so deep that the outermost is looked at before all others."""
+"""Nesting of quotients from which the outermost is examined first."""
 LARGEST: Final = 1 << 12
-"""Common multiples of divisors beyond this are not formed."""
+"""Largest common multiple of divisors that is formed."""
 DEGREE: Final = 4
 
 
@@ -61,10 +61,10 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def prove_long(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` for a long or deep sum: a remainder, or what one is less than its divisor, and something not negative.
+    """`e >= 0` for a long or deep sum: a remainder, or its distance from the divisor, plus something nonnegative.
 
-    Nothing is searched for: a remainder is written as the dividend less so many divisors, and the quotient, which has
-    the whole dividend in it, lies deepest.
+    Without search: a remainder is the dividend minus a multiple of the divisor, and the quotient, which contains the
+    whole dividend, is the deepest atom.
     """
     deepest = e.depth
     for atom in [atom for atom in shift.direct_atoms(e) if atom.kind == "floordiv" and atom.depth == deepest][:STEPS]:
@@ -82,7 +82,7 @@ def prove_long(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 class _Search:
-    """One inequality, and what was looked at for it."""
+    """One inequality, and the expressions examined for it."""
 
     __slots__ = ("known", "seen")
 
@@ -91,7 +91,7 @@ class _Search:
         self.seen: set[Expr] = set()
 
     def prove(self, e: Expr, steps: int) -> ProofStep | None:
-        """`e >= 0`, with no more than so many replacements."""
+        """`e >= 0`, with at most so many replacements."""
         known = self.known
         if e in self.seen or len(self.seen) >= TRIED:
             return None
@@ -115,7 +115,7 @@ class _Search:
         return None
 
     def replacements(self, e: Expr) -> Iterator[tuple[Atom, bool, Expr]]:
-        """Quotients in the expression, which of their laws is used, and how often."""
+        """Quotients in the expression, the law to use of each, and its multiplicity."""
         known = self.known
         found: set[tuple[Atom, bool, Expr]] = set()
         for atom in _replaced(known, e):
@@ -131,7 +131,7 @@ class _Search:
 
 
 def multiplied(known: Knowledge, e: Expr) -> Expr:
-    """The same inequality, so often that the constant divisors of its quotients divide their coefficients."""
+    """The inequality scaled until the constant divisors of its quotients divide their coefficients."""
     times = 1
     for m, c in e.terms:
         atoms = known.interner.monomials[m]
@@ -149,14 +149,14 @@ def directly(known: Knowledge, e: Expr) -> ProofStep | None:
     low = known.low(e)
     if low is not None and low >= 0:
         return prove_side(known, e, True, 0)
-    if low is not None and (e.degree <= 1 or e.depth):  # shifting says no more than bounds, or costs too much
+    if low is not None and (e.degree <= 1 or e.depth):  # shifting is no stronger than bounds, or costs too much
         return single.prove_by_facts(known, e, 1)
     proof = shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
     return proof or single.prove_by_facts(known, e, 1)
 
 
 def added(e: Expr, rest: Expr, proof: ProofStep, part: Expr, scaled: ProofStep) -> ProofStep | None:
-    """`e >= 0` for `e == rest + part`, both of which are proven, up to what rounding took."""
+    """`e >= 0` for `e == rest + part`, both proven, up to rounding."""
     k, times = max(1, rest.content()), max(1, part.content())
     premises = [(proof, k), (scaled, times)] if rest.terms else [(scaled, times)]
     left = e
@@ -168,7 +168,7 @@ def added(e: Expr, rest: Expr, proof: ProofStep, part: Expr, scaled: ProofStep) 
 
 
 def _replaced(known: Knowledge, e: Expr) -> list[Atom]:
-    """The quotients by something of known sign, and the relus in products, that the terms are made of."""
+    """The quotients by a divisor of known sign, and the relus in products, in the terms."""
     found = []
     for atom in shift.direct_atoms(e):
         if atom.kind == "floordiv":
@@ -186,8 +186,8 @@ def _is_negative(known: Knowledge, atom: Atom) -> bool:
 
 
 def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
-    """What is not negative: a remainder, or what it is less than the divisor; what a relu is less than its argument
-    without the terms that only make it smaller, or more than its argument.
+    """The nonnegative side of a law: a remainder, or its distance from the divisor; the distance of a relu from its
+    argument without negative terms, or from its argument.
     """
     if atom.kind == "floordiv":
         return law_expr(atom, lower, negative=_is_negative(known, atom))
@@ -197,7 +197,7 @@ def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
 
 
 def _law(known: Knowledge, atom: Atom, lower: bool) -> ProofStep | None:
-    """Why that is not negative."""
+    """The proof of that law."""
     if atom.kind == "floordiv":
         return floordiv_law(known, atom, lower, negative=_is_negative(known, atom))
     (argument,) = atom.args
@@ -208,7 +208,7 @@ def _law(known: Knowledge, atom: Atom, lower: bool) -> ProofStep | None:
 
 
 def _without_negative(known: Knowledge, e: Expr) -> Expr:
-    """The expression without its terms that are at most zero."""
+    """The expression without its nonpositive terms."""
     kept = []
     for m, c in e.terms:
         r = known.range_of(m)
@@ -218,7 +218,7 @@ def _without_negative(known: Knowledge, e: Expr) -> Expr:
 
 
 def _cofactor(e: Expr, m: int, a: int) -> Expr:
-    """What the monomial, with this coefficient, is multiplied by in the expression."""
+    """The cofactor of a monomial, with its coefficient, in the expression."""
     interner = e.interner
     atoms = interner.monomials[m]
     coefficients: dict[int, int] = {}

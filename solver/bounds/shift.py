@@ -1,6 +1,6 @@
-"""Shift every atom to its bound and look at the signs.
+"""Shift every atom to its bound: a polynomial with nonnegative coefficients is nonnegative.
 
-With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative coefficient is not negative:
+With `s = lo + s'` (or `s = hi - s'`), s' >= 0, only the signs of the coefficients matter:
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
@@ -32,7 +32,7 @@ DEGREE: Final = 6
 TERMS: Final = 40
 CLAMPED: Final = 16
 RELUS: Final = 3
-"""Clamps in an expression of so many terms that are written as what they are at least, and more."""
+"""Terms of an expression whose clamps are replaced by their lower bounds."""
 NESTED: Final = 3
 
 
@@ -59,11 +59,11 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> ProofStep | None:
-    """`e >= 0` for a polynomial of clamps, each written as what it is at least and something not negative.
+    """`e >= 0` for a polynomial of clamps, each written as its lower bound plus something nonnegative.
 
-    `min(x, y)` is `x - relu(x - y)`. Of `min(x, y) >= c` the relu is at most `x - c`, so what is written in its place
-    is `x - c - r`, r >= 0: products of clamps become products of `c + r`. `max(x, y)` is `y + relu(x - y)`, which is at
-    least x and y, whichever is known to be more.
+    `min(x, y)` is `x - relu(x - y)`. From `min(x, y) >= c` the relu is at most `x - c`, so it is replaced by `x - c -
+    r`, r >= 0: products of clamps become products of `c + r`. `max(x, y)` is `y + relu(x - y)`, which is at least x and
+    y, whichever has the larger lower bound.
     """
     if len(e.terms) > CLAMPED or len(relus) > RELUS:
         return None
@@ -92,7 +92,7 @@ def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> ProofStep | None:
 
 
 def _is_subtracted(e: Expr, atom: Atom) -> bool:
-    """Whether a relu makes the expression smaller somewhere, other relus left aside."""
+    """Whether a relu decreases the expression somewhere, other relus aside."""
     monomials = e.interner.monomials
     return any(
         c < 0 and atom in monomials[m] and all(other is atom or other.kind != "relu" for other in monomials[m])
@@ -101,8 +101,8 @@ def _is_subtracted(e: Expr, atom: Atom) -> bool:
 
 
 def _clamped(known: Knowledge, argument: Expr) -> tuple[Expr, int, int] | None:
-    """The x of `x - y`, and what x and y are at least. Relus belong to the clamp that they are part of: subtracted from
-    x they make it one, or added to it.
+    """The x of `x - y`, and the lower bounds of x and y. Relus belong to the clamp that they are part of: subtracted
+    from x they make it one, or added to it.
     """
     monomials = known.interner.monomials
     for added in (False, True):
@@ -120,7 +120,7 @@ def _clamped(known: Knowledge, argument: Expr) -> tuple[Expr, int, int] | None:
 
 
 def _least(known: Knowledge, e: Expr, nested: int) -> int | None:
-    """A lower bound, also of a clamp: `x - k*relu(y)` is the smaller one of `x` and `x - k*y`."""
+    """A lower bound, also of a clamp: `x - k*relu(y)` is the minimum of `x` and `x - k*y`."""
     low = known.low(e)
     if low is not None or not nested:
         return low
@@ -140,7 +140,7 @@ _outermost_first: Callable[[Atom], tuple[int, tuple[int, int]]] = lambda atom: (
 
 
 def by_factors(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` because e is a monomial and a sum, and neither is negative."""
+    """`e >= 0` because e is a product of a monomial and a sum, both nonnegative."""
     if e.constant or e.degree < 2 or len(e.terms) < 2:
         return None
     common = common_atoms(known.interner, e)
@@ -156,7 +156,7 @@ def by_factors(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def by_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` because a remainder in it is not negative, or less than the divisor."""
+    """`e >= 0` because a remainder in it lies from 0 to the divisor minus 1."""
     bound = of_remainder(known, e)
     if bound is None:
         return None
@@ -170,7 +170,7 @@ def of_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
     quotients = [(m, c) for m, c in e.terms if monomials[m][0].kind == "floordiv" and len(monomials[m]) == 1]
     if len(quotients) > 1:
         keys = known.interner.monomial_keys
-        quotients.sort(key=lambda term: keys[term[0]])  # by structure: terms are in the order of their first use
+        quotients.sort(key=lambda term: keys[term[0]])  # in structural order: terms are in the order of their first use
     for m, c in quotients:
         atom = monomials[m][0]
         n, d = atom.args
@@ -189,7 +189,7 @@ def of_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def direct_atoms(e: Expr) -> list[Atom]:
-    """The atoms that its monomials are made of."""
+    """The atoms of its monomials."""
     return list(dict.fromkeys([atom for m, _ in e.terms for atom in e.interner.monomials[m]]))
 
 
@@ -198,7 +198,7 @@ def _by_ends(
 ) -> ProofStep | None:
     """`e >= 0` with its atoms at ends of their ranges.
 
-    `above` is `e` with these relus written as their lower end plus, or their upper end minus, something not negative.
+    `above` is `e` with these relus written as their lower end plus, or their upper end minus, something nonnegative.
     """
     ends: dict[Atom, tuple[int, bool]] = {}
     both = []
@@ -226,7 +226,7 @@ def _by_ends(
 
 
 def quadratic(e: Expr) -> ProofStep | None:
-    """`a*x**2 + b*x + c >= 0` without bounds of x: for integers true if |b| <= a and c >= 0."""
+    """`a*x**2 + b*x + c >= 0` for all integers x: true if |b| <= a and c >= 0."""
     if len(e.terms) != 2 or e.constant < 0:
         return None
     monomials = e.interner.monomials
@@ -241,7 +241,7 @@ def quadratic(e: Expr) -> ProofStep | None:
 
 
 def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
-    """`e` with each atom written as its lower end plus, or its upper end minus, something not negative."""
+    """`e` with each atom written as its lower end plus, or its upper end minus, something nonnegative."""
     images = {
         atom: atom.expr + end if lower else end - atom.expr for atom, (end, lower) in ends.items() if end or not lower
     }
@@ -260,7 +260,7 @@ def _proof(
     ends: dict[Atom, tuple[int, bool]],
     relus: dict[Atom, tuple[Expr, bool]],
 ) -> ProofStep | None:
-    """The proof, with each bound replaced by an older one where that suffices too."""
+    """The proof, with each bound replaced by the oldest one that suffices."""
     premises: list[ProofStep] = []
     for atom, (image, lower) in relus.items():
         above_it = (atom, "above argument")
@@ -285,14 +285,14 @@ def _proof(
     for atom, (end, lower) in list(final.items()):
         proof = prove_bound(known, atom.monomial, lower, end)
         constant = proof.conclusion.expr.constant
-        # at least as tight, which no coefficient minds
+        # at least as tight: every coefficient allows it
         final[atom] = (-constant if lower else constant, lower)
         premises.append(proof)
     return ProofStep("shift", Prop.nonnegative(e), tuple(premises), (*relus.items(), *final.items()))
 
 
 def _below(known: Knowledge, relu: Atom, end: Expr) -> ProofStep | None:
-    """Why a relu is at most its upper end."""
+    """The proof that a relu is at most its upper end."""
     goal = Prop.nonnegative(end - relu.expr)
     proof = extremes.prove_nonnegative(known, goal.expr)
     return proof if proof is None or proof.conclusion is goal else weakened(proof, goal)

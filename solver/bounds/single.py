@@ -1,4 +1,4 @@
-"""An inequality that one fact gives, or two, with bounds: `a <= c` from `a + b <= c` and `b >= 0`.
+"""Inequalities from one or two facts and bounds: `a <= c` from `a + b <= c` and `b >= 0`.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
@@ -10,8 +10,7 @@
 >>> single.prove_nonnegative(known, c - a)
 <combine: a <= c>
 
-Cheap enough for what is asked again and again, as the signs that settle clamps; what takes more is for the linear
-solver.
+Cheap enough for frequent questions such as the signs that decide clamps; the linear solver does the rest.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ LOOKED: Final = 8
 ATOMS: Final = 3
 FACTS: Final = 2
 SUMS: Final = 24
-"""So many sums of a fact and what is left are looked at for one inequality."""
+"""Sums of a fact and a rest examined for one inequality."""
 TERMS: Final = 8
 FACTORS: Final = 4
 DEEP: Final = 12
-"""What nests deeper is not taken apart: what is looked at for an expression is inside of it, level by level."""
+"""Deeper expressions are not examined: each examines its subterms, level by level."""
 
 
 def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) -> ProofStep | None:
-    """`e >= 0` by bounds and at most two facts, as a product, or by a quotient that is exact.
+    """`e >= 0` by bounds and at most two facts, as a product, or by an exact quotient.
 
-    A fact that settles a clamp is rewritten by what it has settled, and then says less: facts about `without` are not
-    used, which is the clamp.
+    A fact that decides a clamp is rewritten by what it decided, and then is weaker: facts about the clamp `without` are
+    not used.
     """
     if len(e.terms) > TERMS or e.depth > DEEP:
         return None
@@ -62,7 +61,7 @@ def prove_by_facts(known: Knowledge, e: Expr, facts: int, without: Atom | None =
 
 
 class _Sums:
-    """One inequality as facts and what is left, few of which are looked at."""
+    """One inequality as sums of facts and a rest, few of which are examined."""
 
     __slots__ = ("known", "left", "without")
 
@@ -72,7 +71,7 @@ class _Sums:
         self.left = SUMS
 
     def prove(self, e: Expr, facts: int) -> ProofStep | None:
-        """`e >= 0` by at most so many facts: one of them wherever that is enough."""
+        """`e >= 0` by at most so many facts, by one wherever that suffices."""
         further: list[tuple[ProofStep, int, Expr]] = []
         for entry in _entries(self.known, e):
             p = entry.prop
@@ -95,7 +94,7 @@ class _Sums:
         return None
 
     def is_about(self, p: Prop) -> bool:
-        """Whether the clamp that is to be settled is in the fact."""
+        """Whether the fact mentions the clamp to be decided."""
         without = self.without
         if without is None:
             return False
@@ -104,7 +103,7 @@ class _Sums:
 
 
 def prove_product(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`k*x*y*(z + w) + c >= 0`: of a product, because of what each factor is at least, which is positive."""
+    """`k*x*y*(z + w) + c >= 0` by positive lower bounds of the factors of a product."""
     whole = e - e.constant
     size = whole.content()
     if e.constant >= 0 or not whole.terms:
@@ -137,13 +136,13 @@ def prove_product(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def _size_and_least(e: Expr, proof: ProofStep) -> tuple[int, int]:
-    """How often `p >= 0` stands in an expression that it is a lower bound of, and the bound."""
+    """The multiplicity of `p >= 0` in an expression that it bounds from below, and the bound."""
     size = size_of(e)
     return size, e.constant - size * proof.conclusion.expr.constant
 
 
 def prove_exact(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`n//d + r >= 0`, where d is known to divide n: it is enough that `n + d*(r + 1)` is positive."""
+    """`n//d + r >= 0`, where d is known to divide n: it suffices that `n + d*(r + 1)` is positive."""
     for quotient, rest, sign, n, d in isolations(known, e):
         goal = n + d * (rest + 1) - 1
         if sign < 0 or len(goal.terms) > TERMS:
@@ -170,7 +169,7 @@ def _proven(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def _recorded(known: Knowledge, atom: Atom, p: Prop) -> ProofStep | None:
-    """A statement that was learned of an atom lately."""
+    """A recently learned statement about an atom."""
     uses = known.uses.get(atom.serial)
     for _ in range(LOOKED):
         if uses is None:
@@ -182,13 +181,13 @@ def _recorded(known: Knowledge, atom: Atom, p: Prop) -> ProofStep | None:
 
 
 def prove_positive(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 1`, by bounds, a fact or two, or by what it is a quotient of."""
+    """`e >= 1`, by bounds, a fact or two, or the dividend of a quotient."""
     low = known.low(e)
     return prove_side(known, e, True, 1) if low is not None and low >= 1 else known.prove_sign(e - 1)
 
 
 def _sum(first: ProofStep, factor: int, rest: Expr, proof: ProofStep) -> ProofStep:
-    """A fact so many times, and what is left, which is proven."""
+    """The multiple of a fact plus a proven rest."""
     if not rest.terms:
         return combine([first], [factor], rest.constant)
     size = size_of(rest)
@@ -196,7 +195,7 @@ def _sum(first: ProofStep, factor: int, rest: Expr, proof: ProofStep) -> ProofSt
 
 
 def _entries(known: Knowledge, e: Expr) -> list[Entry]:
-    """The newest facts about the atoms of the expression, those first that few facts are about."""
+    """The newest facts about the atoms of the expression, the rarest atoms first."""
     chains: list[Uses] = []
     monomials = known.interner.monomials
     for m, _ in e.terms:
@@ -217,7 +216,7 @@ def _entries(known: Knowledge, e: Expr) -> list[Entry]:
 
 
 def _factors(e: Expr, p: Prop) -> list[int]:
-    """How often the fact may stand in the expression: so often that one of its terms is gone."""
+    """The multiplicities of a fact that cancel one of its terms."""
     terms = dict(e.terms)
     found: list[int] = []
     for m, c in p.terms:

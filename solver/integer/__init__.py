@@ -1,4 +1,4 @@
-"""Linear constraints over the integers: a point, or a certificate that there is none. Knows nothing of expressions.
+"""Linear integer arithmetic: a solution of linear constraints, or a certificate that there is none.
 
     >>> x, y = 0, 1
     >>> rows = [Row(((x, 4), (y, -6)), -2, True), Row(((x, 1),), -10, False)]     # 4*x - 6*y == 2, x >= 10
@@ -9,9 +9,9 @@
     >>> minimize(rows, ((y, 1),), limits=Limits())
     Bound(value=7, steps=(...))
 
-`certificate` has the language of certificates, `search` the order of the methods, `equalities`, `simplex` and
-`lattice` one method each. The search is complete: every system is decided if the budget is large enough. It is
-deterministic: the same rows in the same order give the same answer.
+`certificate` is the language of certificates (Farkas' lemma, integer rounding, branches), `search` the order of the
+methods; `equalities` eliminates, `simplex` is exact and uses Bland's rule, `lattice` reduces bases (LLL). The search is
+complete within its budget, and deterministic: the same rows in the same order give the same answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 def solve(
     rows: Sequence[Row], *, limits: Limits | None = None, budget: WorkBudget | None = None
 ) -> Point | Infeasible | Unknown:
-    """Integers that satisfy all rows, or a proof that none do. The budget says afterwards what is left of it."""
+    """A solution of all rows, or a proof that there is none; `budget` is charged."""
     budget = budget or WorkBudget(limits or Limits())
     before = budget.work
     system = System.of_question(rows, budget)
@@ -65,7 +65,7 @@ def solve(
 
 
 def _nearer(rows: Sequence[Row], values: list[int], limits: Limits) -> list[int]:
-    """A point of the size of the numbers in the rows, where a far one was found along a ray, if that is easy."""
+    """A small point in place of a far one that a ray led to, where that is easy."""
     size = 16 + 2 * max([abs(row[1]) + max([abs(c) for _, c in row[0]], default=0) for row in rows], default=0)
     if max(map(abs, values), default=0) <= size:
         return values
@@ -79,7 +79,7 @@ def _nearer(rows: Sequence[Row], values: list[int], limits: Limits) -> list[int]
 
 
 def minimize(rows: Sequence[Row], objective: Pairs, *, limits: Limits) -> Bound | Unbounded | Infeasible | Unknown:
-    """A lower bound of a form: the minimum of the rational relaxation (after equalities are solved), rounded up."""
+    """A lower bound of a form: the minimum of the rational relaxation (after equalities are eliminated), rounded up."""
     system = System.of_question(rows, WorkBudget(limits), goal=objective)
     try:
         contradiction = system.tidy()

@@ -1,4 +1,4 @@
-"""What goes in and what comes out: rows, answers, and the language of certificates.
+"""Rows, answers, and the language of certificates: Farkas combinations, Chvátal-Gomory rounding, branches.
 
 A certificate is replayed with two rules and no search. Rows are numbered: first those of the question, then those that
 the steps derive, in order.
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call. The same question under the same budget has the same answer on every machine.
+    """Limits of one call. The same question under the same limits has the same answer on every machine.
 
     `work` counts numbers touched (by pivots, eliminations, basis reduction; long numbers count more), roughly 0.1 µs
     each.
@@ -74,7 +74,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """Steps in order; then the last of them is the contradiction, or both sides of `branch` end in one."""
+    """A refutation: the last step is the contradiction, or both sides of `branch` end in one."""
 
     steps: tuple[Combine, ...]
     branch: Branch | None = None
@@ -103,7 +103,7 @@ class Infeasible:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The budget ended first."""
+    """The budget did not suffice."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Where each row came from, kept as a graph while searching, written out as a certificate only when asked.
+"""The derivation graph of rows, from which a certificate is extracted on demand.
 
 A number stands for a row of the question, a derived row or an assumption of a branch; `Parts` says that a row is the
 sum of multiples of numbered rows, not yet rounded. Numbers only grow, so their order is an order in which to derive.
@@ -39,7 +39,7 @@ class Journal:
         return len(self.derivations) - 1
 
     def needed(self, roots: Iterable[int]) -> set[int]:
-        """The numbers that derivations of `roots` rest on, themselves included."""
+        """The numbers that derivations of `roots` depend on, including themselves."""
         found: set[int] = set()
         waiting = list(roots)
         while waiting:
@@ -78,7 +78,7 @@ def scaled(parts: Parts, factor: int) -> Parts:
 
 
 def premises(journal: Journal, proof: Proof) -> set[int]:
-    """The numbers that a proof rests on."""
+    """The numbers that a proof depends on."""
     if isinstance(proof, Contradiction):
         return journal.needed(number for number, _ in proof.parts)
     both = premises(journal, proof.left) | premises(journal, proof.right)
@@ -86,7 +86,7 @@ def premises(journal: Journal, proof: Proof) -> set[int]:
 
 
 def certificate(rows: int, journal: Journal, proof: Proof) -> Refutation:
-    """The proof of a contradiction from the first `rows` numbered rows, with the steps it needs and no others."""
+    """The refutation from the first `rows` numbered rows, with the steps it needs and no others."""
     return _written(journal, proof, {number: number for number in range(rows)}, rows)
 
 

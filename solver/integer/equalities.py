@@ -1,8 +1,8 @@
-"""Systems in current coordinates: equalities eliminated, rows divided by their content, the best of parallel rows.
+"""Equality elimination: systems in current coordinates, rows in lowest terms, the tightest of parallel rows.
 
-An equality with a coefficient +-1 removes a variable. Without one, the coordinates are sheared by the quotients of the
-smallest coefficient (Euclid's algorithm on all of them at once) until there is one. Two opposite rows that meet, f >= 0
-and -f >= 0, are an equality too. Each row carries the parts it is a sum of, so a contradiction is a certificate.
+An equality with a coefficient +-1 eliminates a variable. Without one, Euclid's algorithm on all coefficients at once (a
+unimodular shear) produces one (Knuth, TAOCP 4.5.2). Two opposite rows that meet, f >= 0 and -f >= 0, are an equality.
+Each row carries the parts it is a sum of, so a contradiction is a certificate.
 
     >>> from solver.integer.certificate import Limits, Row
     >>> even = Row(((0, 2), (1, -4)), -1, True)           # 2*x - 4*y == 1
@@ -34,7 +34,7 @@ class System:
     """Inequalities over `width` integer coordinates, with what leads back to the question.
 
     `goal` is a form to bound: minus an objective, plus the parts that eliminations have added to it. Vectors are
-    replaced and never changed in place, so that a copy of a system is cheap.
+    immutable, so that copying a system is cheap.
     """
 
     __slots__ = ("budget", "change", "equalities", "goal", "inequalities", "journal", "width")
@@ -163,7 +163,7 @@ class System:
         self._rewrite(change)
 
     def discard(self, position: int) -> None:
-        """Give a coordinate that occurs in no row the value 0."""
+        """Fix a coordinate that occurs in no row at 0."""
         cut = position + 1
         self.inequalities = [Inequality(v[:cut] + v[cut + 1 :], parts) for v, parts in self.inequalities]
         self.width -= 1
@@ -191,7 +191,7 @@ class System:
         return None
 
     def _meeting(self) -> tuple[Inequality, Inequality] | None:
-        """Two opposite rows that leave one value, or none, to their form."""
+        """Two opposite rows that leave one value, or none, for their form."""
         seen: dict[tuple[int, ...], Inequality] = {}
         for row in self.inequalities:
             vector = row.vector

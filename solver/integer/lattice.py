@@ -1,17 +1,17 @@
-"""Changes of integer coordinates, and reduced bases.
+"""Unimodular changes of coordinates, and lattice basis reduction (LLL).
 
 While searching, the variables x of the question are replaced step by step: an equality removes a variable, a unimodular
-change of basis makes a thin polyhedron round. Each change knows how to bring a point and a linear form back, so that a
-point is reported in x, and so that branches (whose forms stand in the certificate) speak of x. Inequalities need no way
-back: a unimodular change keeps the gcd of the coefficients, hence every rounding.
+change of basis makes a thin polyhedron round. Each change maps points and linear forms back, so that points and the
+branches of certificates are in terms of x. Inequalities are not mapped back: a unimodular change keeps the gcd of the
+coefficients, hence every rounding.
 
     >>> x = Shear(None, 0, [0, 2])               # x0 = y0 - 2*y1, x1 = y1
     >>> point_of(x, [7, 3]), form_of(x, [1, 0])  # y0 is x0 + 2*x1
     ([1, 3], [1, 2])
 
 `reduced` is the integral LLL algorithm on a Gram matrix, after Cohen, A Course in Computational Algebraic Number
-Theory, algorithm 2.6.7. The first vectors of a reduced basis are short; the coordinate of the last one is the
-direction in which the body is thin.
+Theory, algorithm 2.6.7. The first vectors of a reduced basis are short; the last coordinate is the thin direction
+of the body (Lenstra 1983).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Protocol
 from solver.integer.work_budget import WorkBudget
 
 SMALL = 8
-"""A point with no larger coordinate is small enough."""
+"""Coordinates at most this large are small."""
 
 Vector = list[int]
 """A form in the current coordinates: its constant, then a coefficient for each coordinate."""
 
 
 class Change(Protocol):
-    """A step from the coordinates of `parent` (None: the variables of the question) to new ones."""
+    """A change of coordinates, from those of `parent` (None: the variables of the question) to new ones."""
 
     @property
     def parent(self) -> Change | None: ...
@@ -122,7 +122,7 @@ class Rebase:
 
 
 class Drift:
-    """Same coordinates; a point is moved along `ray` until it satisfies `rows`, all of which grow along it."""
+    """The same coordinates; a point moves along `ray` until it satisfies `rows`, all of which grow along it."""
 
     __slots__ = ("parent", "ray", "rows")
 
@@ -144,7 +144,7 @@ class Drift:
 
 
 class Settling:
-    """Same coordinates; each in turn is moved towards 0 as far as `rows` allow, for small points."""
+    """The same coordinates; each in turn moves towards 0 as far as `rows` allow, for small points."""
 
     __slots__ = ("parent", "rows")
 

@@ -1,17 +1,17 @@
-"""The decision: a point or a proof, for one system of inequalities.
+"""The decision procedure: a solution or a refutation of one system of inequalities.
 
-The order, cheapest first; what 5 and 6 find out about the system starts the order again:
+Methods, cheapest first; what 5 and 6 change in the system restarts the order:
 
-1. The rational relaxation. If it is empty, the simplex row that shows it is the proof.
-2. The vertex that it ends in, and the vertex rounded.
-3. A vertex so far inside that rounding it must give a point: wide bodies end here, with small points.
-4. A few cutting planes: rounded combinations of rows that the vertex violates.
-5. Survey: how far each row can grow. A row below 1 is an equality. A row that grows without limit can be dropped: along
-   a ray that moves no other row down, any integer point of the rest reaches it. What is left is bounded (up to
-   coordinates that no longer occur), so the search ends also where plain branch and bound runs away.
-6. A reduced basis, the rows weighted by their growth, makes the body round. Its middle, rounded, is tried as a point;
-   the width along each new coordinate is at times below 1, which is a proof or an equality.
-7. Branch in the middle of the thinnest coordinate, and explore both sides.
+1. The rational relaxation, by simplex. If it is infeasible, the row that shows it is the proof (Farkas' lemma).
+2. Its vertex, and the vertex rounded.
+3. A vertex so far inside that rounding it gives a solution: wide bodies end here, with small solutions.
+4. A few cutting planes (Chvátal-Gomory): rounded combinations of rows that the vertex violates.
+5. Maximize each row. One that stays below 1 is an equality. An unbounded one is dropped: along a ray that decreases no
+   other row, any solution of the rest reaches it. What is left is bounded (up to coordinates that no longer occur), so
+   the search terminates also where plain branch and bound does not.
+6. A reduced basis (Lenstra), the rows weighted by their maxima, makes the body round. Its rounded centre is tried; a
+   width below 1 along a new coordinate is a refutation or an equality.
+7. Branch and bound at the midpoint of the thinnest coordinate.
 
     >>> from solver.integer.certificate import Limits, Row
     >>> from solver.integer.work_budget import WorkBudget
@@ -32,16 +32,16 @@ from solver.integer.simplex import Dictionary, Maximum, Ray
 from solver.integer.work_budget import Exhausted
 
 CUT_ROUNDS = 3
-"""Cuts to try at a vertex. More make the numbers long and pay less than a better basis."""
+"""Cuts to try at a vertex. More lengthen the numbers and pay less than a better basis."""
 DEPTH = 100
-"""Branches inside one another: far from Python's limit on nested calls."""
+"""Depth of nested branches: far from Python's recursion limit."""
 
 FINE = 24
-"""Binary places of the coordinates of the middle of a body."""
+"""Binary places of the coordinates of the centre of a body."""
 
 
 def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
-    """A proof of a contradiction, or the variables of the question at a point."""
+    """A refutation, or a solution in the variables of the question."""
     if depth > DEPTH:
         raise Exhausted("depth")
     settle = depth == 0
@@ -79,12 +79,12 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
 
 
 def _vertex(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
-    """The rational relaxation's contradiction, or a point at its vertex or beside it."""
+    """The refutation of the rational relaxation, or a solution at its vertex or beside it."""
     multipliers = dictionary.restore()
     if multipliers is not None:
         return Contradiction(system.sum(multipliers))
     numerators, denominators = dictionary.vertex()
-    # the nearest integers, which are the vertex itself if that is integral
+    # the nearest integers: the vertex itself if that is integral
     rounded = [(2 * n + d) // (2 * d) for n, d in zip(numerators, denominators)]
     if _satisfies(system, rounded):
         return point_of(system.change, rounded)
@@ -98,7 +98,7 @@ def _satisfies(system: System, values: list[int]) -> bool:
 
 
 def _inner(system: System) -> list[int] | None:
-    """A vertex so far inside that its nearest integers satisfy the rows too, if there is one."""
+    """A vertex far enough inside that its nearest integers satisfy the rows too, if there is one."""
     vectors = []
     for vector, _ in system.inequalities:
         reach = sum(map(abs, vector[1:]))
@@ -112,8 +112,9 @@ def _inner(system: System) -> list[int] | None:
 
 
 def _cut(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
-    """Add rounded combinations of the rows that meet in the vertex, while it is fractional. The rows are taken back if
-    they do not decide."""
+    """Add cutting planes from the rows that meet in the vertex, while it is fractional; undo them if they do not
+    decide.
+    """
     count = len(system.inequalities)
     for _ in range(CUT_ROUNDS):
         cut = _deepest_cut(dictionary)
@@ -160,7 +161,7 @@ def _deepest_cut(dictionary: Dictionary) -> list[int] | None:
 
 
 class _Middle(NamedTuple):
-    """The sum of vertices of a body, in units of 2**-FINE, with their number, and how far each row grows."""
+    """The sum of vertices of a body, in units of 2**-FINE, with their number, and the growth of each row."""
 
     total: list[int]
     vertices: int
@@ -168,8 +169,9 @@ class _Middle(NamedTuple):
 
 
 def _survey(system: System, dictionary: Dictionary) -> _Middle | None:
-    """Find how far each row can grow. None if that has changed the system: rows that grow without limit are dropped,
-    rows that cannot reach 1 are made equalities."""
+    """Maximize every row. None if that has changed the system: unbounded rows are dropped, rows that cannot reach 1 are
+    made equalities.
+    """
     count = len(system.inequalities)
     heights = [0] * count
     dropped: set[int] = set()
@@ -224,7 +226,7 @@ def _opposite(system: System) -> dict[int, int]:
 
 
 def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | None:
-    """Change to a basis in which the body is round, without coordinates that occur in no row; try its middle."""
+    """Change to a basis in which the body is round, without coordinates that occur in no row; try its centre."""
     size = system.width
     system.budget.spend(len(system.inequalities) * size * size)
     scale = 16 * max(middle.heights)
@@ -250,7 +252,7 @@ def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | N
 
 
 def _widths(system: System, dictionary: Dictionary) -> Contradiction | tuple[int, int] | None:
-    """The thinnest coordinate and its middle; or a contradiction; or None if a coordinate is found to be constant."""
+    """The thinnest coordinate and its midpoint; or a contradiction; or None if a coordinate is constant."""
     thinnest: tuple[int, int, int] | None = None
     for position in range(system.width - 1, -1, -1):
         vector = [0] * (system.width + 1)
@@ -273,7 +275,7 @@ def _widths(system: System, dictionary: Dictionary) -> Contradiction | tuple[int
 
 
 def _limit(system: System, dictionary: Dictionary, vector: Vector) -> tuple[int, Parts]:
-    """The largest value of a bounded form, rounded down, and the parts of the row `value - form >= 0`."""
+    """The maximum of a bounded form, rounded down, and the parts of the row `value - form >= 0`."""
     limit = dictionary.maximise(dictionary.over_columns(vector))
     assert isinstance(limit, Maximum), "every row is bounded, and so is every coordinate that occurs"
     return limit.floor, ((system.journal.derive(system.sum(limit.multipliers)), 1),)

@@ -1,8 +1,8 @@
-"""The simplex method in integers, on a dictionary: some slacks (of rows of the system) are columns, the others rows.
+"""The simplex method without fractions, on a dictionary (Chvátal 1983): nonbasic slacks are columns, basic ones rows.
 
 The row `[d, c, t0, t1, ...]` of slack s says d*s == c + t0*s0 + t1*s1 + ..., with d > 0, over the slacks of the
 columns, in lowest terms; so the vertex where all column slacks are 0 has s = c/d. A row with c < 0 and no t > 0 is a
-contradiction of nonnegative slacks, and its numbers are the multipliers that show it. The coordinates themselves are
+contradiction of nonnegative slacks, and its numbers are the Farkas multipliers. The coordinates themselves are
 free, are pivoted into the rows once at the start, and are left out from there on.
 
     >>> from solver.integer.certificate import Limits
@@ -23,7 +23,7 @@ from solver.integer.lattice import Vector
 from solver.integer.work_budget import WorkBudget
 
 PATIENCE = 30
-"""Pivots by a greedy rule before Bland's rule, which cannot cycle, takes over."""
+"""Pivots by the greedy rule before Bland's rule, which cannot cycle, takes over."""
 
 
 class Maximum(NamedTuple):
@@ -39,7 +39,7 @@ class Maximum(NamedTuple):
 
 
 class Ray(NamedTuple):
-    """The goal grows without limit with the slack of the column at `place`, and no slack shrinks."""
+    """An unbounded goal: it grows with the slack of the column at `place`, and no slack decreases."""
 
     place: int
 
@@ -111,7 +111,7 @@ class Dictionary:
         return self
 
     def _solve_for_free(self) -> None:
-        """Make the coordinates that have no bound of their own rows, by pivots, and set these rows aside."""
+        """Pivot coordinates without a bound of their own into rows, and set these rows aside."""
         for position, column in enumerate(self.columns):
             if column >= 0:
                 continue
@@ -173,7 +173,7 @@ class Dictionary:
         self.basis[r], self.columns[place - 2] = self.columns[place - 2], self.basis[r]
 
     def restore(self) -> list[tuple[int, int]] | None:
-        """Pivot until every constant is nonnegative; or the multipliers of slacks whose sum is negative."""
+        """Pivot to a feasible vertex; or the multipliers of slacks whose sum is negative (Farkas)."""
         count = 0
         rows, basis, columns = self.rows, self.basis, self.columns
         while True:
@@ -208,7 +208,7 @@ class Dictionary:
             count += 1
 
     def maximise(self, goal: list[int]) -> Maximum | Ray:
-        """Pivot from a vertex until the row `goal` can grow no more."""
+        """Pivot from a vertex until the row `goal` is maximal."""
         self.goal = goal
         rows, basis, columns = self.rows, self.basis, self.columns
         for count in itertools.count():
@@ -270,7 +270,7 @@ class Dictionary:
         return [v // content for v in result] if content > 1 else result
 
     def copy(self) -> Dictionary:
-        """Another to pivot; rows are replaced and never changed in place."""
+        """A copy to pivot; rows are immutable."""
         other = Dictionary(self.budget)
         other.goal = self.goal
         other.initial, other.definitions = self.initial, self.definitions
@@ -284,7 +284,7 @@ class Dictionary:
         self.basis.append(number)
 
     def vertex(self) -> tuple[list[int], list[int]]:
-        """Numerators and denominators of the coordinates."""
+        """Numerators and denominators of the coordinates of the vertex."""
         self.budget.spend(len(self.rows) + len(self.definitions) * (6 + len(self.columns)))
         values = dict(zip(self.basis, self.rows))
         common = 1

@@ -20,7 +20,7 @@ class WorkBudget:
         self.branches = limits.branches
 
     def spend(self, numbers: int, bits: int = 0) -> None:
-        """Count the touching of so many numbers of so many bits."""
+        """Charge for touching so many numbers of so many bits."""
         self.work -= numbers + (numbers * bits >> 8)
         if self.work < 0:
             raise Exhausted("work")

@@ -1,1 +1,1 @@
-"""Proof steps, facts, and the checker that computes every step again and imports nothing above it."""
+"""Facts, proof steps, and the independent checker, which recomputes every step and imports nothing above it."""

@@ -1,4 +1,4 @@
-"""The checker of certificates: every step of a proof computed again, by arithmetic alone.
+"""The proof checker: it recomputes every step of a certificate, by arithmetic alone.
 
     >>> from solver.proofs.checker import examine, verify
     >>> from solver.terms.interner import Interner
@@ -14,10 +14,10 @@
     >>> print(examine(proof, terms.ge(s, 1), terms.true))
     combine: gives `s >= 2`, not `s >= 1`
 
-Nothing here searches, and nothing of what finds proofs is used: no rung, no ladder, no knowledge. For each step the
-conclusion is recomputed from those of its premises and from its payload, and must be the very same proposition, never
-one that merely implies it; so a changed number does not pass. Payloads are canonical for the same reason: multipliers
-in lowest terms, no more slack than rounding leaves to be seen.
+It does not search, and shares no code with proof search: no rung, no ladder, no knowledge. The conclusion of each step
+is recomputed from those of its premises and from its payload, and must be the identical proposition, not one that
+implies it, so a changed number does not pass. Payloads are canonical for the same reason: multipliers in lowest terms,
+no more slack than rounding leaves.
 
 A step rests on the hypotheses of its premises, without those that it discharges: `refute` the negation of its goal,
 `cases` in each branch its case. At the end none may be left but the domain of the question. A fact counts with its
@@ -45,7 +45,7 @@ from solver.terms.prop import Prop
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first step that is wrong, premises before conclusions, and why."""
+    """The first wrong step, premises before conclusions, and the reason."""
 
     step: ProofStep
     why: str
@@ -55,19 +55,19 @@ class Refusal:
 
 
 Oracle = Callable[[Sequence[Prop], Prop], str | None]
-"""A solver that is asked whether a proposition follows from others: None where it does, and else what it answers."""
+"""A solver that decides whether a proposition follows from others: None where it does, else its answer."""
 
 
 def verify(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> bool:
     """Whether the proof shows the goal from the facts at its leaves, inside the domain of the question.
 
-    What z3 found has no steps: it is put to the `oracle` once more (`solver.interop.z3.objection`).
+    A proof by z3 has no steps: the `oracle` decides it again (`solver.interop.z3.objection`).
     """
     return examine(proof, goal, domain, oracle) is None
 
 
 def examine(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> Refusal | None:
-    """What is wrong with the proof, or None."""
+    """The objection to the proof, or None."""
     open_at: dict[int, frozenset[Prop]] = {}
     step = proof
     try:
@@ -117,7 +117,7 @@ def _require(holds: bool, why: str) -> None:
 
 
 def _in_order(proof: ProofStep) -> Iterator[ProofStep]:
-    """The steps, premises first, each once; without recursion, as proofs may be deep."""
+    """The steps in topological order, premises first; without recursion, as proofs may be deep."""
     finished: set[int] = set()
     entered: set[int] = set()
     stack = [proof]
@@ -150,7 +150,7 @@ def _examine_step(step: ProofStep, oracle: Oracle | None) -> None:
 
 
 def _open_hypotheses(step: ProofStep, open_at: dict[int, frozenset[Prop]]) -> frozenset[Prop]:
-    """What the step takes for granted beyond facts."""
+    """The hypotheses that a step leaves open."""
     if step.rule == "hypothesis" or (step.rule == "domain" and step.fact is None):
         return frozenset((step.conclusion,))
     of = [open_at[id(premise)] for premise in step.premises]
@@ -516,7 +516,7 @@ def _cancelled(step: ProofStep) -> Prop:
 
 
 def _factor_nonzero(step: ProofStep) -> Prop:
-    """An atom in every monomial, where zero in its place would leave the constant, which does not do."""
+    """An atom in every monomial, where substituting zero leaves a false constant."""
     (premise,) = _premises(step, 1)
     e, atom = premise.expr, _payload(step, Atom)
     false_at_zero = {"ge": e.constant < 0, "eq": e.constant != 0, "ne": e.constant == 0}
@@ -528,7 +528,7 @@ def _factor_nonzero(step: ProofStep) -> Prop:
 
 
 def _multiple(step: ProofStep) -> Prop:
-    """An atom that is larger than the constant, and in every other term."""
+    """An atom that is larger than the constant, and divides every other term."""
     (premise,) = _premises(step, 1)
     e, atom = _disequality(step.conclusion), _payload(step, Atom)
     monomials = e.interner.monomials
@@ -630,7 +630,7 @@ def _residues(step: ProofStep) -> Prop:
 
 
 def _axiom(step: ProofStep) -> Prop:
-    """What holds of a floor division, a relu, a conditional, a mask or a rounding of doubles by its definition."""
+    """The axioms of a floor division, a relu, a conditional, a mask or a rounding of doubles."""
     match step.data:
         case (Atom(args=args) as atom, str() as name):
             value = atom.expr
@@ -742,7 +742,7 @@ def _rewritten(p: Prop, rounds: list[Round]) -> Prop:
 
 
 def _found_by_solver(step: ProofStep, oracle: Oracle | None) -> Prop:
-    """What a fresh solver finds again from the premises alone."""
+    """What a fresh solver proves again from the premises alone."""
     _require(step.data is None, "has a payload")
     if oracle is None:
         raise Wrong("needs a solver that finds it again")
@@ -791,4 +791,4 @@ RULES: Final[dict[str, Callable[[ProofStep], Prop]]] = {
     "definition": _definition,
     "rewrite": _rewrite,
 }
-"""What each rule computes from the premises and the payload of a step. (`z3` is left to an oracle.)"""
+"""The rules of inference: each recomputes a conclusion from premises and payload. (`z3` is left to an oracle.)"""

@@ -1,4 +1,4 @@
-"""A fact: a proposition that was declared, given, committed to or checked, with its place in the program.
+"""A fact: a proposition that was declared, assumed, guarded or asserted, with its source location.
 
 >>> from solver.terms.interner import Interner
 >>> from solver.proofs.fact import Fact
@@ -20,11 +20,11 @@ Kind = Literal["range", "given", "guard", "assert", "hypothesis"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known, why, and from where.
+    """A known proposition with its kind and origin.
 
     Attributes:
         prop: the proposition, true wherever the fact holds. domain: where it makes sense; the fact asserts that too.
-        kind: range (bounds of a symbol, or what holds by construction), given (the caller's promise), guard (a
+        kind: range (bounds of a symbol, or what holds by construction), given (an assumption of the caller), guard (a
         committed branch), assert (a run-time check), hypothesis (for a scope). written: its text, where somebody wrote
         one. origin: the place in the program, opaque here. line: the caller's number for it, a line of a file for
         instance. serial: its position among the facts.
@@ -41,7 +41,7 @@ class Fact:
 
     @property
     def text(self) -> str:
-        """As it was written, or else as it prints: worked out when somebody reads it."""
+        """As it was written, or else as it prints; computed on demand."""
         text = self._printed if self.written is None else self.written
         if text is None:
             text = str(self.domain if self.prop.kind == "true" else self.prop)
@@ -53,9 +53,9 @@ class Fact:
 
 
 class Record:
-    """A fact among those that were recorded before it, newest first: a linked list that many values share.
+    """A fact in the linked list of recorded facts, newest first, which many values share.
 
-    It keeps what the fact said when it was recorded, which is what evidence is held against.
+    It keeps what the fact stated when it was recorded, which evidence is checked against.
     """
 
     __slots__ = ("before", "domain", "fact", "prop", "written")
@@ -66,11 +66,11 @@ class Record:
         self.prop, self.domain, self.written = fact.prop, fact.domain, fact.written
 
     def is_unchanged(self) -> bool:
-        """Whether the fact says what it did when it was recorded."""
+        """Whether the fact states what it did when it was recorded."""
         return self.fact.prop is self.prop and self.fact.domain is self.domain
 
     def is_shown_unchanged(self) -> bool:
-        """Whether the fact reads as it did when it was recorded, too."""
+        """Whether the fact also prints as it did when it was recorded."""
         fact = self.fact
         said = self.domain if self.prop.kind == "true" else self.prop
         return self.is_unchanged() and fact.written == self.written and fact._printed in (None, str(said))

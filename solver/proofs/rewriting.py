@@ -1,4 +1,4 @@
-"""Substitution of equals: an atom, or a product of atoms, replaced everywhere, inside the arguments of other atoms too.
+"""Substitution of equals for equals: an atom, or a product of atoms, replaced everywhere, in arguments too.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.proofs.step import hypothesis
@@ -10,7 +10,7 @@
     >>> apply_round((3 * a * b) // 4, ((product, 4 * s, equality),)) is 3 * s
     True
 
-Pure and deterministic: the checker applies the same rounds again to see that they lead where a proof says.
+Pure and deterministic: the checker applies the same rounds again and compares the result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def apply_round_to_prop(p: Prop, steps: Round) -> Prop:
 
 
 def replace_product(e: Expr, product: int, image: Expr) -> Expr:
-    """Every monomial that the product divides, with one occurrence of the product replaced."""
+    """Replace one occurrence of the product in every monomial that it divides."""
     interner = e.interner
     atoms = interner.monomials[product]
     kept: dict[int, int] = {}
@@ -63,7 +63,7 @@ def replace_product(e: Expr, product: int, image: Expr) -> Expr:
 
 
 def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr, interner: Interner) -> dict[Atom, Expr]:
-    """What atoms become when a product inside their arguments is replaced."""
+    """The images of atoms when a product in their arguments is replaced."""
     images: dict[Atom, Expr] = {}
     for atom in schedule:
         args = tuple(

@@ -1,4 +1,4 @@
-"""Proof steps. A reason says by which rule a proposition follows from which others; the leaves are facts.
+"""Proof steps: each derives a conclusion by a rule of inference from premises; the leaves are facts.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.proofs.step import ProofStep, combine, hypothesis
@@ -8,8 +8,8 @@
     >>> print(step.conclusion)
     s >= 3
 
-The graph of reasons behind a verdict is its certificate. `solver.proofs.checker` recomputes every conclusion from the
-premises and the payload and compares it exactly; the rules are listed there. A core is the facts at the leaves.
+The graph of steps behind a verdict is its certificate. `solver.proofs.checker` recomputes every conclusion from the
+premises and the payload and compares it exactly; it lists the rules. An unsat core is the facts at the leaves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from solver.terms.prop import Prop
 
 
 class ProofStep:
-    """One step: `conclusion` follows by `rule` from the premises; `data` is what the rule needs to recompute it."""
+    """`conclusion` follows by `rule` from the premises; `data` is the payload that the checker recomputes it from."""
 
     __slots__ = ("conclusion", "data", "fact", "premises", "rule")
 
@@ -46,7 +46,7 @@ class ProofStep:
 
 
 def hypothesis(p: Prop) -> ProofStep:
-    """A proposition taken for granted until a later step discharges it."""
+    """An assumption, until a later step discharges it."""
     return ProofStep("hypothesis", p)
 
 
@@ -143,8 +143,8 @@ def gap(e: Expr) -> ProofStep:
 def boxed(
     goal: Prop, bounds: Sequence[ProofStep], others: Sequence[ProofStep], sides: Sequence[tuple[Atom, int, int]]
 ) -> ProofStep:
-    """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other
-    premises hold.
+    """The goal holds at every assignment of a few symbols within their bounds (two for each) that satisfies the other
+    premises.
     """
     return ProofStep("box", goal, (*bounds, *others), tuple(sides))
 
@@ -155,17 +155,17 @@ def residues(goal: Prop, modulus: int) -> ProofStep:
 
 
 def axiom(conclusion: Prop, data: object, premises: Sequence[ProofStep] = ()) -> ProofStep:
-    """What holds of an atom by its definition."""
+    """An axiom: what holds of an atom by its definition."""
     return ProofStep("axiom", conclusion, tuple(premises), data)
 
 
 def absurd(contradiction: ProofStep, goal: Prop) -> ProofStep:
-    """Anything follows from false."""
+    """The principle of explosion: anything follows from false."""
     return goal is contradiction.conclusion and contradiction or ProofStep("absurd", goal, (contradiction,))
 
 
 def refute(contradiction: ProofStep, goal: Prop) -> ProofStep:
-    """`goal`, because its negation, taken as a hypothesis, leads to false."""
+    """`goal`, by contradiction: the hypothesis of its negation leads to false."""
     return ProofStep("refute", goal, (contradiction,), goal.negation)
 
 
