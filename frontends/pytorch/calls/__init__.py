@@ -1,1 +1,1 @@
-"""Between calls: which variant accepts the arguments, what is dynamic, and what is told about it."""
+"""Calls of compiled functions: dispatch among variants, dynamism, recompilation, artifacts and reports."""

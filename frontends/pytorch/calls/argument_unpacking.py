@@ -1,4 +1,4 @@
-"""Generated code that flattens the arguments of a call, and unflattens what it returns.
+"""Generated code that flattens the arguments of a call, and unflattens its results.
 
     >>> import torch
     >>> from torch.utils._pytree import tree_structure
@@ -17,7 +17,7 @@
         return default
     if type(n) is not _type_1:
 
-What is read of a tensor is read once, into locals; a call with a different pytree structure leaves at the first
+Each property of a tensor is read once, into locals; a call with a different pytree structure returns at the first
 difference.
 """
 
@@ -52,19 +52,19 @@ Call = Callable[[Sequence[object], Mapping[str, object]], object]
 Run = Callable[[Sequence[object]], Sequence[object]]
 Kind = Literal["tensor", "integer", "float", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
-"""What every variant relies on, beside the sizes."""
+"""The properties that every variant guards besides sizes."""
 BUILTINS: Final = frozenset(dir(builtins))
 PAIRS: Final = 3
-"""So many tensors are compared with each other one by one."""
+"""Up to this many tensors are compared pairwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One of the arguments, taken out of what contains it.
+    """A leaf of the arguments.
 
     Attributes:
-        name: what generated code calls it.
-        shown: what the program calls it.
+        name: its name in generated code.
+        shown: its name in the program.
     """
 
     name: str
@@ -75,10 +75,9 @@ class Leaf:
 
 
 def local_name(shown: str, place: int, taken: Container[str]) -> str:
-    """What generated code calls an argument: its own name, unless the code means something else by that.
+    """The name of an argument in generated code: its own, unless that is in use.
 
-    What the code itself names begins with an underscore, or ends with `_identity`, or is `taken`; beside that it
-    refers to builtins.
+    Names of the code itself begin with an underscore, end with `_identity`, or are `taken`; besides it uses builtins.
     """
     name = shown if usable(f"{shown}_") and not shown.startswith("_") else f"arg{place}"
     while name in taken or name in BUILTINS or name.endswith("_identity") or not usable(name):
@@ -92,23 +91,23 @@ def constant_state() -> int:
 
 
 def elsewhere() -> bool:
-    """Whether operators mean something else just now: in another trace, in a mode, in a transform of a function."""
+    """Whether operators are redefined: in another trace, in a mode, in a function transform."""
     return bool(
         torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
         or torch._C._functorch.peek_interpreter_stack()
-        or forward_ad._current_level >= 0  # a tensor may have a tangent, which nothing else tells
+        or forward_ad._current_level >= 0  # a tensor may have a tangent, which is not visible otherwise
     )
 
 
 def pattern(*tensors: object) -> tuple[int, ...]:
-    """For each tensor, where it comes up first."""
+    """The index of each tensor's first occurrence."""
     first: dict[int, int] = {}
     return tuple([first.setdefault(id(tensor), place) for place, tensor in enumerate(tensors)])
 
 
 def differ(found: object, expected: object) -> bool:
-    """Whether what tells one container from another is not the same; a tensor as a key is never what was expected."""
+    """Whether the keys of a container differ; a tensor as a key always does."""
     if isinstance(expected, list | tuple):
         return type(found) is not type(expected) or len(found) != len(expected) or any(map(differ, found, expected))
     return isinstance(found, torch.Tensor) or bool(found != expected)
@@ -126,7 +125,7 @@ def autocast() -> tuple[object, ...]:
 
 
 class UnpackingPrinter:
-    """Prints the statements that take a call apart, and those of the call itself."""
+    """Emits the statements that unpack a call's arguments, and those of the call itself."""
 
     def __init__(
         self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, captured_state: Callable[[], object]
@@ -156,7 +155,7 @@ class UnpackingPrinter:
                 local = read[leaf.name, step] = f"_{leaf.name}_{step[1:].removesuffix('()')}"
                 reading.append(f"    {local} = {leaf.name}{step}")
         if reading:
-            # of another rank, or of a layout without strides
+            # another rank, or a layout without strides
             lines += ["try:", *reading, "except (ValueError, RuntimeError):", "    return default"]
         for leaf in self.leaves:
             if leaf.kind == "object":
@@ -193,7 +192,7 @@ class UnpackingPrinter:
         return [*lines, f"repeated = {shown}"]
 
     def unpacking(self, *, checked: bool) -> list[str]:
-        """Statements that put the leaves into locals of their names, or leave where the form is another."""
+        """Statements that assign the leaves to locals, or return if the form differs."""
         self._remaining = iter(self.names)
         self._serial = 0
         lines = self.form.statements(checked=checked)
@@ -214,7 +213,7 @@ class UnpackingPrinter:
         return [*([f"{targets_text(targets)} = {source}"] if targets else []), *inner]
 
     def _targets(self, spec: TreeSpec, inner: list[str], checked: bool) -> list[str]:
-        """Names for the children of a node; what takes those apart that are nodes goes to `inner`."""
+        """Names for the children of a node; statements that unpack inner nodes are appended to `inner`."""
         targets = []
         for child in spec.children():
             if child.is_leaf():
@@ -227,7 +226,7 @@ class UnpackingPrinter:
         return targets
 
     def _node(self, spec: TreeSpec, name: str, checked: bool) -> list[str]:
-        """Statements that take a node apart."""
+        """Statements that unpack a node."""
         number = name.removeprefix("_node_")
         count = len(spec.children())
         lines: list[str] = []
@@ -281,7 +280,7 @@ class UnpackingPrinter:
     # ------------------------------------------------------------------ the call
 
     def call(self, variant: Variant, run: Run) -> FunctionType:
-        """A function from arguments to what the traced function returns; `_run` and `_variant` are its globals."""
+        """A function from arguments to the traced function's results; `_run` and `_variant` are its globals."""
         if variant.effects or variant.needs_distinct:
             return self._call_with_effects(variant, run)
         scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
@@ -308,14 +307,14 @@ class UnpackingPrinter:
         return _defined("call(_args, _kwargs)", lines, scope)
 
     def _call_with_effects(self, variant: Variant, run: Run) -> FunctionType:
-        """The same where the call changes what outlives it. The program itself runs where containers are given twice,
-        or read otherwise as well, and where the graph raises: nothing was changed up to there."""
+        """The same with side effects. The program itself runs if a container is passed twice or is captured state too,
+        and if the graph raises: nothing was mutated by then."""
         scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_program": variant.program}
         scope["_watched"], scope["_map"], scope["_id"] = variant.watched, map, id
         nodes = changeable(self.structure)
         self._given_back = {*variant.given_back, *nodes}
         again = "return _program(*_all_args, **_all_kwargs)"
-        # another thread may have changed a container since the call was looked up
+        # another thread may have mutated a container since the look-up
         unpacking = [line.replace("return default", again) for line in self.unpacking(checked=bool(nodes))]
         lines = ["_all_args, _all_kwargs = _args, _kwargs", *unpacking]
         self._given_back = ()
@@ -352,13 +351,13 @@ class UnpackingPrinter:
 
 
 def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
-    """The tensors that a call is to write, how often they were, and the state of random numbers."""
+    """The tensors that a call will write, their versions, and the generator's state."""
     written = [given[place] if type(place) is int else place for place, _ in variant.written]
     return written, [-1 if each.is_inference() else each._version for each in written], torch.get_rng_state()
 
 
 def is_put_back(written: Sequence[torch.Tensor], versions: Sequence[int], numbers: torch.Tensor) -> bool:
-    """Whether all is as it was, after a graph that raised: kernels write at their end."""
+    """Whether nothing has changed after a graph that raised: kernels write at their end."""
     if any(each.is_inference() or each._version != version for each, version in zip(written, versions)):
         return False
     torch.set_rng_state(numbers)
@@ -366,7 +365,7 @@ def is_put_back(written: Sequence[torch.Tensor], versions: Sequence[int], number
 
 
 def changeable(structure: TreeSpec) -> list[int]:
-    """The numbers of the containers in a call's arguments that may be changed."""
+    """The numbers of the mutable containers in a call's arguments."""
     found: list[int] = []
     count = 0
 

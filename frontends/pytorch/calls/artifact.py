@@ -1,4 +1,4 @@
-"""The file that `save` writes: a description as JSON, and libraries behind it. The one reader trusts none of it.
+"""The artifact file of `save`: a JSON description, then shared libraries. The reader trusts none of it.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.artifact")
@@ -13,11 +13,11 @@
     frontends.pytorch.errors.WrongArtifact: .../model.artifact: it is cut short, or was written to
       fix:    save it again; load it from where only you can write
 
-Layout: `MAGIC`, the version of the format, the lengths of the description and of all libraries, the description, the
-libraries one behind the other, and the SHA-256 of all that. No part of it names a file, so none can lead elsewhere; no
-part is a pickle. What is run of it, the libraries, is machine code: the hash tells that a file is whole, not who wrote
-it. So it is read only where nobody can have written it but the user or the system's administrator, as a program would
-be. It is read once, and what was verified is what is used.
+Layout: `MAGIC`, the format version, the lengths of the description and of all libraries, the description, the
+concatenated libraries, and the SHA-256 of all that. No part names a file, and no part is a pickle. The libraries are
+machine code that is executed: the hash proves integrity, not authorship. So, like a program, a file is accepted only if
+nobody but the user or the administrator can have written it. It is read once; the verified bytes are those that are
+used.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ MAGIC: Final = b"symshape artifact\n"
 HEADER: Final = struct.Struct("<IQQ")
 HASH: Final = hashlib.sha256().digest_size
 LARGEST: Final = 2**30
-"""So many bytes a file has at most."""
+"""The maximal size of a file in bytes."""
 LARGEST_TEXT: Final = 2**26
-"""So many its description."""
+"""The maximal size of its description in bytes."""
 DEEPEST: Final = 64
-"""So deep lists and objects are in each other at most."""
+"""The maximal nesting of lists and objects."""
 AGAIN: Final = "save it again; load it from where only you can write"
 IDENTITY: Final = re.compile(r"[0-9a-f]{32}")
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
@@ -53,7 +53,7 @@ Kind = TypeVar("Kind")
 
 
 def write(path: str | os.PathLike[str], described: Mapping[str, object], libraries: Sequence[bytes]) -> None:
-    """Write such a file, which is there when it is whole, and not before.
+    """Write an artifact file atomically.
 
     Raises:
         ConstraintViolation: it cannot be written, or is too large.
@@ -69,7 +69,7 @@ def write(path: str | os.PathLike[str], described: Mapping[str, object], librari
 
 
 def write_whole(name: str, content: bytes, asked: str) -> None:
-    """Write a file, which is there when it is whole, and not before.
+    """Write a file atomically.
 
     Raises:
         ConstraintViolation: it cannot be written.
@@ -91,10 +91,10 @@ def write_whole(name: str, content: bytes, asked: str) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, bytes]]:
-    """What was written, and the libraries by their identities.
+    """Read the description, and the libraries by their identities.
 
     Raises:
-        WrongArtifact: it is not as it was written, or others may have written it.
+        WrongArtifact: it was altered, or others may have written it.
     """
     name = os.fspath(path)
     whole = content_of(name)
@@ -115,7 +115,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, byt
 
 
 def refuse(name: str, what: str, fix: str) -> NoReturn:
-    """Say why a file is not taken.
+    """Reject a file with a reason.
 
     Raises:
         WrongArtifact: always.
@@ -124,7 +124,7 @@ def refuse(name: str, what: str, fix: str) -> NoReturn:
 
 
 def of_kind(name: str, kind: type[Kind], value: object, what: str) -> Kind:
-    """A part of a description, which is of this class.
+    """A part of a description, checked to be of this class.
 
     Raises:
         WrongArtifact: it is not.
@@ -135,7 +135,7 @@ def of_kind(name: str, kind: type[Kind], value: object, what: str) -> Kind:
 
 
 def entry(name: str, described: Mapping[str, object], key: str, kind: type[Kind]) -> Kind:
-    """What a description has under a key, which is of this class.
+    """The value of a key in a description, checked to be of this class.
 
     Raises:
         WrongArtifact: it is not, or there is none.
@@ -144,13 +144,13 @@ def entry(name: str, described: Mapping[str, object], key: str, kind: type[Kind]
 
 
 def content_of(name: str) -> bytes:
-    """What is in a file that nobody can have written but the user or the system's administrator.
+    """The content of a file that only the user or the administrator can have written.
 
     Raises:
         WrongArtifact: others may have, or it cannot be read.
     """
     try:
-        # does not wait for somebody to write into a pipe
+        # must not block on a pipe
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         refuse(name, f"it cannot be read: {getattr(error, 'strerror', None) or error}", "the path of a saved file")
@@ -173,7 +173,7 @@ def content_of(name: str) -> bytes:
 
 
 def parsed(name: str, text: bytes) -> dict[str, object]:
-    """An object of JSON, read strictly.
+    """Parse a JSON object strictly.
 
     Raises:
         WrongArtifact: it is none.

@@ -1,4 +1,4 @@
-"""Calls that can not be one graph: run by Dynamo where that agrees with eager torch, and otherwise with graph breaks.
+"""Calls that cannot be one graph: run by Dynamo where that agrees with eager torch, otherwise with graph breaks.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -12,8 +12,9 @@
     >>> [each(torch.ones(2)).tolist() for each in compiled], [each.broken.is_captured for each in compiled]
     ([[2.0, 2.0], [2.0, 2.0]], [True, False])
 
-A function is given to Dynamo for what its trace was ended by (`CAPTURED`), if all that it reads tells of a change. What
-Dynamo comes upon then and is not trusted with it tells, and the function runs with graph breaks from its next call on.
+The error that ended the trace decides whether a function is given to Dynamo (`CAPTURED`); all of its captured state
+must be guardable. If Dynamo then meets something that it is not trusted with, the function runs with graph breaks from
+its next call on.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ CAPTURED: Final[Mapping[type[Exception], str]] = {
     UndecidedGuard: "a branch or a loop on data, or a number that Python takes out of data",
     Written: "a line that is printed",
 }
-"""What ends a trace of a function that Dynamo is given. What ends all others it was seen to do otherwise than eager
-torch, silently: numbers of NumPy, what changes and outlives the call, generators, `eval`, random numbers of Python, and
-what is logged, in which the function is named that runs."""
+"""The errors for which a function is given to Dynamo. For the others Dynamo was seen to differ from eager torch without
+an error: NumPy scalars, mutated state that outlives the call, generators, `eval`, Python's random numbers, and log
+records, which name the running function."""
 
 TOLD: Final = frozenset(
     ("breaks", "captured", "graphs", "in_graphs", "kernels", "operators", "table", "variants"),
 )
-"""What each way to run a program with graph breaks says of it; `variants` are what ran between two breaks."""
+"""The attributes of each way to run a program with graph breaks; `variants` ran between two breaks."""
 
 captures: Final[list[Callable[..., Any]]] = []
-"""What makes a program that Dynamo runs: `frontends.pytorch.dynamo.captured` puts itself here."""
+"""Constructors of programs run by Dynamo: `frontends.pytorch.dynamo.captured` registers itself here."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -52,7 +53,7 @@ class Breaking:
     """A program that is no graph.
 
     Attributes:
-        way: what runs it, which says what became of it.
+        way: runs it, and describes it.
         is_captured: whether that is Dynamo.
     """
 
@@ -75,8 +76,8 @@ class Breaking:
         self.is_captured = False
 
     def choose(self, error: Exception | None, *, is_told: bool) -> None:
-        """Choose the way for what has ended a trace; `is_told` says that all that the function reads tells of a change.
-        Once it is with graph breaks, it stays so."""
+        """Choose how to run the program from the error that ended its trace; `is_told`: all of its captured state is
+        guarded. A program with graph breaks stays so."""
         is_fit = is_told and type(error) in CAPTURED
         if self.way is None and is_fit:
             self.way = next(filter(None, self._captured()), None)
@@ -102,7 +103,7 @@ class Breaking:
         return self.way.run(args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """What the way tells of it: `breaks`, `graphs` and what else is in `TOLD`."""
+        """The attributes of the way in `TOLD`, such as `breaks` and `graphs`."""
         if name in TOLD:
             return getattr(self.way, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")

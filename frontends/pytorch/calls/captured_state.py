@@ -1,4 +1,5 @@
-"""What a program reads without being given it: globals, closures, attributes, parameters, told apart by identity.
+"""Captured state: what a program reads besides its arguments (globals, closures, attributes, parameters), compared by
+identity.
 
     >>> from frontends.pytorch.calls.captured_state import CapturedState
     >>> factor = 2
@@ -16,9 +17,9 @@
     >>> captured_state.state()
     0
 
-The places are those that the functions lead to that ran while the program was traced (`exploring`). Each state that was
-seen has a number, which variants are guarded by, so that a module that goes back and forth between training and
-evaluation is traced twice, and never again.
+The places are those reachable from the functions that ran during the trace (`exploring`). Each observed state has a
+number, by which variants are guarded. So a module that alternates between training and evaluation is traced twice, and
+never again.
 """
 
 from __future__ import annotations
@@ -54,18 +55,18 @@ from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran, result_for
 
 SOON: Final = 16
-"""A queue of so many items at most is soon full: there may be a variant for each number of them before."""
+"""A queue with at most this many items may have a variant for each length until it is full."""
 
 
 class CapturedState:
-    """The places that some functions and objects read, and the states that these were in.
+    """The places that functions and objects read, and their observed states.
 
     Attributes:
-        places: what is looked at.
-        varying: what is no part of a state, as variants are given it, by what it is called.
-        stored: where calls have stored something, by the container and the key.
-        containers: by identity, what is looked into.
-        state: gives the number of the present state.
+        places: the compared places.
+        varying: by name, places that are arguments of variants and no part of a state.
+        stored: the places that calls have written, by container and key.
+        containers: by identity, the containers of places.
+        state: returns the number of the current state.
     """
 
     def __init__(self, roots: Iterable[object] = ()) -> None:
@@ -87,9 +88,9 @@ class CapturedState:
     def explore(
         self, functions: Sequence[FunctionType], roots: Iterable[object] = (), ran: Ran | None = None
     ) -> list[Unguarded]:
-        """Look from now on at what these functions read as well, and at these objects; what no place tells of."""
+        """Add the places that these functions and objects read; returns the unguarded ones."""
         self._roots.update({id(root): root for root in roots})
-        # one inside of another was made by the call, and holds what the call gave it
+        # an inner function was created by the call, and its closure holds the call's values
         inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
         outer = [each for each in functions if location(each.__code__) not in inside]
         self._functions.update({id(each): each for each in outer})
@@ -98,7 +99,7 @@ class CapturedState:
         self._appended = explorer.appended
         self.containers.update(explorer.appended)
         if new:
-            # what earlier states say about the new places is what these hold now
+            # earlier states get the new places' current values
             found = tuple([place.read() for place in new])
             self._known.update([place.identity for place in new])
             self.places += new
@@ -110,7 +111,7 @@ class CapturedState:
         return explorer.unguarded
 
     def state(self) -> int:
-        """The number of the present state, a new one if it was never seen."""
+        """The number of the current state; a new one if it was never observed."""
         current = self._current
         return current if self._checks[current]() else self._other()
 
@@ -126,8 +127,7 @@ class CapturedState:
         return self._current
 
     def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, object]]:
-        """The numbers, and what calls have stored, by what they are called, that are others than in some of these
-        states: where, and what they were."""
+        """By name, the numbers and call-stored values that differ from some of these states: place and old value."""
         found: dict[str, tuple[Place, object]] = {}
         current = self._states[self.state()]
         for number in earlier:
@@ -139,19 +139,19 @@ class CapturedState:
         return found
 
     def _free(self, text: str, taken: Container[str]) -> str:
-        """What a place is called, told from others by a number."""
+        """A unique name for a place."""
         name, number = text, 1
         while name in taken or name in self.varying:
             name, number = f"{text}_{number}", number + 1
         return name
 
     def leave_out(self, places: Mapping[str, Place]) -> None:
-        """Make these places no part of a state any more. No state from before is one from now on."""
+        """Remove these places from states. Earlier states become invalid."""
         self.varying.update(places)
         self._begin_anew()
 
     def take_back(self, names: Iterable[str]) -> None:
-        """Make these places part of the states for good."""
+        """Make these places part of the states permanently."""
         for name in names:
             place = self.varying.pop(name)
             self._fixed.add(place.identity)
@@ -176,7 +176,7 @@ class CapturedState:
         self._current = len(self._states) - 1
 
     def difference(self, before: int, after: int) -> list[str]:
-        """What differs between two states, in words."""
+        """Describe the differences between two states."""
         return [f"{text} is {shown(new)}, was {shown(old)}" for text, new, old in self._differences(before, after)]
 
     def different_places(self, before: int, after: int) -> list[str]:
@@ -190,7 +190,7 @@ class CapturedState:
         return bool(differing) and all(place.key is elements_in for place in differing)
 
     def is_about_filling(self, before: int, after: int) -> bool:
-        """Whether two states differ in how many items there are in queues that are soon full, and in nothing else."""
+        """Whether two states differ only in the lengths of short queues."""
         pairs = zip(self.places, self._states[before], self._states[after])
         differing = [(place.container, old, new) for place, old, new in pairs if not same(old, new)]
         return bool(differing) and all(
@@ -207,7 +207,7 @@ class CapturedState:
         ]
 
     def _check(self, state: Sequence[object]) -> Callable[[], bool]:
-        """A function that says whether this is the state."""
+        """A function that tests for a state."""
         scope: dict[str, object] = {"same": same, "is_": is_, "own_code": own_code}
         if any(place.kind == "result" for place in self.places):
             scope["result"] = result_for()
@@ -270,7 +270,7 @@ class CapturedState:
 
 
 def apart_from(place: Place, keys: Sequence[object]) -> Place:
-    """The same place, of all that is in a container without what is at these keys."""
+    """The same place, for a container's contents without these keys."""
     if place.kind == "contents":
         return replace(place, key=tuple(keys))
     if place.kind == "view" and isinstance(place.container, deque):
@@ -279,12 +279,12 @@ def apart_from(place: Place, keys: Sequence[object]) -> Place:
 
 
 def never() -> bool:
-    """The check of a state that is one no more."""
+    """The test of an invalid state."""
     return False
 
 
 def _parts(tests: Sequence[str]) -> list[str]:
-    """The tests together, as expressions that are not too deep for Python's compiler."""
+    """The conjunction of tests, as expressions shallow enough for Python's compiler."""
     return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
 
 

@@ -1,4 +1,4 @@
-"""Whose a class is, and what of its objects a program or the methods of a library may read.
+"""The owner of a class, and the attributes of its objects that a program or a library's methods may read.
 
     >>> import collections
     >>> from frontends.pytorch.calls.classes import is_python, kind_of_class
@@ -32,7 +32,7 @@ SOLID: Final = (
 
 
 def is_python(kind: type) -> bool:
-    """Whether an object of a class is its attributes, and what is known of the class of Python's that it is of."""
+    """Whether an object of a class consists of its attributes and the state of a built-in base."""
     if hasattr(kind, "__next__"):
         return False
     for each in kind.__mro__:
@@ -44,7 +44,7 @@ def is_python(kind: type) -> bool:
 
 
 def kind_of_class(kind: type) -> str:
-    """Whose a class is: "program", "library" (Python's), or "ours", which is torch's too."""
+    """The owner of a class: "program", "library" (standard library), or "ours", which includes torch."""
     name = str(kind.__module__)
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
@@ -56,7 +56,7 @@ _names: Final[weakref.WeakKeyDictionary[type, frozenset[str]]] = weakref.WeakKey
 
 
 def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
-    """What the methods read that a class of modules has from torch."""
+    """The names read by the methods that a module class inherits from torch."""
     known = _names.get(kind)
     if known is not None:
         return known
@@ -71,17 +71,17 @@ def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
 
 
 def is_of_library(kind: type) -> bool:
-    """Whether methods that are not the program's read the attributes of an object of a class."""
+    """Whether methods of a library read the attributes of a class's objects."""
     return kind_of_class(kind) != "program" and kind.__module__ not in ("builtins", "abc", "typing")
 
 
 def is_special(name: str, value: object) -> bool:
-    """Whether an attribute of a class is called by no name: by an operator, a `with`, a `for`."""
+    """Whether a class attribute is called by syntax: an operator, `with`, `for`."""
     return name[:2] == "__" and isinstance(value, FunctionType | property | classmethod | staticmethod)
 
 
 OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
-"""What torch keeps in each module."""
+"""The attributes that torch stores in each module."""
 HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 GLOBAL_HOOKS: Final = (
     modules._global_forward_hooks,
@@ -92,12 +92,12 @@ GLOBAL_HOOKS: Final = (
 
 
 def is_generic(function: FunctionType) -> bool:
-    """Whether a function chooses another by the class of its argument (`functools.singledispatch`)."""
+    """Whether a function dispatches on the class of its argument (`functools.singledispatch`)."""
     return function.__code__.co_filename == functools.__file__ and hasattr(function, "registry")
 
 
 def hooks_of(text: str, attributes: Mapping[str, object]) -> Iterator[tuple[str, dict[int, object]]]:
-    """What torch calls around the `forward` of a module, by its name: its own hooks, and those of all modules."""
+    """The hooks around a module's `forward`, by name: its own, and global ones."""
     for kind in HOOKS:
         hooks = attributes.get(kind)
         if isinstance(hooks, dict):

@@ -8,10 +8,10 @@
     >>> [str(guard) for variant in compilation.variants for guard in variant.guards]
     ['x_size0 <= 4', 'x_size0 >= 5']
 
-A call runs so: `lookup` finds a variant; where there is none, `found` has the `tracer` trace the function (`_variant`),
-unless a question was asked too often, after which such calls fall back to eager (`_fall_back`, `_decided`), or run with
-graph breaks where the function can not be traced. What the program is given is a `Compiled`
-(`frontends.pytorch.calls.compiled`), which has nothing but one of these.
+A call runs as follows: `lookup` finds a variant; if there is none, `found` lets the `tracer` trace the function
+(`_variant`). If its recompile limit is exhausted, such calls fall back to eager (`_fall_back`, `_decided`); if it
+cannot be traced, they run with graph breaks. The program has a `Compiled` (`frontends.pytorch.calls.compiled`), which
+wraps one of these.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ if TYPE_CHECKING:
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
 MOST_SETTLING: Final = 2
-"""How many calls of a function fall back to eager because they fill in what is worked out once and kept."""
+"""The number of a function's calls that fall back to eager because they initialize state lazily."""
 
 
 def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-    """Finds no variant."""
+    """A look-up that finds no variant."""
 
 
 class Compilation:
@@ -105,7 +105,7 @@ class Compilation:
         policy: Policy | None = None,
         graph: KnownSizes | None = None,
     ) -> None:
-        """With `graph`, the function reads nothing but its arguments, of whose sizes that is known."""
+        """With `graph`, the function reads only its arguments, about whose sizes `graph` has facts."""
         self.backend = named(backend)
         check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         self.fn = fn
@@ -140,17 +140,17 @@ class Compilation:
             self.native = made_native()
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """The result of a call that `enter` has left to Python."""
+        """The result of a call that the native entry has deferred to Python."""
         found = self.lookup(args, kwargs)
         if found is not None:
             return found(args, kwargs)
         return self._missed(args, kwargs)
 
-    # ------------------------------------------------------------------ for people
+    # ------------------------------------------------------------------ reports
 
     def explain(self, *, kernels: bool = False) -> str:
-        """Each variant: why it was traced, its graph, guards with their lines, specializations; and what is not. With
-        `kernels`, what it runs as: loops, decisions with their facts, memory."""
+        """Describe each variant: why it was traced, its graph, guards with their lines, specializations; and the
+        fallbacks. With `kernels`, its kernels too: loops, decisions with their facts, memory."""
         return self.report().text(kernels=kernels)
 
     def report(self) -> Report:
@@ -171,10 +171,10 @@ class Compilation:
             self.enter = None if self.native is None else self.native.entry
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what `frontends.pytorch.load(path, fn)` needs to make these variants again without a compiler.
+        """Save these variants for `frontends.pytorch.load(path, fn)`, which needs no C compiler.
 
         Raises:
-            ConstraintViolation: there is nothing to save, or something that another process could not make.
+            ConstraintViolation: there is nothing to save, or something that another process could not restore.
         """
         from frontends.pytorch.calls.saving import save
 
@@ -190,13 +190,13 @@ class Compilation:
         tests = dispatch.entries[-1].tests if dispatch.entries else {}
         return dispatch.coverage(ranges, tests=tests)
 
-    # ------------------------------------------------------------------ calls that no variant accepts
+    # ------------------------------------------------------------------ cache misses
 
     def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if elsewhere():
             return self.fn(*args, **kwargs)
         if any_pending(args, kwargs):
-            # kept by a program that ran with graph breaks
+            # for a program that ran with graph breaks
             return self.called(*settled((tuple(args), dict(kwargs))))
         return self.found(args, kwargs)(args, kwargs)
 
@@ -207,12 +207,12 @@ class Compilation:
         return self.times.counted(self.found, args, kwargs)
 
     def found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """What to do with a call; the function is traced if need be."""
+        """Find the callable for a call; traces the function if necessary."""
         with self._lock:
             try:
                 found = self._find(args, kwargs) or self._variant(args, kwargs)
             except Uninitialized:
-                # a module that knows its sizes after its first call; the next one is traced
+                # a lazy module is initialized by its first call; the next one is traced
                 return self._eagerly
             except Settles:
                 if self._settled < MOST_SETTLING:
@@ -234,7 +234,7 @@ class Compilation:
         return self.fn(*args, **kwargs)
 
     def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """Trace the function for these arguments, unless they are to fall back to eager."""
+        """Trace the function for these arguments, unless they fall back to eager."""
         changed = self._read_numbers()
         form = self._forms.of(args, kwargs)
         bound, named = form.bind(args, kwargs)
@@ -246,13 +246,13 @@ class Compilation:
             if found is not None:
                 return found
         values = signature.values(leaves)
-        # where numbers changed that are arguments from now on, that is why there is no variant
+        # changed numbers that become arguments are the reason for the miss
         question = None if changed else self._question(signature, values)
         if question is not None and is_bought(question, self.variants):
             self.tracer.varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
         if reason is not None and question is not None and question.is_data:
-            # numbers that only the run knows have a graph each, and the rest of the program theirs
+            # the program runs with graph breaks at its unbacked numbers
             return self._break(signature, values, f"{question.key.partition(': ')[2]} is another at every call")
         if reason is not None and question is not None and never_settles(question, self.variants):
             return self._stop(reason)
@@ -284,7 +284,7 @@ class Compilation:
                 raise
             if signature.keeps:
                 return self._fall_back(signature, values, str(error), None, self._eagerly)
-            # what remembers its results has real ones at the next call
+            # memoizing functions will have real results at the next call
             signature.keeps = True
             return self._eagerly
         except (TraceError, UndecidedGuard) as error:
@@ -307,11 +307,11 @@ class Compilation:
         return signature.forms[form].dispatch.entries[-1].value
 
     def _read_numbers(self) -> list[str]:
-        """Have variants be given the numbers that are seen to change; what changed."""
+        """Make changing numbers arguments of variants; returns the changes."""
         notes = self.tracer.changed_numbers(self.dynamic)
         if notes is None:
             return []
-        # arguments are more from now on, and no state from before is one
+        # there are more arguments from now on, and earlier states are invalid
         self._forms.read(self.tracer.read)
         self._decisions.clear()
         self.signatures.clear()
@@ -321,7 +321,7 @@ class Compilation:
         return notes
 
     def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
-        """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
+        """Run a call after a failed trace; the program may raise the same error, which is then the call's result."""
 
         def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             found = self.fn(*args, **kwargs)
@@ -332,7 +332,7 @@ class Compilation:
         return call
 
     def _unknown(self, error: Exception) -> Call:
-        """The call with arguments that no signature describes, or that cannot be told from others."""
+        """Run a call whose arguments no signature can describe or distinguish."""
 
         def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             found = self.fn(*args, **kwargs)
@@ -347,7 +347,8 @@ class Compilation:
     def _break(
         self, signature: Signature, values: Sequence[object], reason: str, error: Exception | None = None
     ) -> Call:
-        """From now on such calls run with graph breaks, by Dynamo where it is trusted with what ended the trace."""
+        """Run such calls with graph breaks from now on, by Dynamo if it is trusted with the error that ended the
+        trace."""
         if self.broken is None:
             policy = self.limits.policy
             self.broken = Breaking(
@@ -368,7 +369,7 @@ class Compilation:
         return self.signatures.setdefault(made.key, made)
 
     def _refresh(self) -> None:
-        """Make one look-up of those of all forms: variants first, then what is done where none accepts a call."""
+        """Combine the look-ups of all forms: variants first, then fallbacks."""
         found = lookup_of(self.signatures.values())
         if self.native is not None:
             self.native.refresh()
@@ -377,7 +378,7 @@ class Compilation:
             self.enter = None if self.native is None else self.native.entry
         self._find = found
 
-    # ------------------------------------------------------------------ why, and how often
+    # ------------------------------------------------------------------ causes and limits
 
     def _question(self, signature: Signature, values: Sequence[object]) -> Question | None:
         """Why no variant accepts a call."""
@@ -385,7 +386,7 @@ class Compilation:
         if found is None and self.variants:
             return form_question(signature, list(self.signatures.values()))
         if found is not None and is_bought(found, self.variants):
-            # the general variant, made once, answers it for good
+            # the general variant, compiled once, accepts all of them
             return replace(found, counted=False)
         return found
 
@@ -397,14 +398,14 @@ class Compilation:
         question: Question | None,
         call: Call | None = None,
     ) -> Call:
-        """From now on calls like this one run eagerly, or as `call` does, where no variant accepts them."""
+        """Run calls like this one eagerly, or by `call`, if no variant accepts them."""
         how = "falls back to eager" if call is None or call == self._eagerly else "runs with graph breaks"
         if call is None:
             call = self._unless_new if self.limits.is_exhausted(question) else self._eagerly
         else:
             signature.otherwise = call
             if self.limits.always_breaks(reason):
-                # it breaks whatever the values are
+                # it breaks for all values
                 signature.given_up.update(signature.tests(dict(zip(signature.arguments, values))))
         self.fallbacks.append(Fallback("" if question is None else question.key, reason))
         warn_of(self.fn, self.fallbacks[-1], f"{how} where no variant fits")
@@ -413,7 +414,7 @@ class Compilation:
         return call
 
     def _stop(self, reason: str) -> Call:
-        """From now on all calls fall back to eager: what the function reads would be something else each time."""
+        """Let all calls fall back to eager: the captured state differs each time."""
         self.fallbacks.append(Fallback("", reason))
         warn_of(self.fn, self.fallbacks[-1], "falls back to eager")
         self.native = self.enter = None
@@ -426,13 +427,13 @@ class Compilation:
         return self._eagerly
 
     def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """Fall back to eager, where a question that was asked too often is why no variant accepts the call."""
+        """Fall back to eager if a question beyond its recompile limit is the cause of the miss."""
         if elsewhere():
             return self.fn(*args, **kwargs)
         return self._decided(args, kwargs)(args, kwargs)
 
     def _decided(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """What to do where such a question was asked too often; another question may still be answered."""
+        """Handle a miss after a recompile limit was reached; a miss with another cause may still be traced."""
         form = self._forms.of(args, kwargs)
         bound, named = form.bind(args, kwargs)
         leaves, _ = flattened(bound, named)
@@ -448,7 +449,7 @@ class Compilation:
             else:
                 found = signature.otherwise or self._variant(args, kwargs)
                 if found == self._unless_new:
-                    # the variant would have been one too many
+                    # the limit of variants is reached
                     found = self._eagerly
             if len(self._decisions) >= MOST_DECISIONS:
                 self._decisions.clear()
@@ -457,7 +458,7 @@ class Compilation:
 
 
 def made_native() -> Native:
-    """What calls variants from C, which is imported where it is wanted."""
+    """The native dispatcher, imported lazily."""
     from frontends.pytorch.calls.native import Native
 
     return Native()

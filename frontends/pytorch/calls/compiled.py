@@ -1,4 +1,4 @@
-"""What `compile` gives: a function or module in the place of the one that was compiled.
+"""The result of `compile`: a transparent proxy of the compiled function or module.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -10,9 +10,9 @@
     >>> net.scale, len(compiled.variants)
     (3.0, 0)
 
-All that can be asked of the original, or set, reaches the original: attributes, methods, `vars`, `dir`, operators such
-as `len` and `[]`. Only what it does not have itself is the compilation's (`variants`, `explain()` and what else
-`Compilation` has without an underscore). `compiled._compilation` is that in any case, the one name that is taken.
+Reads and writes are forwarded to the original: attributes, methods, `vars`, `dir`, operators such as `len` and `[]`.
+The public attributes of `Compilation` (`variants`, `explain()` etc.) are visible only if the original has none of that
+name. `compiled._compilation` always has them; it is the one reserved name.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ GIVES_ITSELF: Final = frozenset((
     "apply", "bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "share_memory", "to",
     "to_empty", "train", "type", "compile", "xpu", "ipu", "mtia",
 ))  # fmt: skip
-"""Methods of modules that give the module; `model = compile(net).to(device)` is to stay compiled."""
+"""Methods of modules that return the module; `model = compile(net).to(device)` must stay compiled."""
 DESCRIBES: Final = ("__doc__", "__module__", "__annotations__")
-"""What would be found in the class of what is compiled, if it were not kept with each."""
+"""Attributes kept on each instance, since they would otherwise be found on the class."""
 NOT_FORWARDED: Final = frozenset((
     *("__new__", "__init__", "__init_subclass__", "__del__", "__class__", "__class_getitem__", "__subclasshook__"),
     *("__call__", "__get__", "__set__", "__delete__", "__set_name__", "__prepare__"),
@@ -58,7 +58,8 @@ NOT_FORWARDED: Final = frozenset((
     *("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
     *("__getnewargs__", "__getnewargs_ex__", "__sizeof__"),
 ))  # fmt: skip
-"""Special methods that are about the object itself, or about attributes, which are forwarded as such."""
+"""Special methods that are not forwarded: about the object itself, or about attributes, which are forwarded
+separately."""
 
 
 class Compiled:
@@ -95,7 +96,7 @@ class Compiled:
             try:
                 described = getattr(fn, name, None)
             except Exception:
-                # of an object with attributes of its own making
+                # an object with dynamic attributes
                 described = getattr(type(fn), name, None)
             if name != "__annotations__" or described is not None:
                 object.__setattr__(self, name, described)
@@ -109,20 +110,20 @@ class Compiled:
                 return result
         return compilation.called(args, kwargs)
 
-    # Dynamo would trace the tracing: inside of torch.compile the call is a break, and nothing in it is looked at
+    # inside of torch.compile the call is a graph break, so that Dynamo does not trace our tracer
     __call__._torchdynamo_disable = True
     set_code_exec_strategy(__call__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
     def __getattr__(self, name: str) -> object:
         if name == OWN:
-            # nothing is compiled yet, as where an object is being made
+            # nothing is compiled yet, while an object is being constructed
             raise AttributeError(name)
         compilation = self._compilation
         fn = compilation.fn
         try:
             found = getattr(fn, name)
         except Exception:
-            # whatever an object raises where it makes its attributes itself
+            # an object with dynamic attributes may raise anything
             if name == "_orig_mod" and isinstance(fn, torch.nn.Module):
                 return fn
             if name in PUBLIC:
@@ -134,10 +135,10 @@ class Compiled:
 
     @property
     def __wrapped__(self) -> object:
-        """The function, whatever it itself is around; modules are around nothing."""
+        """The original function; modules have no `__wrapped__`."""
         fn = self._compilation.fn
         if isinstance(fn, torch.nn.Module):
-            # as `__getattr__` answers
+            # consistent with `__getattr__`
             raise AttributeError("__wrapped__")
         return fn
 
@@ -166,11 +167,11 @@ PUBLIC: Final = frozenset((
     *("fn", "options", "backend", "dynamic", "fullgraph", "limits", "relations", "history", "native", "signatures"),
     *("variants", "recompilations", "fallbacks", "broken", "times", "explain", "report", "timed", "coverage", "save"),
 ))  # fmt: skip
-"""What is asked of the compilation where the original has no such name."""
+"""Attributes of the compilation that are visible if the original has no such name."""
 
 
 class Standing(Compiled):
-    """In the place of an object: what may be asked of it without a name is the object's own as well."""
+    """A proxy whose special methods are forwarded as well."""
 
     __slots__ = ()
 
@@ -183,7 +184,7 @@ class Standing(Compiled):
 
 
 class CompiledFunction(Standing):
-    """In the place of a function, which is a method where it is in a class."""
+    """A proxy of a function, which binds as a method."""
 
     __slots__ = ()
 
@@ -195,7 +196,7 @@ class CompiledFunction(Standing):
 
 
 def class_for(fn: object) -> type[Compiled]:
-    """The class of what stands in the place of `fn`."""
+    """The proxy class for `fn`."""
     if isinstance(fn, FunctionType):
         return CompiledFunction
     if isinstance(fn, MethodType | BuiltinFunctionType):
@@ -204,8 +205,8 @@ def class_for(fn: object) -> type[Compiled]:
 
 
 def class_like(kind: type) -> type[Compiled]:
-    """A class with the special methods of another, which Python looks for in classes alone: `len(x)`, `x[0]`, `with x`.
-    Instances of it are, to `isinstance`, of the other as well."""
+    """A class with the special methods of another, since Python looks them up on the class: `len(x)`, `x[0]`, `with x`.
+    Its instances pass `isinstance` for the other class."""
     made = _classes.get(kind)
     if made is None:
         scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": property(original_class)}
@@ -223,12 +224,12 @@ _classes: Final[WeakKeyDictionary[type, type[Compiled]]] = WeakKeyDictionary()
 
 
 def original_class(compiled: Compiled) -> type:
-    """The class of what was compiled."""
+    """The class of the original."""
     return type(compiled._compilation.fn)
 
 
 def forwarded(name: str) -> FunctionType:
-    """A special method that is the original's."""
+    """A special method that forwards to the original."""
 
     def call(self: Compiled, *args: object, **kwargs: object) -> object:
         fn = self._compilation.fn

@@ -1,4 +1,4 @@
-"""`compile`: a function that is traced when it is called, and called by its graphs from then on.
+"""`compile`: a just-in-time compiled function, traced when it is called.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -12,10 +12,10 @@
     first call
     x.size(0) is 5, was 3
 
-A call looks for a variant whose guards hold (`frontends.pytorch.calls.signatures`); where there is none, the function
-is traced for the arguments at hand, with the sizes as symbols that `frontends.pytorch.calls.dynamism` says. Each
-recompilation has a cause, and a question that asked for it; the same question is answered so only a few times
-(`Policy.recompile_limit`), after which calls that no variant accepts fall back to eager.
+A call dispatches to a variant whose guards hold (`frontends.pytorch.calls.signatures`); if there is none, the function
+is traced for its arguments, with symbolic sizes as chosen by `frontends.pytorch.calls.dynamism`. Each recompilation has
+a cause and a question; the number of recompilations for one question is limited (`Policy.recompile_limit`), after which
+calls that no variant accepts fall back to eager.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def compile(
     fullgraph: bool = False,
     policy: Policy | None = None,
 ) -> Compiled | Callable[[Callable[..., object]], Compiled]:
-    """A function or module that is traced when it is called, and called by its graphs from then on.
+    """Compile a function or module just in time.
 
-    `dynamic` is True (every size is a symbol), False (none but what is marked), None (automatic: those that are seen to
-    differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
-    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with graph breaks.
+    `dynamic` is True (every size is a symbol), False (only marked ones), None (automatic: those that differ between
+    calls), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
+    `fullgraph`, a program that cannot be one graph is an error; otherwise such calls run with graph breaks.
     """
     options: Options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
     if fn is None:
@@ -55,7 +55,7 @@ def compile(
         check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         return functools.partial(compile, **options)
     if isinstance(fn, staticmethod | classmethod):
-        # what is in a class stays what it is there
+        # static and class methods stay what they are
         return type(fn)(compile(fn.__func__, **options))
     if isinstance(fn, Compiled):
         fn = fn._compilation.fn

@@ -1,4 +1,4 @@
-"""Copies and pickles of compiled functions: what is kept is the function and how it is compiled, never what was traced.
+"""Copies and pickles of compiled functions: they keep the function and its options, not the variants.
 
     >>> import copy, pickle
     >>> import torch
@@ -11,8 +11,8 @@
     Traceback (most recent call last):
     _pickle.PicklingError: cannot pickle the compiled function <lambda>: pickle finds functions by module and name, ...
 
-A function is pickled by its name, as Python pickles functions: one that is compiled where it is defined is that name,
-one that was compiled later is compiled anew. A module is pickled with its parameters.
+A function is pickled by its name, as in Python: a decorated one is found by that name, one compiled later is compiled
+again. A module is pickled with its parameters.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from typing import Protocol
 
 
 class Compilation(Protocol):
-    """A function and how it is compiled."""
+    """A function with its options."""
 
     fn: Callable[..., object]
     options: dict[str, object]
 
 
 class Compiled(Protocol):
-    """What stands in its place, as far as it matters here."""
+    """The interface of a proxy."""
 
     _compilation: Compilation
 
@@ -43,15 +43,15 @@ Kind = Callable[..., Compiled]
 
 
 def made_again(kind: Kind, fn: Callable[..., object], options: dict[str, object]) -> Compiled:
-    """A compiled function from what was pickled of one."""
+    """Unpickle a compiled function."""
     return kind(fn, **options)
 
 
 def pickled(kind: Kind, compiled: Compiled) -> str | tuple[object, ...]:
-    """What pickle is to keep of a compiled function: its name, where that is found, or how to make it again.
+    """The reduction of a compiled function: its name, or the arguments to compile it again.
 
     Raises:
-        PicklingError: it is found by no name.
+        PicklingError: no name leads to it.
     """
     compilation = compiled._compilation
     fn = compilation.fn
@@ -72,26 +72,26 @@ def pickled(kind: Kind, compiled: Compiled) -> str | tuple[object, ...]:
 
 
 def shallow_copy(kind: Kind, compiled: Compiled) -> Compiled:
-    """The same function, or a shallow copy of the module, with variants of its own."""
+    """The same function, or a shallow copy of the module, with separate variants."""
     compilation = compiled._compilation
     fn = compilation.fn
     return kind(fn if isinstance(fn, FunctionType) else copy.copy(fn), **compilation.options)
 
 
 def deep_copy(kind: Kind, compiled: Compiled, memo: dict[int, object]) -> object:
-    """Functions are copied as themselves; a module has a copy of its own, with variants of its own."""
+    """Functions are not copied; a module is, with separate variants."""
     compilation = compiled._compilation
     if isinstance(compilation.fn, FunctionType):
         return compiled
     fn = copy.deepcopy(compilation.fn, memo)
-    known = memo.get(id(compiled))  # what the module itself holds may be its compiled form
+    known = memo.get(id(compiled))  # the module may reference its own compiled form
     if known is None:
         known = memo[id(compiled)] = kind(fn, **compilation.options)
     return known
 
 
 def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
-    """A method of the module that gives the module: of the compiled one, so that it gives the compiled one."""
+    """A method that returns the module, wrapped to return the compiled one."""
 
     @functools.wraps(method)
     def call(*args: object, **kwargs: object) -> object:

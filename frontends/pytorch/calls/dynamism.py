@@ -11,9 +11,9 @@
     >>> [mixed.choose("x", axis, size).kind for axis, size in enumerate((5, 8))]
     ['dynamic', 'static']
 
-A mark comes first, then what is stated, then the setting of the function: all dynamic, none, or automatic, where a size
-is a number until it is seen to differ. The history outlives every environment: an input that was seen with other sizes
-stays dynamic, whatever becomes of the variants.
+Marks have priority, then stated relations, then the function's setting: all dynamic, none, or automatic, where a size
+is static until it differs between calls. The history outlives variants and environments: a size that has differed stays
+dynamic.
 """
 
 from __future__ import annotations
@@ -45,18 +45,16 @@ NAMED: Final = Choice("dynamic", why="among torch.compiler.config.dynamic_source
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """When a function stops being traced again.
+    """Limits of recompilation, and options of kernels.
 
     Attributes:
-        recompile_limit: at so many recompilations for the same question there are no more: calls that no variant
-            accepts fall back to eager.
-        variants: so many variants a function has at most.
-        of_module: so many variants the functions of one module have together.
-        withheld: kinds of decisions (`backends.decisions.questions`) whose questions kernels are made without asking,
-            to see what
-            the answers are worth.
-        guards: how a variant is expected to be used, where guards may be added that make its kernels faster and pay;
-            None adds none (see `backends.decisions.costs`).
+        recompile_limit: the number of recompilations for one question; then calls that no variant accepts fall back
+            to eager.
+        variants: the number of variants of a function.
+        of_module: the number of variants of all functions of one module.
+        withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
+        guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
+            (see `backends.decisions.costs`).
     """
 
     recompile_limit: int = 2
@@ -81,7 +79,7 @@ class Policy:
 
 
 class History:
-    """The sizes that inputs were seen with, and which of them differ."""
+    """The observed sizes of inputs, and which of them differ."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, int, int], int] = {}
@@ -93,12 +91,12 @@ class History:
         """The numbers that are no symbols all the same, as something in the program wants them as they are."""
 
     def observe_float(self, name: str, value: float) -> None:
-        """Take in one more float; one is told from others by its bits, as 0.0 == -0.0."""
+        """Observe a float; compared by its bits, since 0.0 == -0.0."""
         if self._floats.setdefault(name, value.hex()) != value.hex():
             self.varying.add(name)
 
     def observe(self, name: str, value: torch.Tensor | int) -> list[str]:
-        """Take in one more input; what is new, in words."""
+        """Observe an input; returns a description of the differences."""
         sizes = (value,) if isinstance(value, int) else tuple(value.shape)
         rank = -1 if isinstance(value, int) else len(sizes)
         found = []
@@ -111,7 +109,7 @@ class History:
         return found
 
     def described(self) -> dict[str, object]:
-        """All of it, as JSON has it."""
+        """The history as JSON."""
         return {
             "sizes": [[*key, size, key in self.different] for key, size in sorted(self._seen.items())],
             "floats": [[name, pattern, name in self.varying] for name, pattern in sorted(self._floats.items())],
@@ -119,10 +117,10 @@ class History:
         }
 
     def add(self, described: Mapping[str, object]) -> None:
-        """Take in what another history was.
+        """Merge another history.
 
         Raises:
-            ValueError: it is not of the form in which it is written; nothing is taken in.
+            ValueError: it is malformed; nothing is merged.
         """
         sizes, floats, fixed = [described.get(name) for name in ("sizes", "floats", "fixed")]
         match sizes, floats, fixed:
@@ -148,12 +146,12 @@ class History:
 
 
 def kinds_of(value: object) -> tuple[type, ...]:
-    """The classes of what is in a list; of anything else nothing."""
+    """The classes of a list's items; empty for anything else."""
     return tuple(map(type, value)) if type(value) is list else ()
 
 
 class Mixed(Dynamism):
-    """How the numbers of one call are treated, all things considered."""
+    """The combined choice for the numbers of one call."""
 
     def __init__(
         self,
@@ -165,7 +163,7 @@ class Mixed(Dynamism):
         ranks: Mapping[str, int] = {},
         read: Container[str] = (),
     ) -> None:
-        """`read` are the numbers that no caller gives."""
+        """`read` are the numbers of captured state."""
         self.outside = Outside()
         self.setting = setting
         self.history = history

@@ -1,4 +1,4 @@
-"""Reachability over a program's state: the places that it may read, from the functions that ran and the names in them.
+"""Reachability over a program's state: the places that it may read, found from the functions that ran and their names.
 
     >>> from frontends.pytorch.calls.exploring import Explorer
     >>> settings = {"inner": {"factor": 2}}
@@ -13,10 +13,9 @@
     >>> print(*Explorer([f], [f]).unguarded)
     numbers, a list_iterator
 
-From a global, a variable of a closure or an attribute on, whose name some function mentions, everything is a place that
-can be reached through containers, and through the attributes that are mentioned as well; of an object of a class that
-is not the program's, all attributes are. What can change without a place that tells of it is `unguarded`: a program
-that reads such a thing has no graph.
+The roots are globals, closure variables and attributes whose names some function mentions. Everything reachable from
+them through containers and mentioned attributes is a place; for objects of library classes, all attributes are. State
+that can change without a place for it is `unguarded`: a program that reads it has no graph.
 """
 
 from __future__ import annotations
@@ -85,10 +84,10 @@ class Explorer:
     """Finds places.
 
     Attributes:
-        places: in the order in which they were found, each once.
-        unguarded: what there is no place for.
-        names: attributes that code mentions, or asked for.
-        appended: by identity, lists and queues that are added to whatever is in them, which nothing looks into.
+        places: distinct, in the order of discovery.
+        unguarded: state that no place covers.
+        names: attributes that code mentions, or read dynamically.
+        appended: by identity, append-only lists and queues, whose contents are not read.
     """
 
     def __init__(
@@ -98,13 +97,13 @@ class Explorer:
         ran: Ran | None = None,
         inner: Sequence[FunctionType] = (),
     ) -> None:
-        """From these functions on, and those inside of them (`inner`), whose names theirs have among them."""
+        """Start from these functions, and their inner functions (`inner`), whose names they include."""
         self._found = FoundPlaces()
         self.places, self.unguarded = self._found.places, self._found.unguarded
         self._seen: set[int] = set()
         self._kept: list[object] = []
         self._known_classes: set[int] = set()
-        # by code: of the functions that share one, some may have run unnoticed
+        # by code: some functions that share it may have run unobserved
         self._ran = {location(function.__code__) for function in (*functions, *inner)}
         self._waiting: deque[tuple[str, str, object]] = deque()
         self._codes = [own_code(function) for function in (*functions, *inner)]
@@ -144,7 +143,7 @@ class Explorer:
             self._found.add(f"what is in {self._found.name_of(tensor)}", tensor, elements_in, "view")
         self._found.refuse_too_many()
 
-    # ------------------------------------------------------------------ what is found
+    # ------------------------------------------------------------------ places
 
     def _held(
         self,
@@ -157,7 +156,7 @@ class Explorer:
         *,
         by: str | None = None,
     ) -> None:
-        """An item of a dictionary, which may be that of a class, and what it leads to."""
+        """Add an item of a dictionary, possibly a class's, and what it reaches."""
         self._found.add(text, container, key, owner=owner)
         self._behind(text, name, value, by=by)
 
@@ -183,7 +182,7 @@ class Explorer:
             self._waiting.append((text, name, value))
 
     def _look(self) -> None:
-        """Look at what is waiting, and at what is found there; last at what is appended to and read as well."""
+        """Process the worklist; last the append-only containers that are read after all."""
         while not self._found.is_full:
             while self._waiting and not self._found.is_full:
                 self._look_at(*self._waiting.popleft())
@@ -193,7 +192,7 @@ class Explorer:
             self._waiting += [self._growing.pop(key)[:3] for key in read]
 
     def _is_appended_to(self, name: str | None) -> bool:
-        """Whether all functions only append to what they come to by this name."""
+        """Whether all functions only append to values with this name."""
         if name is None or name in GROWING or self._whole or self._computed or self._has_computed:
             return False
         if not WHOLE.isdisjoint(self.names):
@@ -203,7 +202,7 @@ class Explorer:
     # ------------------------------------------------------------------ functions
 
     def _names_of(self, function: FunctionType, mentioned: Mentions) -> None:
-        """The globals of a function, and what it imports."""
+        """Add the globals of a function, and its imports."""
         scope = function.__globals__
         plain = builtins.__dict__
         for name in mentioned.globals:
@@ -258,7 +257,7 @@ class Explorer:
         self._behind(name, name, value, by=name)
 
     def _module(self, text: str, module: ModuleType, names: Iterable[str], within: tuple[ModuleType, ...] = ()) -> None:
-        """What a function reads of a module, and of those in it."""
+        """Add what a function reads of a module and its submodules."""
         scope = vars(module)
         for name in sorted(scope.keys() & names):
             value = scope[name]
@@ -269,7 +268,7 @@ class Explorer:
             elif value is sys.modules:
                 self._found.refuse(f"{text}.{name}", name, "in which there may be any module")
             elif not (module is time and name in CLOCKS):
-                # a call of a clock is noticed when it is made
+                # calls of clocks are observed when they happen
                 self._behind(f"{text}.{name}", name, value)
 
     # ------------------------------------------------------------------ values
@@ -299,7 +298,7 @@ class Explorer:
                 self._value(f"the arguments of {text}", name, value.args)
                 self._value(f"the arguments of {text}", name, value.keywords)
             case functools._lru_cache_wrapper():
-                # what was asked of it is looked at, whatever the function inside would read now
+                # its observed uses are guarded, not what the wrapped function reads
                 if is_programs(value) and not can_follow():
                     self._found.add(text, value, times_used, "view")
             case property():
@@ -326,7 +325,7 @@ class Explorer:
                 self._object(text, name, value)
 
     def _object(self, text: str, name: str, value: object) -> None:
-        """What is in an object, and its attributes."""
+        """Add an object's contents and attributes."""
         kind = type(value)
         if isinstance(value, tuple | frozenset):
             self._all(text, name, value)
@@ -338,7 +337,7 @@ class Explorer:
         elif (view := view_of(value)) is not None:
             self._viewed(text, name, value, view)
         elif hasattr(kind, "__get__") and not is_python(kind):
-            # what a class in C is asked for attributes by
+            # attribute access of a C class
             return
         elif not is_python(kind):
             self._found.refuse(text, name, f"a {kind.__name__}")
@@ -380,7 +379,7 @@ class Explorer:
             self._value(text, name, value())
 
     def _attributes(self, attributes: Mapping[str, object], *, whole: bool = False) -> Iterable[str]:
-        """Those of the attributes that may be read."""
+        """Add the attributes that may be read."""
         return list(attributes) if whole or self._whole else sorted(self.names & attributes.keys())
 
     def _attributes_of(self, text: str, name: str, value: object) -> None:
@@ -400,11 +399,11 @@ class Explorer:
             is_name = isinstance(key, str)
             by = key if is_name and not whole else None
             self._held(f"{text}.{key}", key if is_name else name, attributes, key, attributes[key], by=by)
-        # another attribute may come before that of the class
+        # an instance attribute may shadow the class's
         self._found.add(f"the attributes of {text}", attributes, kind="keys")
 
     def _class(self, kind: type) -> None:
-        """What classes hold: methods, properties, and all else."""
+        """Add the attributes of classes: methods, properties, and all others."""
         for each in kind.__mro__:
             owner = kind_of_class(each)
             if id(each) in self._known_classes or each.__module__ == "builtins" or owner == "library":

@@ -1,4 +1,4 @@
-"""Fingerprints of captured state that mean the same in another process.
+"""Fingerprints of captured state that are comparable between processes.
 
     >>> from frontends.pytorch.calls.fingerprints import Fingerprint
     >>> from frontends.pytorch.calls.reads import Place
@@ -12,11 +12,11 @@
     >>> told(-0.0, ["a"]).difference(told(0.0, ["a"]).short)
     'factor'
 
-Inside of one process a place is compared by identity. Another process has other objects: there, plain values are told
-by value, functions by what their code does, classes and modules by name, tensors by kind and by where they lie in whose
-memory, and every object that can change by its class and by when it first came up. What is in it are places of their
-own. So two processes whose fingerprints are equal hold the same graph of objects, as far as the program can reach it,
-and a program that is run in both reads the same. What can not be told so has no fingerprint (`Untold`).
+Inside of one process places are compared by identity. Between processes, constants are compared by value, functions by
+code, classes and modules by name, tensors by metadata and aliasing, and mutable objects by class and order of first
+occurrence; their contents are further places. So equal fingerprints mean isomorphic object graphs, as far as the
+program can reach, and a program reads the same in both processes. State that cannot be compared so has no fingerprint
+(`Untold`).
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ from frontends.pytorch.python.state import is_without_state
 from frontends.pytorch.source_location import FRAMEWORKS, OUR_PACKAGES
 
 SHORT: Final = 8
-"""So many digits of the hash of each place are kept, to find the one that differs."""
+"""The number of kept digits of each place's hash, to find the one that differs."""
 LARGE: Final = 2**31
 LITERALS: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
 ADDRESS: Final = re.compile(r"\bat 0x[0-9a-f]+", re.IGNORECASE)
 OWN: Final = frozenset(("gradient mode", "the default dtype", "inference mode", "the number of threads"))
-"""Settings that a variant is guarded by, or that only the run asks for."""
+"""Settings that variants guard, or that are read only at run time."""
 
 
 class Untold(Exception):
-    """What means nothing in another process."""
+    """State without a meaning in another process."""
 
 
 class Fingerprint:
-    """What places hold.
+    """The fingerprint of places.
 
     Attributes:
-        digest: equal for processes that hold the same.
+        digest: equal for processes with equivalent state.
         short: some digits for each place.
-        tensors: those that came up, in order.
+        tensors: the tensors in order of first occurrence.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Fingerprint:
         in_order: Collection[str] | None = None,
         mentioned: Collection[str] | None = None,
     ) -> None:
-        """Of these places, after the objects that come `first`, and with `more` that is told of the process; what is in
-        a set has no order where none of the names leads there by which code reads more than what is in it (`in_order`);
-        all names in code are `mentioned`.
+        """Compute it for these places, after the objects that come `first`, and with `more` facts about the process. A
+        set is hashed without order if no name in `in_order` (through which code may iterate) leads to it; all names in
+        code are `mentioned`.
 
         Raises:
-            Untold: something means nothing in another process.
+            Untold: something has no meaning in another process.
         """
         self.tensors: list[torch.Tensor] = []
         self._numbers: dict[int, int] = {}
@@ -108,7 +108,7 @@ class Fingerprint:
         self.short = "".join([each[:SHORT] for each in hashes])
 
     def difference(self, short: str) -> str:
-        """The first place that differs from those of another fingerprint, for people."""
+        """Describe the first place that differs from another fingerprint."""
         for number, place in enumerate(self._places, 1):
             if short[SHORT * number : SHORT * number + SHORT] != self.short[SHORT * number : SHORT * number + SHORT]:
                 return place.text
@@ -140,8 +140,8 @@ class Fingerprint:
         return self._value(value.tensor if isinstance(value, Kept) else value)
 
     def _is_hash(self, place: Place, value: int) -> bool:
-        """Whether a number is the hash of the object that has it, or what Dynamo knows a function by, under a name that
-        no code mentions: it is another in each process."""
+        """Whether a number is an object's cached hash, or Dynamo's identifier of a function, under a name that no code
+        mentions: it differs between processes."""
         if self._mentioned is None or place.key in self._mentioned:
             return False
         if str(place.key).startswith("_torchdynamo_"):
@@ -155,7 +155,7 @@ class Fingerprint:
             return False
 
     def _view(self, value: object) -> str:
-        """What a function tells, which may be told of nothing that has a name."""
+        """A view's value, which may contain unnamed objects."""
         if type(value) is tuple:
             return f"({', '.join(map(self._view, value))})"
         return self._value(value)
@@ -172,7 +172,7 @@ class Fingerprint:
         if kind is tuple:
             return self._all(value)
         if kind is frozenset:
-            # in the order in which a program finds them
+            # in iteration order
             return f"frozenset {self._all(value)}"
         number = self._numbers.get(id(value))
         if number is not None:
@@ -182,7 +182,7 @@ class Fingerprint:
         return f"#{number} {self._new(value)}"
 
     def _new(self, value: object) -> str:
-        """An object that comes up for the first time."""
+        """The hash input of an object at its first occurrence."""
         match value:
             case FunctionType():
                 return self._function(value)
@@ -220,7 +220,7 @@ class Fingerprint:
             self._holders[id(held)] = value
         of_kind = f"{kind.__module__}.{kind.__qualname__}"
         if isinstance(value, list | dict | set):
-            # how many there are is told where it matters
+            # the number of items is a place where it matters
             return of_kind
         if is_numpy(value, "generic"):
             return f"{of_kind} {value.dtype.str} {value.tobytes().hex()}"
@@ -228,12 +228,12 @@ class Fingerprint:
             raise Untold(f"an object of the class {of_kind}")
         if is_without_state(value):
             return f"{of_kind} {self._stateless(value)}"
-        # what it holds are places of their own
+        # its contents are places of their own
         name = getattr(kind, "__get__", None) and getattr(value, "__qualname__", None)
         return f"{of_kind} {name if type(name) is str else ''}"
 
     def _stateless(self, value: object) -> str:
-        """What is told of a value that never changes, by its text."""
+        """The hash input of an immutable value, by its text."""
         if isinstance(value, operator.itemgetter):
             return self._value(value.__reduce__()[1])
         if type(value).__name__ in ("lock", "RLock", "Generator", "RandomState", "Random"):
@@ -253,7 +253,7 @@ class Fingerprint:
         code = own_code(function)
         name = f"{function.__module__}.{function.__qualname__} {function.__name__} {self._code(code)}"
         if not code.co_filename.startswith(FRAMEWORKS):
-            # of one that ran, what it holds are places of their own
+            # the contents of one that ran are places of their own
             return name
         held = [self._value(cell.cell_contents) for cell in function.__closure__ or () if is_filled(cell)]
         return f"{name} {self._value(function.__defaults__)} {held}"
@@ -265,7 +265,7 @@ class Fingerprint:
         return found
 
     def _tensor(self, tensor: torch.Tensor) -> str:
-        """What a graph may rely on of a tensor: all but its elements."""
+        """The hash input of a tensor: everything except its elements."""
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or tensor.layout != torch.strided:
             raise Untold(f"a tensor of the class {type(tensor).__qualname__}, or of layout {tensor.layout}")
         self.tensors.append(tensor)
@@ -279,8 +279,8 @@ class Fingerprint:
 def sets_without_order(
     places: Sequence[Place], held: Sequence[object], in_order: Collection[str] | None
 ) -> frozenset[int]:
-    """The sets, by identity, to which only names lead whose values are not asked for their order, and in which there is
-    nothing but what has a name."""
+    """The sets, by identity, that are reached only by names through which code does not iterate, and that contain only
+    named values."""
     names: dict[int, list[object]] = {}
     for place, value in zip(places, held):
         if isinstance(value, set):
@@ -305,7 +305,7 @@ def sets_without_order(
 
 
 def own_name(value: object) -> str | None:
-    """The name of a value that has one by itself."""
+    """The qualified name of a value that has one."""
     if type(value) in LITERALS:
         return f"{type(value).__name__} {value!r}"
     return f"class {value.__module__}.{value.__qualname__}" if isinstance(value, type) else None
@@ -318,11 +318,11 @@ def is_filled(cell: CellType) -> bool:
         return False
 
 
-# ---------------------------------------------------------------------- what was put into torch
+# ---------------------------------------------------------------------- patches of torch
 
 
 def altered() -> list[str]:
-    """The functions in torch's own places that are not what torch has there: another's, or another one of torch's."""
+    """Attributes of torch that were replaced by other functions."""
     found: list[str] = []
     for text, scope in torch_places():
         for name, value in scope.items():
@@ -340,7 +340,7 @@ def altered() -> list[str]:
 
 
 def inner(value: object) -> object:
-    """The function that a value is about; Dynamo wraps some of torch's when it is imported."""
+    """The wrapped function of a value; Dynamo wraps some of torch's when it is imported."""
     if isinstance(value, property):
         return value.fget
     value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
@@ -353,7 +353,7 @@ def inner(value: object) -> object:
 
 
 def torch_places() -> Iterator[tuple[str, dict[str, object]]]:
-    """Modules and classes of torch's through which programs, and torch itself, come to its functions."""
+    """Modules and classes through which programs and torch call torch's functions."""
     modules = ("torch", "torch.functional", "torch.nn.functional", "torch._tensor", "torch.special", "torch.linalg")
     more = ("torch.fft", "torch._VF", "torch.nn.init", "torch.autograd", "torch.autograd.function", "torch.overrides")
     for name in (*modules, *more):

@@ -1,4 +1,4 @@
-"""Binding of arguments: by name, by position or left out, a call has one normal form where the parameters are known.
+"""Argument binding: a call has one normal form, whether arguments are positional, keyword or defaults.
 
     >>> from frontends.pytorch.calls.forms import Forms
     >>> def f(x, y, scale=2.0, *, flag=False): ...
@@ -10,10 +10,10 @@
     ((1, 2, 2.0), {'flag': False})
     ((1, 2, 3.0), {'flag': True})
 
-The parameters are those of the function itself: what a decorator's function passes on, it may look at first. The same
-holds for a module with hooks, which are given what is by position.
+The parameters must be the function's own: a decorator's wrapper may inspect its arguments. The same holds for a module
+with hooks, which receive the positional arguments.
 
-Numbers that a function reads without being given them, and that were seen to change, are arguments by name as well.
+Numbers of captured state that change are keyword arguments as well.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Bound = tuple[tuple[object, ...], dict[str, object]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """How many arguments are given by position, and which by name.
+    """The number of positional arguments, and the names of keyword arguments.
 
     Attributes:
-        stale: an expression that is true where the defaults, or hooks, are no longer those of the form.
-        expression: the arguments as the function has them, from `_args` and `_kwargs`; None where these are it.
+        stale: an expression that is true if the defaults or hooks have changed.
+        expression: the bound arguments in terms of `_args` and `_kwargs`; None if they are the same.
         scope: the names in both.
     """
 
@@ -50,7 +50,7 @@ class Form:
     scope: Mapping[str, object] | None = None
 
     def statements(self, *, checked: bool) -> list[str]:
-        """What makes `_args` and `_kwargs` those of the function, and leaves where a call is of another form."""
+        """Statements that bind `_args` and `_kwargs`, or return if a call has another form."""
         lines: list[str] = []
         if checked:
             names = f"len(_kwargs) != {len(self.names)}" if self.names else "_kwargs"
@@ -61,13 +61,13 @@ class Form:
             return lines
         binding = f"_args, _kwargs = {self.expression}"
         if checked:
-            # another name, or a default that the function no longer has
+            # another name, or a removed default
             missing = "except (KeyError, IndexError, TypeError, AttributeError, ValueError):"
             return [*lines, "try:", f"    {binding}", missing, "    return default"]
         return [*lines, binding]
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
-        """The arguments as the function has them."""
+        """Bind the arguments."""
         if self.expression is None:
             return tuple(args), dict(kwargs)
         return eval(self.expression, {**(self.scope or {}), "_args": tuple(args), "_kwargs": kwargs})
@@ -83,7 +83,7 @@ class Forms:
         self._read: dict[str, Place] = {}
 
     def read(self, places: Mapping[str, Place]) -> None:
-        """Have every form give what these places hold by name, beside what the caller does."""
+        """Let every form add these places' values as keyword arguments."""
         self._read = dict(places)
         self._known.clear()
 
@@ -107,7 +107,7 @@ class Forms:
         return found
 
     def _reading(self, form: Form) -> Form:
-        """The same with what is read."""
+        """The same with captured numbers."""
         scope = dict(form.scope or {})
         items = []
         for number, (name, place) in enumerate(self._read.items()):
@@ -118,7 +118,7 @@ class Forms:
         return replace(form, expression=f"{given[:-1]}{comma}{', '.join(items)}}}", scope=scope)
 
     def _bound(self, function: FunctionType, skipped: int, count: int, names: Sequence[str]) -> Form | None:
-        """The form by the parameters of a function; None where the call is an error, or as the function has it."""
+        """The form by a function's parameters; None if the call is an error, or already normal."""
         code = function.__code__
         parameters = code.co_varnames[skipped : code.co_argcount]
         by_name_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
@@ -169,7 +169,7 @@ class Forms:
 
 
 def function_of(fn: Callable[..., object]) -> tuple[FunctionType | None, int]:
-    """The function that a call runs, and how many of its parameters the call does not give."""
+    """The function that a call runs, and the number of its implicit parameters."""
     if isinstance(fn, torch.nn.Module):
         if type(fn).__call__ is not torch.nn.Module.__call__:
             return None, 0
@@ -180,7 +180,7 @@ def function_of(fn: Callable[..., object]) -> tuple[FunctionType | None, int]:
 
 
 def hooked(module: torch.nn.Module) -> bool:
-    """Whether something looks at a module's arguments before the module does."""
+    """Whether a hook sees a module's arguments first."""
     return bool(
         module._forward_hooks
         or module._forward_pre_hooks

@@ -1,4 +1,4 @@
-"""Where a program reads state that it is not given: the places found, each once, and what no place tells of.
+"""The places where a program reads captured state, without duplicates, and the state that no place covers.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import torch
 from frontends.pytorch.calls.reads import Contents, Kept, Kind, Place
 
 MOST_ITEMS: Final = 50_000
-"""More items than these are not looked at on each call."""
+"""The limit of items compared on each call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unguarded:
-    """Something that a program reads and that no place tells of.
+    """State that a program reads and that no place covers.
 
     Attributes:
-        text: where it is.
+        text: its path.
         what: what it is.
         name: the name in the program that leads to it.
     """
@@ -32,12 +32,12 @@ class Unguarded:
         return f"{self.text}, {self.what}"
 
 class FoundPlaces:
-    """The places that were found, in the order in which they were.
+    """The places in order of discovery.
 
     Attributes:
-        places: each once.
-        unguarded: what there is no place for.
-        items: how many there are in the containers that are looked at on each call.
+        places: without duplicates.
+        unguarded: state that no place covers.
+        items: the number of items in containers that are compared on each call.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class FoundPlaces:
             self.places.append(place)
 
     def name_of(self, tensor: torch.Tensor) -> str:
-        """What the program calls a tensor, as far as places tell."""
+        """The program's name for a tensor, if a place has it."""
         for place in self.places:
             found = place.read() if place.kind in ("item", "cell", "slot", "contents") else None
             if isinstance(found, Kept) and found.tensor is tensor:
@@ -77,11 +77,11 @@ class FoundPlaces:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more items than are looked at on each call."""
+        """Whether the limit of items is exceeded."""
         return self.items > MOST_ITEMS
 
     def refuse_too_many(self) -> None:
-        """Where there are more items than that, nothing tells of changes of the largest container."""
+        """If the limit is exceeded, the largest container is unguarded."""
         if self.is_full:
             self.refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
 

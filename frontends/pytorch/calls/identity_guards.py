@@ -1,4 +1,4 @@
-"""Identity guards: whether places hold the very objects that they held, tested together in C.
+"""Identity guards: test in C whether all places hold the same objects as before.
 
     >>> from frontends.pytorch.calls.identity_guards import Held
     >>> factors, items = {"factor": 2.5}, [object()]
@@ -13,10 +13,9 @@
     >>> unchanged()
     False
 
-A model reads thousands of them, which takes 80 us in Python. Most are in dictionaries, of which Python knows whether
-they were changed at all: one word is compared, in the order in which they lie in memory, which is 2 us in C, and 12
-after kernels that leave little of it in cache. Where there is no C compiler nothing is known to be unchanged. Another
-object may still be the same value: that is for the caller to find out.
+A model has thousands of places, which take 80 us in Python. Most are in dictionaries, which have version tags: one word
+is compared for each, in the order of addresses, which takes 2 us in C, or 12 us with a cold cache after kernels.
+Without a C compiler the test always fails. A different object may still be an equal value: the caller decides that.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
 
 WORDS: Final = "tcfpq"
-"""Kinds of places that one word of an object tells of: its class, what is in a cell, what a function runs."""
+"""Kinds of places compared by one word of an object: its class, a cell's content, a function's code."""
 Objects = tuple[object, ...]
 Test = Callable[[bytes, Objects, Objects, Objects, bytes, bytearray], bool]
 
 
 class Held:
-    """What places held: their kinds, containers, keys and values."""
+    """The observed values of places: kinds, containers, keys and values."""
 
     def __init__(self) -> None:
         self._kinds: list[str] = []
@@ -54,9 +53,9 @@ class Held:
         self._values: list[object] = []
 
     def item(self, container: object, key: object, value: object) -> None:
-        """`container[key]`, or what is in a cell."""
+        """Add `container[key]`, or a cell's content."""
         if type(container) is MappingProxyType:
-            # what it shows, such as the attributes of a class
+            # the dictionary of a proxy, such as a class's attributes
             shown = get_referents(container)
             container = shown[0] if len(shown) == 1 and type(shown[0]) is dict else container
         plain = "d" if type(container) is dict and type(key) is str else "i"
@@ -66,7 +65,7 @@ class Held:
         self._add("a", container, name, value)
 
     def place(self, kind: str, container: object, key: object, value: object) -> None:
-        """An item or another kind of place, see `frontends.pytorch.calls.reads`."""
+        """Add a place of any kind; see `frontends.pytorch.calls.reads`."""
         match kind:
             case "slot":
                 self.attribute(container, key, value)
@@ -79,16 +78,16 @@ class Held:
                 self.item(container, key, value)
 
     def absent(self, container: dict, key: object) -> None:
-        """That a dictionary has no such key."""
+        """Add the absence of a key in a dictionary."""
         self._add("x", container, key, None)
 
     def count(self, container: object, count: int) -> None:
-        """How many items there are."""
+        """Add the number of items."""
         self._add("n", container, None, count)
 
     def contents(self, container: object, items: tuple[object, ...]) -> bool:
-        """All items of a list or a set, all keys and then all values of a dictionary. False where that is for the
-        caller to find out, as of one with an order of its own."""
+        """Add all items of a list or a set, or all keys and values of a dictionary. False if the caller must compare
+        it, such as a container with its own order."""
         if not isinstance(container, list | set | dict) or (isinstance(container, OrderedDict) and items):
             return False
         self._add("h", container, None, items)
@@ -101,15 +100,15 @@ class Held:
         self._values.append(value)
 
     def test(self) -> Callable[[], bool]:
-        """Whether all of them are what they were."""
+        """A test whether all of them are unchanged."""
         unchanged = _unchanged()
         if unchanged is None:
             return lambda: False
-        # those of a container next to each other, unless one word of it tells of one place
+        # grouped by container, except places that are one word
         groups: dict[object, list[int]] = {}
         for place, (kind, container) in enumerate(zip(self._kinds, self._containers)):
             groups.setdefault((id(container), kind if kind in WORDS else ""), []).append(place)
-        # in the order in which they lie in memory, which is read soonest so
+        # in the order of addresses, which is fastest
         order = [place for key in sorted(groups) for place in groups[key]]
         ends = array("i", accumulate([len(groups[key]) for key in sorted(groups)])).tobytes()
         kinds = "".join([self._kinds[place] for place in order]).encode()
@@ -124,17 +123,17 @@ def _unchanged() -> Test | None:
 
 
 class Layouts:
-    """Tensors that are no arguments, and what graphs rely on of them: `.data` gives them other sizes, say."""
+    """Captured tensors with their guarded metadata, which `.data = ...` may change."""
 
     def __init__(
         self, tensors: Sequence[torch.Tensor], layouts: Sequence[object], read: Callable[[torch.Tensor], object]
     ) -> None:
-        """`layouts` are what `read` has to give of the tensors."""
+        """`layouts` are the expected results of `read`."""
         self._tensors, self._layouts, self._read = tuple(tensors), list(layouts), read
         self._seen: Callable[[], bool] | None = None
 
     def unchanged(self) -> bool:
-        """Whether all are as they should be. What has not changed since the last time that they were is not read."""
+        """Whether all match. A tensor unchanged since the last match is not read again."""
         if self._seen is not None and self._seen():
             return True
         if list(map(self._read, self._tensors)) != self._layouts:
@@ -144,7 +143,7 @@ class Layouts:
             try:
                 self._seen = found.Layouts(self._tensors)
             except ValueError:
-                # one that kernels do not read, such as a sparse one: nothing is remembered
+                # one that kernels do not read, such as a sparse one: not cached
                 self._seen = None
         return True
 

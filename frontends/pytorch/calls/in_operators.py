@@ -1,4 +1,5 @@
-"""Compiled functions in the functions that torch's operators are given: branches of `torch.cond`, bodies of loops.
+"""Compiled functions inside of the operands of torch's higher-order operators: branches of `torch.cond`, bodies of
+loops.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -6,8 +7,8 @@
     >>> torch.cond(torch.tensor(True), doubled, torch.neg, (torch.ones(2),))
     tensor([2., 2.])
 
-Called by themselves, such operators have Dynamo capture what they are given, and a break is an error there. So for that
-time a compiled function is the original one; what another thread calls meanwhile runs eagerly.
+Outside of a trace, such operators let Dynamo capture their operands, where a graph break is an error. So meanwhile a
+compiled function behaves as the original one; other threads' calls run eagerly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _captured: Final = higher_order._hop_compile_and_call
 _compiled_call: Final = Compiled.__call__
 _lock: Final = Lock()
 _running: Final[list[object]] = []
-"""The operators that are being captured."""
+"""The operators being captured."""
 
 
 def _plain_call(self: Compiled, /, *args: object, **kwargs: object) -> object:
@@ -34,7 +35,7 @@ def _plain_call(self: Compiled, /, *args: object, **kwargs: object) -> object:
 
 @contextmanager
 def as_originals() -> Iterator[None]:
-    """Compiled functions run eagerly, as the originals."""
+    """Let compiled functions run eagerly for the duration of the block."""
     with _lock:
         _running.append(None)
         Compiled.__call__ = _plain_call  # type: ignore[method-assign]

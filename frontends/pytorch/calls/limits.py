@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.recompiling import Question
 
 _of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
-"""How many variants the functions of a module have."""
+"""The number of variants of a module's functions."""
 
 
 class Limits:
-    """What a policy allows a function, and what of it is used up."""
+    """A function's limits by its policy, and their use."""
 
     def __init__(self, fn: Callable[..., object], policy: Policy, *, counts_questions: bool = True) -> None:
         self.policy = policy
@@ -38,7 +38,7 @@ class Limits:
         self._module = owner if isinstance(owner, torch.nn.Module) else None
 
     def over(self, question: Question | None, variants: int) -> str | None:
-        """Why a call is not to be traced for, if so; the question is counted."""
+        """Why a call is not traced, or None; counts the question."""
         if question is not None and question.counted:
             self._asked[question.key] += 1
             if self.is_exhausted(question):
@@ -46,13 +46,13 @@ class Limits:
         return self.reached(variants)
 
     def is_exhausted(self, question: Question | None) -> bool:
-        """Whether a question was asked so often that it is not answered by a variant any more."""
+        """Whether a question's recompile limit is exhausted."""
         if question is None or not question.counted or not self._counts_questions:
             return False
         return self._asked[question.key] >= self.policy.recompile_limit
 
     def reached(self, variants: int) -> str | None:
-        """Why there can be no other variant, if so."""
+        """Why there can be no further variant, or None."""
         policy = self.policy
         if variants >= policy.variants:
             return f"{policy.variants} variants, the most that the policy allows"
@@ -61,12 +61,12 @@ class Limits:
         return None
 
     def always_breaks(self, reason: str) -> bool:
-        """Whether traces have ended at the same place so often that no other is tried; this one is counted."""
+        """Whether traces have failed at the same line too often to try again; counts this one."""
         self._asked[reason] += 1
         return self._asked[reason] >= self.policy.recompile_limit
 
     def added(self) -> None:
-        """There is one more variant."""
+        """Count a new variant."""
         if self._module is not None:
             _of_module[self._module] = _of_module.get(self._module, 0) + 1
 

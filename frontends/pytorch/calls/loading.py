@@ -1,4 +1,4 @@
-"""`load(path, fn)`: a function or module compiled as it was saved, without a run of the C compiler.
+"""`load(path, fn)`: restore a saved compiled function or module, without running the C compiler.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load
@@ -13,9 +13,9 @@
     frontends.pytorch.errors.WrongArtifact: .../linear.artifact: weight is torch.float32[2, 4] on cpu, was ...
       fix:    ...
 
-What the file says of this process (versions, processor, code, parameters) is compared first; then each variant is
-restored where all that its trace has read is the same here (`calls/restoring.py`), or else traced again, in order, and
-must come out with the guards, functions and kernels that were saved. A file that is refused leaves nothing behind.
+First the file's requirements (versions, processor, code, parameters) are compared. Then each variant is restored if the
+state that its trace has read is equivalent here (`calls/restoring.py`), or else traced again, in order, which must
+produce the saved guards, functions and kernels. A rejected file leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ MODEL: Final = "load it for the function or module that was saved, or save it ag
 
 
 def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
-    """The function or module compiled as the one was that `path` was saved from, with its variants.
+    """Restore the function or module saved to `path`, with its variants.
 
     Raises:
-        WrongArtifact: the file is for something else, was altered, or others may have written it.
+        WrongArtifact: the file is for another program, was altered, or others may have written it.
     """
     name = fspath(path)
     if elsewhere():
@@ -98,7 +98,7 @@ def _written_for(gnu: bool | None) -> bool | None:
 
     before = assume_gnu(gnu)
     if before is not gnu:
-        # it may have been asked before, where there is no compiler
+        # may have been queried before, without a compiler
         instruction_set.cache_clear()
     return before
 
@@ -196,7 +196,7 @@ def _trace(
 
 @contextmanager
 def _ambient(name: str, described: Mapping[str, object]) -> Iterator[None]:
-    """What a program is not given, as it was."""
+    """Restore the ambient state of a saved variant."""
     default = DTYPES.get(entry(name, described, "default", str))
     if default is None:
         refuse(name, "`default` in its description is not of the form in which it is written", AGAIN)
@@ -215,7 +215,7 @@ def _ambient(name: str, described: Mapping[str, object]) -> Iterator[None]:
 
 @contextmanager
 def without_autocast() -> Iterator[None]:
-    """No variant that is saved was traced under autocast."""
+    """Disable autocast: no saved variant was traced under it."""
     devices = [device for device, *_ in autocast()]
     try:
         for device in devices:

@@ -1,4 +1,4 @@
-"""Marks: what the caller says about a size of one tensor.
+"""Marks: the caller's annotations of a tensor's sizes.
 
     >>> import torch
     >>> from frontends.pytorch import compile, mark_dynamic
@@ -8,7 +8,7 @@
     >>> f(x).shape, f(torch.randn(64, 8)).shape, len(f.variants)
     (torch.Size([3, 8]), torch.Size([64, 8]), 1)
 
-Marks are read when a function is traced for the tensor; a variant that accepts it already is used as it is.
+Marks are read when a function is traced for the tensor; an existing variant that accepts it is used unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ATTRIBUTE: Final = "marked_sizes"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One mark, and where it was made."""
+    """A mark with its source location."""
 
     choice: Choice
     text: str
@@ -43,27 +43,27 @@ class Mark:
 def mark_dynamic(
     x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None, *, strict: bool = True
 ) -> None:
-    """These sizes are symbols, between `lo` and `hi`; with `strict`, what would make one a constant is an error.
+    """Make these sizes symbols between `lo` and `hi`; with `strict`, specializing one is an error.
 
     Raises:
-        ConstraintViolation: the size is not between them, or it is marked otherwise.
+        ConstraintViolation: the size is out of bounds, or has another mark.
     """
     _mark(x, dim, Choice("dynamic", lo, hi, strict, why="marked"), "mark_dynamic")
 
 
 def mark_maybe_dynamic(x: torch.Tensor, dim: int | Sequence[int]) -> None:
-    """These sizes are symbols, unless the program makes constants of them."""
+    """Make these sizes symbols, unless the program specializes them."""
     _mark(x, dim, Choice("dynamic", why="marked"), "mark_maybe_dynamic")
 
 
 def mark_static(x: torch.Tensor, dim: int | Sequence[int] | None = None) -> None:
-    """These sizes, or all, are the constants that they are."""
+    """Make these sizes, or all, constants."""
     every = range(x.dim()) if isinstance(x, torch.Tensor) else ()
     _mark(x, every if dim is None else dim, Choice("static", why="marked"), "mark_static")
 
 
 def mark_unbacked(x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None) -> None:
-    """These sizes are symbols without a value: a branch on one that nothing decides is an error, never a guard."""
+    """Make these sizes unbacked symbols: an undecided branch on one is an error, never a guard."""
     _mark(x, dim, Choice("unbacked", lo, hi, why="marked"), "mark_unbacked")
 
 

@@ -1,4 +1,4 @@
-"""Calls of compiled functions in C, for variants that are kernels and nothing else.
+"""Native dispatch: calls in C for variants that consist of kernels alone.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -11,8 +11,8 @@
     >>> f.native.entry((x, y, 3), {})
     NotImplemented
 
-The launcher of the CPU backend takes such a call apart, finds the variant, allocates and runs, in one go. Where it says
-NotImplemented, the call goes the way of all others (`frontends.pytorch.calls.signatures`), which knows every case.
+The CPU backend's launcher unpacks the arguments, finds the variant, allocates and runs it. If it returns
+NotImplemented, the general dispatch handles the call (`frontends.pytorch.calls.signatures`).
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from shapes.guards.codegen import Check
 
 MOST: Final = 64
-"""An entry tries its variants one by one; where there are more of them, the others are found by the decision tree."""
+"""An entry tries its variants in sequence; further ones are found by the decision tree."""
 
 
 class Native:
-    """The programs of a function's variants.
+    """The host programs of a function's variants.
 
     Attributes:
-        entry: runs a call, or says NotImplemented; None where no variant is a program.
+        entry: runs a call, or returns NotImplemented; None if no variant is a host program.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Native:
         self._variants: dict[Signature, list[Variant]] = {}
 
     def add(self, signature: Signature, variant: Traced, values: Sequence[object], check: Check) -> None:
-        """One more variant, traced for these values of the signature's arguments."""
+        """Add a variant traced for these values of the signature's arguments."""
         known = self._variants.setdefault(signature, [])
         if len(known) >= MOST:
             return
@@ -67,7 +67,7 @@ class Native:
         known.append(made)
 
     def refresh(self) -> None:
-        """Make the entry for the variants and forms that there are."""
+        """Rebuild the entry for the current variants and forms."""
         entries = [
             _form(signature, form, variants)
             for signature, variants in self._variants.items()
@@ -78,7 +78,7 @@ class Native:
 
 
 def _form(signature: Signature, form: forms.Form, variants: Sequence[Variant]) -> Form:
-    """Calls of one form."""
+    """The entry for calls of one form."""
     arguments, named = signature.structure.children()
     is_flat = not named.context and all(child.is_leaf() for child in arguments.children())
     return Form(
@@ -100,7 +100,7 @@ def _structure(spec: TreeSpec) -> Structure:
 
 
 def _bind(form: forms.Form) -> Call:
-    """What gives the arguments as the function has them, or None for calls of another form."""
+    """A function that binds the arguments, or returns None for another form."""
     lines = [*form.statements(checked=True), "return _args, _kwargs"]
     scope: dict[str, object] = {**(form.scope or {}), "default": None}
     text = "\n".join(["def bind(_args, _kwargs):", *["    " + line for line in lines]])
@@ -112,7 +112,7 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, object],
     """A variant for the launcher.
 
     Raises:
-        NotNative: it needs something that the launcher does not do.
+        NotNative: it needs something that the launcher lacks.
     """
     if variant.joint is not None or any(variant.with_gradient):
         raise NotNative("there is a gradient")
@@ -145,19 +145,19 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, object],
 
 
 def _kind(kind: Kind) -> Literal["tensor", "integer", "value", "object"]:
-    """What an argument is to the launcher, which compares floats as values, by their bits."""
+    """The launcher's kind of an argument; floats are compared by their bits."""
     return "value" if kind == "float" else kind
 
 
 def _expected(kind: str, value: object) -> object:
-    """What the launcher looks at of a leaf, besides its class and sizes."""
+    """The launcher's guards on a leaf, besides its class and sizes."""
     return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
 
 def _description(
     signature: Signature, variant: Traced, tensors: Sequence[int], integers: Sequence[int], check: Check
 ) -> Description:
-    """The program of a variant, its arguments named as those of the check."""
+    """The host program of a variant, with the check's names of arguments."""
     if variant.running is None or len(variant.running.hosts) != 1:
         raise NotNative("it runs operator by operator")
     described_by_place = described(variant.running.hosts[0])
@@ -183,8 +183,8 @@ def _description(
 
 
 def _returned(variant: Traced) -> object:
-    """What puts the outputs together: None for a single one, `tuple`, `list`, or what is called with them. It does the
-    side effects as well, when the kernels have run."""
+    """The assembly of outputs: None for a single one, `tuple`, `list`, or a function of them, which also performs the
+    side effects after the kernels."""
     spec = variant.structure
     if variant.effects:
         return performer(spec, variant.effects)

@@ -1,4 +1,4 @@
-"""What `compile` is given, checked where it is given.
+"""Validation of `compile`'s arguments.
 
     >>> from frontends.pytorch import compile
     >>> compile(lambda x: x, dynamic="yes")
@@ -38,7 +38,7 @@ DYNAMIC = "True, False, None, a function or relations"
 
 
 class KnownSizes(Protocol):
-    """What is known of the sizes of a function's inputs: relations that a caller states, or what torch knows."""
+    """Facts about the sizes of a function's inputs: relations stated by the caller, or torch's."""
 
     def choice(self, name: str, axis: int) -> Choice | None: ...
 
@@ -48,7 +48,7 @@ class KnownSizes(Protocol):
 
 
 def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:
-    """Refuse what is no function, and options that are none.
+    """Reject what is no function, and invalid options.
 
     Raises:
         ConstraintViolation: with what is accepted.
@@ -61,7 +61,7 @@ def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: obj
 
 
 def check_settings(*, dynamic: object, fullgraph: object, policy: object) -> None:
-    """Refuse options that are none, of whatever function."""
+    """Reject invalid options."""
     if not (dynamic is None or isinstance(dynamic, bool | Mapping) or callable(dynamic)):
         fix = 'dynamic=True, or relations by name of the input: dynamic={"x": ("b", "5*b")}'
         _wrong(f"dynamic={shown(dynamic)}: expected {DYNAMIC}", fix)

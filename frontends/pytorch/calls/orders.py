@@ -8,8 +8,8 @@
     >>> goes_by_order(stacked.__code__), goes_by_order(known.__code__)
     (True, False)
 
-Asking whether something is in a set goes by no order. All else that is done with one counts as if it did: code is only
-looked at, and what it hands on is not followed.
+Membership tests do not depend on the order. Every other use of a set conservatively counts as dependent: the analysis
+is syntactic, without data flow between functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Final
 from frontends.pytorch.python.appended import ATTRIBUTES, names_unless, steps_of
 
 BY_HASH: Final = frozenset(("set", "frozenset", "hash", "id"))
-"""Names of functions that make sets, or tell what their order goes by."""
+"""Names of functions that create sets, or expose hashes."""
 OF_SETS: Final = frozenset(("union", "intersection", "difference", "symmetric_difference"))
 VIEWS: Final = frozenset(("keys", "items"))
 OPERATORS: Final = frozenset(("&", "|", "^", "-", "&=", "|=", "^=", "-="))
@@ -31,7 +31,7 @@ LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 
 @lru_cache(maxsize=4096)
 def goes_by_order(code: CodeType) -> bool:
-    """Whether this code, or code inside of it, may."""
+    """Whether this code, or inner code, may depend on the order."""
     steps = steps_of(code)
     names = {step.argval for step in steps if step.opname in LOADS}
     if not names.isdisjoint(BY_HASH) or not OF_SETS.isdisjoint(code.co_names):
@@ -40,7 +40,7 @@ def goes_by_order(code: CodeType) -> bool:
         step.opname == "BINARY_OP" and step.argrepr in OPERATORS for step in steps
     ):
         return True
-    # what a comprehension adds to is the set that it is: whoever calls it is looked at
+    # a set comprehension adds to its result: its caller is analyzed
     is_comprehension = code.co_name == "<setcomp>"
     makes = ("BUILD_SET", "SET_UPDATE", "SET_ADD")
     if not is_comprehension and any(step.opname in makes for step in steps):
@@ -58,8 +58,7 @@ def goes_by_order(code: CodeType) -> bool:
 
 
 def names_in_order(code: CodeType) -> frozenset[str]:
-    """The names whose values this code, and code inside of it, does something else with than to ask whether something
-    is in them, or to add to them."""
+    """The names whose values this code and inner code use other than for membership tests and additions."""
     return names_unless(code, _is_asked)
 
 
@@ -68,7 +67,7 @@ def _is_asked(step: dis.Instruction, following: dis.Instruction) -> bool:
 
 
 def _called(steps: list[dis.Instruction], place: int) -> int:
-    """The place behind the call of a comprehension, whose code is loaded here."""
+    """The index after the call of the comprehension whose code is loaded here."""
     for number in range(place, len(steps) - 1):
         if steps[number].opname == "GET_ITER" and steps[number + 1].opname == "CALL":
             return number + 2
@@ -76,8 +75,8 @@ def _called(steps: list[dis.Instruction], place: int) -> int:
 
 
 def _only_asked(steps: list[dis.Instruction], place: int) -> bool:
-    """Whether the value that is on top of the stack here is only asked whether something is in it: at once, or by a
-    local variable that nothing else is done with."""
+    """Whether the top of the stack is used only for membership tests: immediately, or through a local variable without
+    other uses."""
     if place >= len(steps):
         return False
     if steps[place].opname == "CONTAINS_OP":
@@ -86,7 +85,7 @@ def _only_asked(steps: list[dis.Instruction], place: int) -> bool:
         return False
     name = steps[place].argval
     for number, step in enumerate(steps):
-        # an instruction may load two at once
+        # an instruction may load two variables
         names = step.argval if type(step.argval) is tuple else (step.argval,)
         if number != place and name in names and "LOAD" in step.opname:
             if step.argval != name or number + 1 >= len(steps) or steps[number + 1].opname != "CONTAINS_OP":

@@ -1,4 +1,4 @@
-"""How a function is reached from its module, so that another process finds the one that does the same there.
+"""Routes from a module to a function, by which another process finds the equivalent function.
 
     >>> import functools
     >>> import textwrap
@@ -8,8 +8,8 @@
     >>> reached(['textwrap', ['dedent'], []], None) is textwrap.dedent
     True
 
-A route begins at a name in a module, or at what is compiled, and goes through what stands around a function there:
-decorators, properties, methods, closures. A function that the call makes is known by the code of the one that makes it.
+A route starts at a name in a module, or at the compiled function, and passes through wrappers: decorators, properties,
+methods, closures. A function created by the call is identified by its position in the enclosing function's code.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from frontends.pytorch.python.mentions import location
 Route: TypeAlias = list[object]
 FARTHEST: Final = 8
 MOST: Final = 256
-"""So many objects are looked at for one function."""
+"""The limit of inspected objects for one function."""
 
 
 def route_to(function: FunctionType, fn: object) -> Route | None:
-    """From its module, or from what is compiled, to a function; None where there is no way."""
+    """The route from its module, or from the compiled function, to a function; None if there is none."""
     names = function.__qualname__.split(".<locals>")[0].split(".")
     starts: list[tuple[str | None, list[str]]] = [(function.__module__, names), (None, [])]
-    # what a decorator has made is called by another name than its own
+    # a decorator's result has another name
     module = sys.modules.get(function.__module__ or "")
     for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
         if isinstance(value, FunctionType) and is_same(value, function):
@@ -59,7 +59,7 @@ def route_to(function: FunctionType, fn: object) -> Route | None:
 
 
 def reached(route: Sequence[object], fn: object) -> FunctionType | None:
-    """The function at the end of a route; None where it leads nowhere here."""
+    """The function at the end of a route; None if the route does not exist here."""
     match route:
         case [None | str() as module, list() as path, list() as steps]:
             value = begun(module, path, fn)
@@ -74,7 +74,7 @@ def reached(route: Sequence[object], fn: object) -> FunctionType | None:
 
 
 def begun(module: str | None, path: Sequence[object], fn: object) -> object:
-    """What has this name in a module, or what is compiled; None where there is nothing."""
+    """The value of a name in a module, or the compiled function; None if it does not exist."""
     if module is None:
         return fn
     value: object = sys.modules.get(module)
@@ -87,7 +87,7 @@ def begun(module: str | None, path: Sequence[object], fn: object) -> object:
 
 
 def around(value: object) -> Iterator[tuple[str, object]]:
-    """What is a step from something that is, or stands around, a function."""
+    """The values one step inside of a wrapper."""
     match value:
         case FunctionType():
             for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
@@ -117,7 +117,7 @@ def inside(cell: CellType) -> object:
 
 
 def is_same(one: FunctionType, other: FunctionType) -> bool:
-    """Whether two functions do the same: one may be known by a copy of it."""
+    """Whether two functions are equivalent: one may be a recorded copy."""
     closures = one.__closure__ or (), other.__closure__ or ()
     return (
         own_code(one) is own_code(other)
@@ -130,7 +130,7 @@ def is_same(one: FunctionType, other: FunctionType) -> bool:
 
 
 def place_in(outer: CodeType, code: CodeType) -> list[int] | None:
-    """Where code is among the constants of other code; None where it is not."""
+    """The path to code in the constants of other code; None if it is not there."""
     for number, constant in enumerate(outer.co_consts):
         if isinstance(constant, CodeType) and location(constant) == location(code):
             return [number]
@@ -140,7 +140,7 @@ def place_in(outer: CodeType, code: CodeType) -> list[int] | None:
 
 
 def code_at(outer: CodeType, places: Sequence[object]) -> CodeType | None:
-    """The code at this place among the constants of other code."""
+    """The code at this path in the constants of other code."""
     code: object = outer
     for number in places:
         if not isinstance(code, CodeType) or type(number) is not int or not 0 <= number < len(code.co_consts):
@@ -150,7 +150,7 @@ def code_at(outer: CodeType, places: Sequence[object]) -> CodeType | None:
 
 
 def made_by_call(code: CodeType, scope: dict[str, object]) -> FunctionType:
-    """A function that the call makes, as far as its code tells."""
+    """A stand-in for a function that the call creates, from its code."""
     return FunctionType(code, scope, code.co_name, None, tuple([CellType() for _ in code.co_freevars]))
 
 

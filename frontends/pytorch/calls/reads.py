@@ -1,4 +1,4 @@
-"""Guard sources besides the arguments: places that a program reads, and what is remembered of what they held.
+"""Guard sources besides the arguments: the places that a program reads, and their recorded values.
 
     >>> from frontends.pytorch.calls.reads import Place, same
     >>> settings = {"factor": 2.0, "sizes": [1, 2]}
@@ -8,8 +8,8 @@
     >>> same(before[0], place.read()), same(before[1], inside.read())
     (False, False)
 
-A place is compared by identity, plain values by value; a container, which may change and stay the same object, has a
-place of its own for what is in it. What only a function tells (the items of a queue, the bytes of an array) is a view.
+A place is compared by identity, constants by value; a mutable container has another place for its contents. State that
+only a function reads (the items of a queue, the bytes of an array) is a view.
 """
 
 from __future__ import annotations
@@ -47,18 +47,17 @@ ABSENT: Final = _Absent()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that is read.
+    """A guard source.
 
     Attributes:
-        text: for people.
-        container: what is looked into.
-        key: of an item, the name of a slot, of a view the function that tells what there is, or of contents the keys
-            that are left out; what a function that remembers its results knows the arguments of one by.
-        kind: what is looked at: `container[key]`, the contents of a cell, an attribute that is in no dictionary, that
-            there is no such item, how many there are, the keys of a dictionary in order, all that is in a container,
-            the class of an object, what a function runs (code and default values), what a function tells of it, or
-            what it remembers (`functools.lru_cache`).
-        owner: of an attribute of a class, the class: its dictionary is not to be written.
+        text: its description.
+        container: the object that is read.
+        key: an item's key, a slot's name, a view's function, the keys left out of contents, or the cache key of a
+            memoized result.
+        kind: what is read: `container[key]`, a cell's content, an attribute outside of dictionaries, the absence of an
+            item, the number of items, a dictionary's keys in order, a container's contents, an object's class, a
+            function's code and defaults, a view, or a memoized result (`functools.lru_cache`).
+        owner: the class of a class attribute, whose dictionary is read-only.
     """
 
     text: str
@@ -69,7 +68,7 @@ class Place:
 
     @property
     def identity(self) -> tuple[int, str, object]:
-        """The same for the same place."""
+        """Equal for equal places."""
         return id(self.container), "item" if self.kind == "absent" else self.kind, self.key
 
     def read(self) -> object:
@@ -103,12 +102,12 @@ class Place:
         return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
 
     def held(self) -> object:
-        """What is there, of a tensor itself."""
+        """The current value, without a tensor's metadata."""
         found = self.read()
         return found.tensor if type(found) is Kept else found
 
     def write(self, value: object) -> None:
-        """Put something else there: an item, what is in a cell, or an attribute that is in no dictionary."""
+        """Write an item, a cell's content, or an attribute outside of dictionaries."""
         if self.owner is not None:
             type.__setattr__(self.owner, self.key, value)
         elif self.kind == "cell":
@@ -121,7 +120,7 @@ class Place:
             self.container[self.key] = value
 
     def printed(self, container: str, key: str) -> str:
-        """The same in generated code, where that is one expression."""
+        """The read in generated code, if it is one expression."""
         match self.kind:
             case "count":
                 return f"len({container})"
@@ -145,14 +144,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A tensor as it was: `.data` can give it another dtype, other sizes and other strides, and it may be frozen."""
+    """A recorded tensor: `.data = ...` may change its dtype, sizes and strides, and `requires_grad` may change."""
 
     tensor: torch.Tensor
     layout: tuple[torch.dtype, torch.Size, object, bool]
 
 
 def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]:
-    """What a graph relies on of a tensor that it was not given.
+    """The metadata of a captured tensor that a graph guards.
 
     Raises:
         Uninitialized: it has no sizes yet.
@@ -164,10 +163,10 @@ def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]
 
 
 class Contents:
-    """A list, a dictionary or a set as it was, whatever its class makes of being asked."""
+    """The recorded contents of a list, dictionary or set, bypassing overrides of its class."""
 
     def __init__(self, container: list | dict | set, without: Sequence[object] = ()) -> None:
-        """`without` are the keys whose values are not looked at."""
+        """`without` are the keys whose values are ignored."""
         self.container = container
         self.without = without
         self.items = self._items()
@@ -176,7 +175,7 @@ class Contents:
         self.tensors = tuple([Kept(item, layout(item)) for item in self.items if isinstance(item, torch.Tensor)])
 
     def unchanged(self, container: str, contents: str) -> str:
-        """Generated code: whether this container, which is the same, holds the very objects that it held."""
+        """Generated code that tests whether the container holds the same objects."""
         if self.without or type(self.container) not in (list, dict, set):
             return f"{contents}.holds({container})"
         if not self.items:
@@ -188,14 +187,14 @@ class Contents:
         return f"{count} and all({keys}) and all({values})"
 
     def holds(self, found: object) -> bool:
-        """Whether this container is the same and holds the same."""
+        """Whether this is the same container with the same contents."""
         if found is not self.container:
             return False
         now = self._items()
         return len(now) == len(self.items) and all(map(same, now, self.items))
 
     def _items(self) -> tuple[object, ...]:
-        """What is in it, with nothing in the place of what is not looked at."""
+        """Its contents, with None for ignored values."""
         found = items_of(self.container)
         if not self.without:
             return found
@@ -219,7 +218,7 @@ def items_of(container: list | dict | set) -> tuple[object, ...]:
 
 
 def in_order(container: list | dict | set) -> list[object]:
-    """What is in a container, keys before values; classes in a set in an order that is the same in every process."""
+    """The contents of a container, keys before values; classes in a set in a deterministic order."""
     if isinstance(container, dict):
         return [*dict.keys(container), *dict.values(container)]
     items = [*container]
@@ -229,7 +228,7 @@ def in_order(container: list | dict | set) -> list[object]:
 
 
 def same(a: object, b: object) -> bool:
-    """Whether a program cannot tell two values apart, as far as that is cheap to say."""
+    """Whether two values are indistinguishable to a program, by a cheap conservative test."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -253,7 +252,7 @@ def same(a: object, b: object) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value for people."""
+    """The text of a value in reports."""
     if isinstance(value, Kept):
         dtype, shape, _, is_learned = value.layout
         return f"a {str(dtype).removeprefix('torch.')} tensor of shape {tuple(shape)}{' with a gradient' * is_learned}"
@@ -264,7 +263,7 @@ def shown(value: object) -> str:
 
 
 def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, object, object]]:
-    """What differs at a place, of a dictionary by its keys: where, what is there, and what was."""
+    """The differences at a place, for a dictionary by key: path, new value, old value."""
     if isinstance(old, Contents) and isinstance(new, Contents) and isinstance(old.container, dict):
         before, after = dict(zip(old.items, old.values)), dict(zip(new.items, new.values))
         found = False
@@ -281,8 +280,8 @@ def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, o
 def varying(
     place: Place, old: object, new: object, stored: Container[tuple[int, object]] = ()
 ) -> Iterator[tuple[Place, object]]:
-    """What variants can be given of a place where something else is than was: numbers of the same class, and what calls
-    have `stored` there, by container and key, if it is tensors; where, and what was there."""
+    """The differences at a place that can become arguments of variants: numbers of the same class, and tensors that
+    calls have `stored`, by container and key; each with path and old value."""
     if place.kind in ("item", "cell", "slot"):
         if (id(place.container), place.key) in stored and not same(old, new):
             before, now = [each.tensor if type(each) is Kept else each for each in (old, new)]
@@ -315,7 +314,7 @@ def varying(
 
 
 def can_be_given(value: object) -> bool:
-    """Whether variants can be given a value that a program reads: tensors and plain values, in tuples."""
+    """Whether a captured value can become an argument: tensors and constants, in tuples."""
     if type(value) is tuple:
         return all(map(can_be_given, value))
     return isinstance(value, torch.Tensor) or type(value) in (int, float, bool, type(None))
@@ -326,11 +325,11 @@ def holds_tensors(value: object) -> bool:
 
 
 def kept(value: object, contents: Contents) -> object:
-    """An item as it was, of a tensor its layout then."""
+    """Record an item, for a tensor with its metadata."""
     return next((each for each in contents.tensors if each.tensor is value), value)
 
 
-# ---------------------------------------------------------------------- what only a function tells
+# ---------------------------------------------------------------------- views
 
 
 def is_numpy(value: object, kind: str) -> bool:
@@ -343,30 +342,30 @@ def queued(value: deque) -> object:
 
 
 def queued_without(places: Sequence[int], value: deque) -> object:
-    """The same with nothing in these places, which are not looked at."""
+    """The items of a queue, with None at ignored indices."""
     return value.maxlen, *[None if place in places else each for place, each in enumerate(deque.__iter__(value))]
 
 
 def elements(value: object) -> object:
-    """Of an array of numpy."""
+    """The elements of a NumPy array."""
     if value.dtype.hasobject:
         return value.dtype.str, value.shape, *value.ravel().tolist()
     return value.dtype.str, value.shape, value.strides, value.tobytes()
 
 
 def is_gone(value: weakref.ref) -> bool:
-    """Whether nothing is left of what a weak reference is to: another thing it never is."""
+    """Whether a weak reference is dead: it never refers to another object."""
     return weakref.ref.__call__(value) is None
 
 
 @cache
 def logs_at(level: int) -> Callable[[logging.Logger], bool]:
-    """What tells whether a logger logs at a level; the same function for the same level."""
+    """A function that tells whether a logger logs at a level; one function for each level."""
     return lambda logger: logger.isEnabledFor(level)
 
 
 def elements_in(tensor: torch.Tensor) -> object:
-    """The elements of a tensor, in order; as text where one is not a number, which equals nothing."""
+    """The elements of a tensor in order; as text if one is nan, which is unequal to itself."""
     with torch._C.DisableTorchFunctionSubclass():
         if tensor.dim() == 0:
             found = tensor.item()
@@ -375,7 +374,7 @@ def elements_in(tensor: torch.Tensor) -> object:
 
 
 def times_used(function: object) -> object:
-    """How often such a function was called: it has forgotten nothing where nobody has called it."""
+    """The number of calls of a memoizing function: it has evicted nothing if that is unchanged."""
     return tuple(function.cache_info())
 
 
@@ -387,17 +386,17 @@ VIEWS: Final[tuple[tuple[type, Callable[[object], object]], ...]] = (
     (weakref.ref, is_gone),
     (ContextVar, lambda value: value.get(ABSENT)),
 )
-"""By class, what tells the state of an object that has no attributes and no items to look at."""
+"""By class, the function that reads an object's hidden state."""
 
 
 def view_of(value: object) -> Callable[[object], object] | None:
-    """What tells the state of such an object, if anything does."""
+    """The function that reads an object's hidden state, or None."""
     found = next((view for kind, view in VIEWS if isinstance(value, kind)), None)
     return elements if found is None and is_numpy(value, "ndarray") else found
 
 
 def registrations(_: object) -> object:
-    """Changes when a class is registered with an abstract one."""
+    """Changes when a class is registered with an abstract base class."""
     return abc.get_cache_token()
 
 

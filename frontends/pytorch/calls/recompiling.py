@@ -8,7 +8,7 @@
     >>> f.recompilations[1].question.key
     'x_size0 == # (...)'
 
-Questions about other values of the same thing have the same key, so that they can be counted.
+Questions about other values of the same source have the same key, so that they are counted together.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Question:
     """Why no variant accepts a call.
 
     Attributes:
-        key: the same for the same question about other values.
-        text: for people.
-        counted: whether it may be asked only so often.
-        test: what is not a size in it, by its path.
-        is_size: whether it is a size that is a number because of no guard.
-        guard: what does not hold, where it is a condition on sizes.
-        is_data: whether it is what tensors from outside have in them, and nothing else.
+        key: equal for other values of the same source.
+        text: the description.
+        counted: whether it counts towards the recompile limit.
+        test: the path of a source that is no size.
+        is_size: whether it is a static size without a guard.
+        guard: the failing guard on sizes.
+        is_data: whether only elements of captured tensors differ.
     """
 
     key: str
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Recompilation:
-    """One trace: its number, and why it was made."""
+    """One trace: its number and its cause."""
 
     number: int
     cause: str
@@ -73,7 +73,7 @@ class Recompilation:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Calls that fall back to eager, and why."""
+    """An eager fallback with its reason."""
 
     question: str
     reason: str
@@ -82,8 +82,8 @@ class Fallback:
 def question_of(
     signature: Signature, arguments: Sequence[object], captured_state: CapturedState | None
 ) -> Question | None:
-    """Why the variant that is the closest to a call of this form does not accept it: the one of which the fewest tests
-    fail, of those the latest; None where there is no variant."""
+    """Why the closest variant rejects a call: the variant with the fewest failing tests, the latest one on ties; None
+    if there is no variant."""
     dispatch = signature.dispatch
     values = dict(zip(dispatch.arguments, arguments))
     failed = [dispatch.failed_tests(entry, values) for entry in dispatch.entries]
@@ -97,7 +97,7 @@ def question_of(
 
 
 def form_question(signature: Signature, others: Sequence[Signature]) -> Question:
-    """Why no variant is for calls with such arguments: how they differ from those of the closest form."""
+    """Why no variant has arguments of this form: the difference from the closest form."""
     differences: list[list[str]] = []
     for other in reversed(others):
         if other is not signature and other.structure == signature.structure:
@@ -128,7 +128,7 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
         name, (bits,) = str(paths[0][0]).removesuffix("_bits"), outcome.values.values()
         shown = signature.shown((name,))
         return Question(shown, f"{shown} is {double(bits)}, another one than before", True)
-    # a size that is a number because of no guard becomes a symbol when it is seen to differ
+    # a static size without a guard becomes a symbol when it differs
     is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
     message = outcome.message
     for name, value in outcome.values.items():
@@ -140,7 +140,7 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
 def value_question(
     signature: Signature, path: Path, actual: object, wanted: object, captured_state: CapturedState | None
 ) -> Question:
-    """What is no size and another than a variant expects."""
+    """The question for a value that is no size."""
     name = signature.shown(path)
     if path == ("captured_state",) and not (isinstance(actual, int) and isinstance(wanted, int)):
         return Question("code", "the function has other code", True, path)
@@ -157,7 +157,7 @@ def value_question(
 
 
 def _value_text(signature: Signature, path: Path, actual: object, wanted: object) -> str:
-    """A value that is another than it was, in the program's words."""
+    """Describe a changed value with the program's names."""
     name = signature.shown(path)
     match path:
         case ("repeated",):
@@ -174,7 +174,7 @@ def _value_text(signature: Signature, path: Path, actual: object, wanted: object
 
 
 def _repeated(signature: Signature, pattern: object) -> str:
-    """Which tensors are one and the same, in words."""
+    """Describe which tensors are the same object."""
     if not isinstance(pattern, tuple):
         return "no tensor is given twice"
     names = [signature.leaves[place].shown for place in signature.tensors]
@@ -183,17 +183,17 @@ def _repeated(signature: Signature, pattern: object) -> str:
 
 
 def is_bought(question: Question, variants: Sequence[Variant]) -> bool:
-    """Whether it is about a guard that was added for kernels only."""
+    """Whether its guard was added only for faster kernels."""
     return any(question.guard in variant.running.bought for variant in variants if variant.running is not None)
 
 
 def never_settles(question: Question, variants: Sequence[Variant]) -> bool:
-    """Whether what variants store is what tells each call from the one before."""
+    """Whether the variants' own side effects change the guarded state at each call."""
     return question.test == ("captured_state",) and any(effect.places for v in variants for effect in v.effects)
 
 
 def warn_of(fn: object, fallback: Fallback, how: str) -> None:
-    """Log what becomes of calls, and why."""
+    """Log a fallback with its reason."""
     fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
     name = fn.__name__ if isinstance(fn, FunctionType | MethodType) else type(fn).__name__
     log.warning("%s %s: %s", name, how, fallback.reason)

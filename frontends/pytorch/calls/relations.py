@@ -13,8 +13,8 @@
     frontends.pytorch.errors.ConstraintViolation: x.size(1) is 14, but is stated to be 5*b, which is 15 with b = 3
     ...
 
-A relation is an expression over named sizes, as text or as Python. What is stated is a fact in the trace, so that
-branches on it need no guard, and is tested with every call.
+A relation is an expression over named sizes, as text or Python. It is assumed in the trace, so that branches on it need
+no guard, and checked at every call.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Dim(Stated):
-    """A named size with its bounds, and what else is stated about it."""
+    """A named size with its bounds and conditions."""
 
     lo: int = 1
     hi: int | None = None
@@ -145,7 +145,7 @@ def _check_conditions(
     conditions: Sequence[str],
     wrong: Callable[[str, str], ConstraintViolation],
 ) -> None:
-    """Refuse conditions that cannot be read or cannot hold; they may be about names of other `dims` too."""
+    """Reject conditions that cannot be parsed or satisfied; they may use names of other `dims` too."""
     env = ShapeEnv(origin=lambda: None)
     for word in words:
         env.symbol(word, lo=lo, hi=hi)
@@ -173,7 +173,7 @@ def one_of(*values: int) -> OneOf:
 
 
 class Relations:
-    """Everything that is stated about the arguments of a function."""
+    """All stated relations of a function's arguments."""
 
     def __init__(self, statements: Statements, fn: object = None) -> None:
         self.place: Origin | None = origin()
@@ -211,7 +211,7 @@ class Relations:
         self._check_consistent()
 
     def _check_names(self, names: Sequence[object], fn: object) -> None:
-        """Refuse names that no argument of the function can have."""
+        """Reject names that are no arguments of the function."""
         parameters = parameters_of(fn)
         for name in names:
             if not isinstance(name, str):
@@ -229,7 +229,7 @@ class Relations:
                 yield name, axis, stated
 
     def _solved(self, name: str) -> tuple[tuple[str, int], int, int]:
-        """Where a name that is no size by itself is found: a size that is `a*name + c`."""
+        """Solve for a name that is no size itself: from a size `a*name + c`."""
         for place, text in self.texts.items():
             if set(NAME.findall(text)) - RESERVED == {name}:
                 at = [evaluated(text, {name: value}) for value in range(4)]
@@ -250,7 +250,7 @@ class Relations:
             raise self._wrong(what, "an expression over the named sizes") from None
 
     def _check_consistent(self) -> None:
-        """What is stated must be possible."""
+        """Reject contradictory relations."""
         try:
             env = ShapeEnv(origin=lambda: None)
             for dim in self.named.values():
@@ -272,7 +272,7 @@ class Relations:
     # ------------------------------------------------------------------ for one trace
 
     def choice(self, name: str, axis: int) -> Choice | None:
-        """How a size is treated because of what is stated about it."""
+        """How a size is treated because of its relation."""
         of_input = self.statements.get(name)
         stated = of_input[axis] if of_input is not None and 0 <= axis < len(of_input) else None
         if stated is None:
@@ -287,10 +287,10 @@ class Relations:
         return Choice("dynamic", dim.lo, dim.hi, word=word, why="stated")
 
     def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
-        """Hold the sizes of a call against what is stated.
+        """Check the sizes of a call against the relations.
 
         Raises:
-            ConstraintViolation: a size is another than stated.
+            ConstraintViolation: a size violates one.
         """
 
         def wrong(what: str) -> ConstraintViolation:
@@ -332,7 +332,7 @@ class Relations:
                 raise wrong(f"`{condition}` is stated, but is false{used_in(condition, values)}")
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        """Make what is stated known to a trace."""
+        """Assume the relations in a trace."""
         with env.at(self.place):
             self._assume(env, inputs)
 
@@ -359,7 +359,7 @@ class Relations:
 
 
 def parameters_of(fn: object) -> list[str] | None:
-    """The names of a function's parameters; None where it takes others than these."""
+    """The names of a function's parameters; None if it has variadic ones."""
     if fn is None:
         return None
     try:
@@ -373,7 +373,7 @@ def parameters_of(fn: object) -> list[str] | None:
 
 
 def used_in(text: str, values: Mapping[str, int]) -> str:
-    """The values of the names in an expression, for people."""
+    """The text of the values of an expression's names."""
     used = [f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(text)) if word in values]
     return f" with {', '.join(used)}" if used else ""
 

@@ -1,4 +1,4 @@
-"""What became of a compiled function: its variants with guards and lines, why each was traced, what runs eagerly.
+"""The report of a compiled function: variants with guards and lines, causes of recompilation, eager fallbacks.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -19,7 +19,7 @@
         return [mul_tensor]
     <BLANKLINE>
 
-`save` writes the same as a page that one can open. `table` is a row for each of several reports:
+`save` writes an HTML page. `table` has a row for each of several reports:
 
     >>> from frontends.pytorch.calls.report import table
     >>> print(table([report]))
@@ -27,8 +27,8 @@
     |---|---:|---:|---:|---:|---:|
     | <lambda> | 1 | 1 | 1 | 100 % | not measured |
 
-The last column is of the calls inside of `with f.timed():`, and so are the operators then: without it, they are those
-of each graph once, and of all calls with graph breaks.
+The last column measures the calls inside of `with f.timed():`, and so do the operator counts then; otherwise each graph
+counts once, plus all calls with graph breaks.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that was committed to, with the line of the program behind it."""
+    """A commitment with the program's line."""
 
     text: str
     place: str
@@ -108,13 +108,13 @@ class VariantReport:
     """One variant.
 
     Attributes:
-        provenance: of an artifact, whether it was restored, or why it was traced.
+        provenance: for an artifact, whether it was restored, or why it was traced.
         inputs: the tensors among the arguments.
-        guards: what a call is checked against; `assumptions` are those that the caller stated.
-        asserts: what the graph checks when it runs.
-        specializations: sizes that became constants, and the lines that made them so.
-        effects: what is changed that outlives the call, after the graph.
-        kernels: what it runs as, where a backend makes kernels: loops, decisions, memory.
+        guards: the checks of a call; `assumptions` are those that the caller stated.
+        asserts: the runtime asserts of the graph.
+        specializations: specialized sizes, with the lines that specialized them.
+        effects: side effects performed after the graph.
+        kernels: loops, decisions and memory, for a kernel backend.
     """
 
     number: int
@@ -180,21 +180,21 @@ class VariantReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of a compiled function."""
+    """The report of a compiled function."""
 
     name: str
     variants: tuple[VariantReport, ...]
     fallbacks: tuple[Fallback, ...]
     breaks: str
-    """Where the graph breaks, as a table; empty where it does not."""
+    """The graph breaks as a table, or empty."""
     graphs: int
     operators: int
-    """What the calls ran; `captured` of it in graphs."""
+    """The number of executed operators; `captured` of them in graphs."""
     captured: int
     share_of_time: float | None
-    """How much of the measured calls' time graphs took."""
+    """The graphs' share of the measured calls' time."""
     stretches: tuple[VariantReport, ...] = ()
-    """What is between two breaks, where it runs as kernels."""
+    """The variants between graph breaks, if they run as kernels."""
 
     @staticmethod
     def of(
@@ -224,7 +224,7 @@ class Report:
         )
 
     def text(self, *, kernels: bool = False) -> str:
-        """The report for a terminal; with `kernels`, what each variant runs as too."""
+        """The report for a terminal; with `kernels`, each variant's kernels too."""
         count = len(self.variants)
         lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
         for fallback in self.fallbacks:
@@ -238,7 +238,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the report as a page."""
+        """Write the report as an HTML page."""
         from jinja2 import Environment
 
         page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
@@ -246,12 +246,12 @@ class Report:
 
 
 def between(broken: Breaking | None) -> list[Variant]:
-    """What is between two breaks, as it was traced for kernels."""
+    """The variants between graph breaks."""
     return [] if broken is None else broken.variants
 
 
 def table(reports: Iterable[Report]) -> str:
-    """A row for each function: its graphs, the operators in them, and their share in what the calls did."""
+    """A row for each function: its graphs, their operators, and their share in the calls."""
     columns = ("function", "graphs", "operators captured", "operators", "share captured", "share of time")
     rows = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
     for each in reports:
@@ -267,7 +267,7 @@ def percent(share: float) -> str:
 
 
 def kernel_lines(variant: Variant) -> Iterable[str]:
-    """What a variant runs as, forward and then backward."""
+    """A variant's kernels, forward and then backward."""
     running = variant.running
     if running is None:
         return

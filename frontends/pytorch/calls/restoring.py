@@ -1,4 +1,4 @@
-"""Deserialization of variants without tracing, where another process reads what this one has read.
+"""Deserialization of variants without tracing, if the captured state is equivalent to that of the saving process.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load
@@ -14,9 +14,9 @@
     >>> [variant.provenance for variant in loaded.variants], loaded(torch.ones(5, 3)).sum().item()
     (['restored'], 120.0)
 
-What a trace tells is the same wherever the program, what it reads and torch are the same. That is checked against the
-file before anything of it is used: the code of all functions that ran, found by the way that leads to them, and what is
-around, by its fingerprint. Where something differs, or cannot be told to another process, the function is traced.
+A trace has the same result if the program, its captured state and torch are the same. The file's record is checked
+first: the code of all functions that ran, found by their routes, and the captured state, by its fingerprint. If
+something differs, or is not serializable, the function is traced.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ CONTAINERS: Final = {"tuple": tuple, "list": list}
 
 
 class Restored(Variant):
-    """A variant that was told by another process."""
+    """A variant deserialized from another process."""
 
     provenance = "restored"
 
     def run_with(self, run: Run, described: Mapping[str, Any], again: Callable[[], Variant]) -> None:
-        """Run so, as the file has `described` it; `again` traces the program, for people who look at its graph."""
+        """Set its callable, `described` by the file; `again` traces the program if its graph is requested."""
         self._run, self.described, self._again = run, described, again
 
     def run_by(
@@ -92,10 +92,10 @@ class Restored(Variant):
 
 
 class Restoring:
-    """Variants of a file, each in the place of the trace that would make it.
+    """Deserializes a file's variants, each replacing a trace.
 
     Attributes:
-        reason: why the last one was traced, if it was.
+        reason: why the last one was traced, or None.
     """
 
     def __init__(self, more: Sequence[str]) -> None:
@@ -104,13 +104,13 @@ class Restoring:
         self.reason = ""
 
     def begin(self, variant: Mapping[str, Any]) -> None:
-        """The next variant, as it is described."""
+        """Start the next described variant."""
         self._variant, self.reason = variant, ""
 
     def traced(
         self, fn: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], **options: Any
     ) -> Variant:
-        """What `trace` gives."""
+        """The replacement of `trace`."""
         text = self._variant.get("restored")
         try:
             if type(text) is not dict or "reason" in text:
@@ -119,7 +119,7 @@ class Restoring:
             with unwatched():
                 return self._restored(fn, args, kwargs, text, options, ran)
         except Exception as error:
-            # whatever it is that the file says: nothing of it is used
+            # the file's description is wrong: nothing of it is used
             self.reason = str(error) if isinstance(error, Another | Untold) else f"{type(error).__name__}: {error}"
         variant = trace(fn, args, kwargs, **options)
         variant.provenance = f"traced: {self.reason}"
@@ -140,7 +140,7 @@ class Restoring:
             raise Another("numbers that it reads are given")
         functions, outer = found_functions(fn, text["ways"], self._variant["functions"])
         for way, function, was in zip(text["ways"], functions, self._variant["functions"], strict=True):
-            # the code of one that the call makes is in that of the function that makes it
+            # the code of a function created by the call is in the enclosing function's code
             if way[0] == "route" and [function.__module__, function.__qualname__, source_of(own_code(function))] != was:
                 raise Another(f"the code of {'.'.join(was[:2])} is not what it was")
         silent = [(name, level) for name, level in text["silent"]]
@@ -187,10 +187,10 @@ class Restoring:
 
 
 def structure_meant(text: object) -> TreeSpec:
-    """The structure that was told.
+    """Deserialize a pytree structure.
 
     Raises:
-        Another: there is none of that kind here.
+        Another: a class does not exist here.
     """
     match text:
         case None:
@@ -206,7 +206,7 @@ def structure_meant(text: object) -> TreeSpec:
 
 
 def commit_again(env: ShapeEnv, commitments: Sequence[Sequence[Any]]) -> None:
-    """Branch as a trace did, behind what its arguments have declared."""
+    """Replay a trace's commitments after its arguments' declarations."""
     declared = [each for each in env.events if isinstance(each, Declared | Guarded)]
     for what, text, *place in commitments[len(declared) :]:
         if what == "guard":
@@ -218,9 +218,9 @@ def commit_again(env: ShapeEnv, commitments: Sequence[Sequence[Any]]) -> None:
 def readable(
     run: Run, fn: Callable[..., object], known: Arguments
 ) -> Run:
-    """A run, but the function itself for tensors whose memory does not hold their values."""
+    """A run; the function itself for tensors whose memory does not hold their values."""
     leaves, structure, places = list(known.leaves), known.structure, known.places
-    # tensors of any elements are nothing to keep
+    # dummy tensors are not kept
     firsts = {place: known.first[id(leaf)] for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
     leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
@@ -246,7 +246,7 @@ def traced_again(
     known: Arguments,
     options: Mapping[str, Any],
 ) -> Callable[[], Variant]:
-    """What traces the program for the same symbols, whatever was seen to differ since."""
+    """A function that traces the program with the same symbols, whatever sizes have differed since."""
     choices = {(each.name, axis): choice for each in known.inputs for axis, choice in enumerate(each.choices)}
     choices |= {(each.name, -1): each.choice for each in known.numbers}
     floats = {each.name for each in known.numbers if each.is_float and each.choice.kind != "static"}

@@ -1,4 +1,4 @@
-"""The expression that puts together what a call returns, and the statements that repeat its side effects.
+"""Generated code that assembles a call's results, and performs its side effects.
 
     >>> from torch.utils._pytree import tree_structure
     >>> from frontends.pytorch.calls.result_assembly import assembler
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 DEEPEST: Final = 16
-"""So deep a structure is an expression, of which Python has a limit; what is inside is made by torch's pytree."""
+"""The maximal depth of an expression, which Python limits; deeper parts are unflattened by torch's pytree."""
 
 
 def performing(effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
-    """Statements that store what is in `_stored`."""
+    """Statements that perform side effects with the values in `_stored`."""
     lines, start = [], 0
     for place, effect in enumerate(effects):
         owner = f"_given_{effect.node}"
@@ -57,7 +57,7 @@ def targets_text(names: Sequence[str]) -> str:
 
 
 def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
-    """A structure as the text of an expression with `{}` for each leaf; what it refers to is put into the scope."""
+    """The text of an expression for a structure, with `{}` for each leaf; its references are added to the scope."""
     if spec.is_leaf():
         return "{}"
     if depth == DEEPEST:
@@ -76,7 +76,7 @@ def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
 
 
 def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
-    """What puts values together as a structure says."""
+    """A function that unflattens values."""
     scope: dict[str, object] = {}
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
@@ -84,7 +84,7 @@ def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
 
 
 def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
-    """What puts values together as a structure says, the result and what is stored, and stores this."""
+    """A function that unflattens the results and the stored values, and performs the side effects."""
     scope: dict[str, object] = {}
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
@@ -93,7 +93,7 @@ def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[S
 
 
 def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:
-    """A function with these statements, whose globals are the scope."""
+    """Define a function with these statements and the scope as globals."""
     name = head.partition("(")[0]
     exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)
     return scope.pop(name)

@@ -1,4 +1,4 @@
-"""Serialization by `compiled.save(path)`: per variant the call it was traced for and the result, and all libraries.
+"""Serialization by `compiled.save(path)`: for each variant the traced call and its outcome, and all libraries.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load
@@ -12,10 +12,10 @@
     >>> len(again.variants), again(torch.zeros(4, 2), torch.zeros(2))[0]
     (1, tensor([0.5000, 0.5000]))
 
-A graph is not in it, nor a parameter. Who loads it takes a variant as it was told (`calls/restoring.py`) where all that
-its trace has read is the same there; otherwise the function is traced again, for tensors of the same kinds without
-elements, so that what a graph relies on is what holds there, and guards, functions and kernels are compared with those
-that were saved. What takes longest, the C compiler, does not run, and need not be there.
+The file has neither graphs nor parameters. A loading process restores a variant (`calls/restoring.py`) if the state
+that its trace has read is equivalent there. Otherwise the function is traced again for fake tensors of the same
+metadata, and its guards, functions and kernels are compared with the saved ones. The C compiler, the most expensive
+part, is not needed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OPTIONS: Final = ("dynamic", "backend", "fullgraph")
 
 
 class Compilation(Protocol):
-    """A function with its variants, as far as it matters here."""
+    """The interface of a compilation."""
 
     fn: Callable[..., object]
     options: dict[str, object]
@@ -59,10 +59,10 @@ class Compilation(Protocol):
 
 
 def save(compilation: Compilation, path: str | PathLike[str]) -> None:
-    """Write the variants that there are.
+    """Save the current variants.
 
     Raises:
-        ConstraintViolation: there are none, or one that another process could not make.
+        ConstraintViolation: there are none, or one is not serializable.
     """
     options = compilation.options
     if not compilation.variants:
@@ -117,13 +117,13 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
 
 
 def whole(described: Mapping[str, object]) -> str:
-    """A hash of a description: where it is another, nothing of it is taken that nothing is compared with."""
+    """A hash of a description: if it differs, unchecked parts of the description are not used."""
     text = json.dumps({key: each for key, each in described.items() if key != "whole"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def captured_state() -> dict[str, str]:
-    """What a file is for, whatever is compiled."""
+    """The general requirements of a file: versions and processor."""
     from backends.cpu.compiler import made_for
 
     return {
@@ -136,7 +136,7 @@ def captured_state() -> dict[str, str]:
 
 
 def outcome(variant: Variant) -> dict[str, list[str]]:
-    """What came of a trace, in words: guards, and what is known of the sizes besides."""
+    """The outcome of a trace as text: guards and other facts about sizes."""
     return {
         "guards": [str(guard) for guard in variant.guards],
         "facts": [fact.text for fact in variant.env.facts.records()],
@@ -144,7 +144,7 @@ def outcome(variant: Variant) -> dict[str, list[str]]:
 
 
 def libraries_of(variant: Variant) -> dict[str, bytes]:
-    """The kernels of a variant, by what they are made of."""
+    """The kernels of a variant, by content hash."""
     from backends.cpu import compiler
 
     if isinstance(variant, Restored):
@@ -156,7 +156,7 @@ def libraries_of(variant: Variant) -> dict[str, bytes]:
 
 
 def shared() -> dict[str, bytes]:
-    """What all variants run on: our modules for launching and watching."""
+    """The libraries shared by all variants: launcher and observer."""
     from backends.cpu import compiler, mersenne
 
     found = dict(extension_modules.identities)
@@ -167,10 +167,10 @@ def shared() -> dict[str, bytes]:
 
 
 def content_of(path: Path, identity: str) -> bytes:
-    """A library as it was built.
+    """The bytes of a library.
 
     Raises:
-        ConstraintViolation: nothing has kept it, and it cannot be built again.
+        ConstraintViolation: it is not cached, and cannot be built again.
     """
     content = toolchain.content_of(path, identity)
     if isinstance(content, toolchain.Unavailable):
@@ -179,27 +179,27 @@ def content_of(path: Path, identity: str) -> bytes:
 
 
 def is_gnu(backend: str) -> bool | None:
-    """For whose compiler C texts were written, if any were."""
+    """Whether C code was generated for GCC's dialect; None without C code."""
     from backends.cpu import compiler
 
     return compiler.is_gnu() if backend == "cpu" else None
 
 
 def name_of(fn: Callable[..., object]) -> str:
-    """What is compiled, for people."""
+    """The display name of the compiled function."""
     named = fn if isinstance(fn, FunctionType | MethodType) else type(fn)
     return f"{named.__module__}.{named.__qualname__}"
 
 
 def code_of(fn: Callable[..., object]) -> str:
-    """A hash of the function, or of the module's `forward`: what can be told before anything is traced."""
+    """A hash of the function's or the module's `forward` code, checked before tracing."""
     found = fn.forward if isinstance(fn, torch.nn.Module) else fn
     found = found.__func__ if isinstance(found, MethodType) else found
     return source_of(own_code(found)) if isinstance(found, FunctionType) else ""
 
 
 def tensors_of(fn: Callable[..., object]) -> list[list[object]]:
-    """The parameters and buffers of a module: what they are, never what they hold."""
+    """The metadata of a module's parameters and buffers, without elements."""
     if not isinstance(fn, torch.nn.Module):
         return []
     both = [*fn.named_parameters(remove_duplicate=False), *fn.named_buffers(remove_duplicate=False)]

@@ -15,7 +15,7 @@
     batch_0, batch_1 = _node_0.values()
 
 Calls of one form (`frontends.pytorch.calls.forms`) share a `Dispatch`: one generated function that reads sizes, dtype,
-device, layout and whatever else variants rely on, once each, and finds the variant by a decision tree over all of it.
+device, layout and all other guarded properties once, and finds the variant by a decision tree.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ VALUES: Final = (
     torch.layout,
     torch.memory_format,
 )
-"""Classes whose instances are told apart by value."""
+"""Classes whose instances are compared by value."""
 AMBIENT: Final[Mapping[str, Callable[[], object]]] = {
     "grad_mode": torch.is_grad_enabled,
     "default_dtype": torch.get_default_dtype,
     "autocast": lambda: autocast() if torch._C._is_any_autocast_enabled() else None,
 }
-"""What a program relies on without being given it."""
+"""Guarded ambient state."""
 
 
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 
 
 class Lookups:
-    """How calls of one form find what to do: a variant, or what is done where no variant accepts them."""
+    """The look-ups of one form: variants, and fallbacks."""
 
     def __init__(self, signature: Signature, form: Form) -> None:
         self.printer = UnpackingPrinter(signature.leaves, signature.structure, form, signature.captured_state)
@@ -86,14 +86,14 @@ class Lookups:
 
 
 class Signature:
-    """Calls with arguments of the same kinds.
+    """Calls with the same pytree structure and types of arguments.
 
     Attributes:
-        leaves: the arguments in order.
-        forms: the ways in which such calls name their arguments, each with its look-ups.
-        given_up: what is no longer tested before calls fall back to eager, since it is always something else.
-        otherwise: what to do where no variant accepts a call, once that is known for all of them.
-        keeps: whether such a call has put one of its tensors where it outlives the call.
+        leaves: the flattened arguments.
+        forms: the argument forms of such calls, each with its look-ups.
+        given_up: sources that are no longer tested before the eager fallback, since they always differ.
+        otherwise: the fallback for all calls that no variant accepts, once there is one.
+        keeps: whether such a call has stored one of its tensors where it outlives the call.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Signature:
 
     @property
     def is_of_values(self) -> bool:
-        """Whether the arguments are tensors, numbers and the like, in containers of Python's."""
+        """Whether the arguments are tensors and constants in built-in containers."""
         return all(leaf.kind != "object" for leaf in self.leaves)
 
     @staticmethod
@@ -125,7 +125,7 @@ class Signature:
         captured_state: Callable[[], object] = constant_state,
         form: Form | None = None,
     ) -> Signature:
-        """The kinds of the arguments of a call, which are those of the function, whatever the form of the call."""
+        """The signature of a call: that of the bound arguments, whatever the form."""
         args, kwargs = opened((tuple(args), dict(sorted(kwargs.items()))))
         leaves, structure = tree_flatten((args, kwargs))
         if any_key_is_tensor(structure):
@@ -148,11 +148,11 @@ class Signature:
 
     @property
     def dispatch(self) -> Dispatch[Callable[..., object]]:
-        """The variants, as calls of the first form find them."""
+        """The dispatch of the first form."""
         return next(iter(self.forms.values())).dispatch
 
     def knows(self, form: Form) -> bool:
-        """Whether calls of a form find what there is; from now on they do."""
+        """Add a form; returns whether it was known."""
         if form in self.forms:
             return True
         made = self.forms[form] = Lookups(self, form)
@@ -163,7 +163,7 @@ class Signature:
         return False
 
     def depend_on(self, captured_state: Callable[[], object]) -> None:
-        """Have calls looked up by what is around as well, and by nothing that there was before."""
+        """Guard by this captured state, instead of the previous one."""
         self.captured_state = captured_state
         self._variants.clear()
         self._others.clear()
@@ -171,18 +171,18 @@ class Signature:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for calls of the same form."""
+        """Equal for calls of the same signature."""
         return self.structure, tuple([(leaf.kind, leaf.type, leaf.rank) for leaf in self.leaves])
 
     @property
     def arguments(self) -> list[str]:
-        """What the dispatch is about: the leaves, identities of objects, and what is around."""
+        """The arguments of the dispatch: leaves, identities of objects, and captured state."""
         objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
         floats = [f"{leaf.name}_bits" for leaf in self.leaves if leaf.kind == "float"]
         return [*[leaf.name for leaf in self.leaves], *objects, *floats, *AMBIENT, "repeated", "captured_state"]
 
     def shown(self, path: Path) -> str:
-        """Something that is tested, as the program calls it."""
+        """The program's name for a guard source."""
         head, *steps = path
         for leaf in self.leaves:
             if head in (leaf.name, f"{leaf.name}_identity"):
@@ -197,13 +197,13 @@ class Signature:
         return [*leaves, *objects, *floats, *ambient, self.repeated(leaves), self.captured_state()]
 
     def repeated(self, leaves: Sequence[object]) -> tuple[int, ...] | None:
-        """Which tensors are the same object, if any."""
+        """The pattern of tensors that are the same object, or None."""
         tensors = [leaves[place] for place in self.tensors]
         return pattern(*tensors) if len({id(tensor) for tensor in tensors}) < len(tensors) else None
 
     def add(self, variant: Variant, values: Sequence[object], run: Run) -> Check:
-        """One more variant, traced for these `values`; its check, but of floats, which whoever is given it must compare
-        where they do not vary."""
+        """Add a variant traced for these `values`; returns its check, without static floats, which the caller must
+        compare."""
         given = dict(zip(self.arguments, values))
         floats = {
             number.symbol: (f"{leaf.name}_bits",)
@@ -222,7 +222,7 @@ class Signature:
         return self._check(variant, given["repeated"], {}) if is_compared else check
 
     def _check(self, variant: Variant, repeated: Sequence[int] | None, floats: Mapping[str, Source]) -> Check:
-        """Whether the numbers of a call are what a variant relies on."""
+        """The check of a call's numbers for a variant."""
         sources: dict[str, Source | list[Source]] = dict(floats)
         in_tensors: set[str] = set()
         by_place = iter(variant.inputs)
@@ -240,10 +240,10 @@ class Signature:
         return variant.env.compile_guards(sources, arguments=self.arguments, known=known)
 
     def add_other(self, values: Sequence[object], call: Call, *, but: Path | None) -> None:
-        """What to do with calls like this one that no variant accepts, whatever it is that is tested there."""
+        """Add a fallback for calls like this one, ignoring the sources in `but`."""
         if but is not None:
             self.given_up.add(but)
-        # what is done with arguments that are marked as negatives says nothing of others
+        # a fallback for arguments with the negative bit is not for others
         marked = any(isinstance(value, torch.Tensor) and value.is_neg() for value in values)
         tests = self.tests(dict(zip(self.arguments, values)), marks_matter=marked)
         tests = {path: wanted for path, wanted in tests.items() if path not in self.given_up}
@@ -255,12 +255,12 @@ class Signature:
         return ShapeEnv().compile_guards({}, arguments=self.arguments)
 
     def _is_first(self, place: int, repeated: Sequence[int]) -> bool:
-        """Whether a tensor is not given before."""
+        """Whether this is a tensor's first occurrence."""
         number = self.tensors.index(place)
         return repeated[number] == number
 
     def tests(self, given: Mapping[str, object], *, marks_matter: bool = False) -> dict[Source, Hashable]:
-        """What is expected of everything that is no size."""
+        """The expected values of all sources that are no sizes."""
         tests: dict[Source, Hashable] = {}
         for leaf in self.leaves:
             value = given[leaf.name]
@@ -269,7 +269,7 @@ class Signature:
                     attribute = getattr(value, step[1:].removesuffix("()"))
                     tests[leaf.name, step] = attribute() if step.endswith("()") else attribute
                 if value.dtype.is_complex:
-                    # one that is has the same elements in memory, and no graph
+                    # the negative bit changes the value of the same memory
                     tests[leaf.name, ".is_conj()"] = value.is_conj()
                 if marks_matter:
                     tests[leaf.name, ".is_neg()"] = value.is_neg()
@@ -290,7 +290,7 @@ def is_backed(variant: Variant, symbol: str) -> bool:
 
 
 def flattened(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], TreeSpec]:
-    """The leaves of the arguments of a call; those given by name in the order of their names."""
+    """The leaves of a call's arguments; keyword arguments are sorted by name."""
     return tree_flatten(opened((tuple(args), dict(sorted(kwargs.items())))))
 
 
@@ -305,24 +305,24 @@ def kind_of(leaf: object) -> Kind:
 
 
 def values_of(leaf: object) -> dict[str, object]:
-    """The fields of an object of a dataclass, which may have slots; one may not be there yet."""
+    """The field values of a dataclass object, possibly with slots; one may be missing."""
     names = [field.name for field in fields(type(leaf))]
     return {name: getattr(leaf, name, None) for name in names}
 
 
 def any_tensor(value: object) -> bool:
-    """Whether there is a tensor in a structure."""
+    """Whether a structure contains a tensor."""
     return any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
 
 
 def any_key_is_tensor(structure: TreeSpec) -> bool:
-    """Whether a tensor is a key in a structure: equal tensors are no equal keys."""
+    """Whether a structure has a tensor as a key: tensors are compared by identity there."""
     keys = tree_leaves(structure.context) if structure.type is not None else ()
     return any(isinstance(key, torch.Tensor) for key in keys) or any(map(any_key_is_tensor, structure.children()))
 
 
 def value_tests(name: str, value: object) -> dict[Source, Hashable]:
-    """What tells a value from others: complex numbers by their text, as 0.0 == -0.0."""
+    """The tests that identify a value: complex numbers by text, since 0.0 == -0.0."""
     tests: dict[Source, Hashable] = {(name, ".__class__"): type(value)}
     if type(value) is complex:
         tests[name, ".__repr__()"] = repr(value)
@@ -332,7 +332,7 @@ def value_tests(name: str, value: object) -> dict[Source, Hashable]:
 
 
 def lookup_of(signatures: Iterable[Signature]) -> Lookup:
-    """One look-up of those of all forms: variants first, then what is done where none accepts a call."""
+    """Combine the look-ups of all forms: variants first, then fallbacks."""
     forms = [lookups for signature in signatures for lookups in signature.forms.values()]
     both = [*[lookups.dispatch for lookups in forms], *[lookups.others for lookups in forms]]
     whole = [dispatch for dispatch in both if dispatch.entries]
@@ -351,7 +351,7 @@ def lookup_of(signatures: Iterable[Signature]) -> Lookup:
 
 
 def decisive(leaf: object) -> object:
-    """What of an argument a decision depends on, without the argument itself."""
+    """The key properties of an argument, without the argument itself."""
     if isinstance(leaf, torch.Tensor):
         return leaf.shape, leaf.stride()
     return type(leaf) if kind_of(leaf) == "object" else leaf

@@ -1,4 +1,4 @@
-"""Arguments that are named as dynamic beforehand, as torch's own setting names them.
+"""Sources configured as dynamic by torch's own setting.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -31,7 +31,7 @@ def is_named(name: str, axis: int | None = None) -> bool:
     """Whether a parameter is dynamic as a whole, or along this axis; without an axis, whether any part of it is.
 
     Raises:
-        ConstraintViolation: a pattern is none.
+        ConstraintViolation: a pattern is invalid.
     """
     named = torch.compiler.config.dynamic_sources
     if not named:

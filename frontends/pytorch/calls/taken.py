@@ -7,8 +7,8 @@
     >>> x.shape, numbers, named
     (torch.Size([2, 3]), [1, None], {'scale': 0.5})
 
-Of tensors there are sizes, strides, dtype, device and marks, never elements; of the functions that ran, the code. A
-call with an object of the program's is not described, as no process but this one has that object.
+Tensors are described by sizes, strides, dtype, device and marks, without elements; the functions that ran by their
+code. A call with an object of the program cannot be described, since no other process has that object.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.recording.inputs import Choice
 
 DEEPEST: Final = 16
-"""So deep containers are in each other at most."""
+"""The maximal nesting of containers."""
 LARGEST: Final = 2**40
-"""So many bytes a tensor has at most, of which none is touched."""
+"""The maximal size of a tensor in bytes, none of which is touched."""
 MOST_AXES: Final = 64
 FLOAT: Final = struct.Struct(">d")
 DTYPES: Final[Mapping[str, torch.dtype]] = {
@@ -41,18 +41,18 @@ Kind = TypeVar("Kind")
 
 
 class Undescribed(Exception):
-    """What no other process could make."""
+    """An argument that no other process could reconstruct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A call that was traced.
+    """A traced call.
 
     Attributes:
-        arguments: the arguments, as JSON has them; None where they cannot be described, and then `reason` says why.
+        arguments: the arguments as JSON; None if they cannot be described, for the `reason`.
         functions: the functions of the program that ran: module, name, code.
-        gradients: whether gradients were on; `inference`, whether it was inference mode.
-        default: the dtype of what is made without one.
+        gradients: whether gradients were enabled; `inference`: whether it was inference mode.
+        default: the default dtype.
     """
 
     arguments: Described | None
@@ -70,7 +70,7 @@ class Taken:
         *,
         reads: bool = False,
     ) -> Taken:
-        """`reads` says that numbers are among the arguments that no caller gives."""
+        """`reads`: numbers of captured state are among the arguments."""
         arguments, reason = None, ""
         try:
             if reads:
@@ -79,7 +79,7 @@ class Taken:
                 raise Undescribed("it was traced under autocast")
             arguments = _Writer().whole(args, kwargs)
         except Exception as error:
-            # also what torch says of a tensor of a kind that nobody thought of: the call goes on
+            # any error of torch for an unexpected kind of tensor: the call goes on
             reason = str(error)
         return Taken(
             arguments,
@@ -91,12 +91,12 @@ class Taken:
         )
 
     def sources(self) -> list[list[str]]:
-        """The functions, each with a hash of what it does."""
+        """The functions, each with a hash of its code."""
         return [[module, name, source_of(code)] for module, name, code in self.functions]
 
 
 def source_of(code: CodeType) -> str:
-    """A hash of what code does, wherever its file is."""
+    """A hash of code, independent of its file's location."""
     return hashlib.sha256("\n".join(_parts(code)).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -112,7 +112,7 @@ def _parts(code: CodeType) -> Iterable[str]:
 
 
 def _constant(value: object) -> str:
-    """Text of a constant that is the same in every process: a set has no order."""
+    """The text of a constant, equal in every process: sets are sorted."""
     if isinstance(value, frozenset):
         return f"frozenset({sorted(map(_constant, value))})"
     if isinstance(value, tuple):
@@ -121,7 +121,7 @@ def _constant(value: object) -> str:
 
 
 class _Writer:
-    """Arguments as JSON has them: each tensor where it first comes up, and by its number from then on."""
+    """Writes arguments as JSON: each tensor at its first occurrence, then by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -185,10 +185,10 @@ class _Writer:
 
 
 def made(described: Mapping[str, object]) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Arguments like those that were described, whose tensors have any elements.
+    """Reconstruct described arguments; their tensors are uninitialized.
 
     Raises:
-        ValueError: nothing that is written describes them so.
+        ValueError: the description is malformed.
     """
     reader = _Reader()
     args, kwargs = reader.value(described.get("args"), 0), reader.value(described.get("kwargs"), 0)
@@ -238,10 +238,10 @@ class _Reader:
 
 
 def tensor(described: Mapping[str, object]) -> torch.Tensor:
-    """A tensor of that kind; its memory is asked for, and not touched.
+    """A tensor with this metadata; its memory is allocated, and not touched.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the description is malformed.
     """
     sizes, strides = numbers(described.get("sizes")), numbers(described.get("strides"))
     offset, dtype = checked(described.get("offset"), int), DTYPES.get(checked(described.get("dtype"), str))
@@ -255,7 +255,7 @@ def tensor(described: Mapping[str, object]) -> torch.Tensor:
         try:
             found = torch.empty(offset + last, dtype=dtype)
             if (sizes, strides, offset) != ((last,), (1,), 0):
-                # not a view, which programs can tell from others
+                # not a view, which programs can distinguish
                 found = torch.empty(0, dtype=dtype).set_(found.untyped_storage(), offset, sizes, strides)
             if checked(described.get("parameter"), bool):
                 found = torch.nn.Parameter(found, follows)

@@ -1,11 +1,11 @@
-"""Serialization of one variant: what it runs, what it relies on, and how another process knows that it reads the same.
+"""Serialization of one variant: its host programs, its guards, and the record of its captured state.
 
     >>> from torch.utils._pytree import tree_structure
     >>> from frontends.pytorch.calls.telling import structure_told
     >>> structure_told(tree_structure((1, [2, 3])))
     ['tuple', None, [None, ['list', None, [None, None]]]]
 
-What takes it up again is `calls/restoring.py`.
+`calls/restoring.py` deserializes it.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ OFFSET: Final = (".storage_offset()",)
 
 
 class Another(Exception):
-    """Why a variant is traced here, though the file has it."""
+    """Why a variant of a file is traced again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a trace has read, as far as another process is to be told.
+    """The serializable record of what a trace has read.
 
     Attributes:
-        outer: the functions that ran and that the call did not make; `codes` are those of all of them, in order.
-        names: attributes that the program asked for by a name that it computed.
-        silent: loggers that it asked whether they log at a level.
-        reason: why that is not all, if it is not.
-        captured_state, state: what tells the state of what is around, and that state.
+        outer: the functions that ran and were not created by the call; `codes` are the code of all, in order.
+        names: attributes that the program read by a computed name.
+        silent: loggers that it queried for a level.
+        reason: why the record is incomplete, or None.
+        captured_state, state: the captured state, and the number of its state.
     """
 
     outer: tuple[FunctionType, ...]
@@ -85,13 +85,13 @@ class Reads:
 
 
 def outer_of(functions: Sequence[FunctionType]) -> list[FunctionType]:
-    """Those that no other of them has made."""
+    """The functions that no other of them has created."""
     inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
     return [each for each in functions if location(each.__code__) not in inside]
 
 
 def told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Sequence[str]) -> Told:
-    """A variant as data; where it cannot be, why."""
+    """Serialize a variant; if that is impossible, the reason."""
     try:
         return _told(fn, variant, reads, more)
     except (Another, Untold) as error:
@@ -148,10 +148,10 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
 
 
 def routes(fn: object, reads: Reads) -> list[object]:
-    """How the functions are found that ran: by a way, or by the code that has theirs in it.
+    """The routes of the functions that ran: from a module, or by the enclosing code.
 
     Raises:
-        Another: there is no way to one, or it does what means something else in another process.
+        Another: there is no route to one, or its behavior depends on the process.
     """
     found: list[object] = []
     known = {own_code(each): each for each in reads.outer}
@@ -185,10 +185,10 @@ def fingerprint_of(
     silent: Sequence[tuple[str, int]],
     more: Sequence[str],
 ) -> Fingerprint:
-    """What is around, as functions lead to it.
+    """The fingerprint of the captured state of functions.
 
     Raises:
-        Another: something that no place tells of.
+        Another: it has unguarded parts.
     """
     ran = Ran()
     ran.names = set(names)
@@ -207,17 +207,17 @@ def fingerprint_of(
 
 
 def of_process() -> list[str]:
-    """What a variant relies on besides: what is put into torch, and the pool of threads."""
+    """Process-wide preconditions of a variant: patches of torch, and the number of threads."""
     from backends.cpu import compiler
 
     return [*altered(), str(compiler.pool_name()), os.environ.get("SYMSHAPE_SANITIZE", "")]
 
 
 def commitments(env: ShapeEnv) -> list[list[object]]:
-    """What a trace has declared and branched on, in order.
+    """A trace's declarations and guards, in order.
 
     Raises:
-        Another: something else is committed to, which nobody says again.
+        Another: there is a commitment of another kind, which cannot be replayed.
     """
     found: list[list[object]] = []
     for event in env.events:
@@ -236,10 +236,10 @@ def commitments(env: ShapeEnv) -> list[list[object]]:
 
 
 def structure_told(spec: TreeSpec) -> object:
-    """A structure of what is returned.
+    """Serialize a pytree structure of results.
 
     Raises:
-        Another: containers of a class without a name, or of which more is to be told than names.
+        Another: a container's class has no importable name, or its context is more than names.
     """
     if spec.is_leaf():
         return None
@@ -257,7 +257,7 @@ def structure_told(spec: TreeSpec) -> object:
 
 
 def class_named(module: str, name: str) -> type | None:
-    """The class with this name, if there is one."""
+    """The class with this name, or None."""
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
@@ -267,10 +267,10 @@ def class_named(module: str, name: str) -> type | None:
 def found_functions(
     fn: object, ways: Sequence[Sequence[Any]], named: Sequence[Sequence[str]]
 ) -> tuple[list[FunctionType], list[FunctionType]]:
-    """The functions that ran; and those of them that the call did not make.
+    """Find the functions that ran, and those of them that the call did not create.
 
     Raises:
-        Another: one is not there.
+        Another: one does not exist here.
     """
     found: dict[int, FunctionType] = {}
     for number, each in enumerate(ways):

@@ -12,7 +12,7 @@
     >>> times.calls, times.operators, times.captured, 0 < times.share_of_time < 1
     (4, 24, 20, True)
 
-Outside of `timed()`, calls are not slower for it: the function that finds the variant is another one inside.
+It costs nothing outside of `timed()`: the look-up function is replaced inside.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Times:
-    """What was counted.
+    """The measurements.
 
     Attributes:
-        operators: what the calls ran; `captured` of them in graphs, which breaks count from the second time on.
-        seconds: what the calls took, traces and backends included, backward passes after a call not.
-        in_graphs: how much of it graphs took.
+        operators: the number of executed operators; `captured` of them in graphs, with graph breaks from the second
+            run on.
+        seconds: the time of the calls, including tracing and compilation, without backward passes.
+        in_graphs: the time spent in graphs.
     """
 
     calls: int = 0
@@ -60,7 +61,7 @@ class Times:
         args: Sequence[object],
         kwargs: Mapping[str, object],
     ) -> object:
-        """A whole call."""
+        """Measure a whole call."""
         started = time.perf_counter()
         try:
             call = find(args, kwargs)
@@ -79,7 +80,7 @@ class Times:
         return self._of_broken(call) if isinstance(owner, Breaking) else self._of_plain(call)
 
     def _of_variant(self, call: FunctionType) -> Call:
-        """The call of a variant with another graph, which is measured."""
+        """The call of a variant with a measured graph."""
         scope = call.__globals__
         run: Run = scope["_run"]
         operators = operators_of(scope["_variant"])
@@ -96,7 +97,7 @@ class Times:
         return FunctionType(call.__code__, {**scope, "_run": measured})
 
     def _of_broken(self, call: Call) -> Call:
-        """A call with graph breaks, whose graphs are measured."""
+        """Measure the graphs of a call with graph breaks."""
         broken: Breaking = call.__self__
 
         def measured(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
@@ -111,7 +112,7 @@ class Times:
         return measured
 
     def _of_plain(self, call: Call) -> Call:
-        """A call that no graph has a part in; its operators are counted one by one, which takes time as well."""
+        """Measure an eager call, counting operators individually, which has overhead."""
 
         def measured(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             with _Counting() as counting:
@@ -135,7 +136,7 @@ class _Counting(TorchDispatchMode):
 
 
 def operators_of(variant: Variant) -> int:
-    """How many operators are in the graph of a variant."""
+    """The number of operators in a variant's graph."""
     return sum([isinstance(node.target, torch._ops.OpOverload) for node in variant.graph.graph.nodes])
 
 

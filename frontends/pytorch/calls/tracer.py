@@ -1,4 +1,4 @@
-"""How a compiled function is traced: with symbols for numbers where that goes, watched for what it reads and changes.
+"""The tracer of a compiled function: chooses symbols for numbers, and observes captured state and side effects.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -7,8 +7,8 @@
     >>> f(torch.ones(1)), scale.update(by=3.0), f(torch.ones(1)), f.recompilations[1].cause
     (tensor([2.]), None, tensor([3.]), 'scale.by is 3.0, was 2.0')
 
-What a function reads without being given it is its captured state (`captured_state`), which guards compare. Numbers in
-it that are seen to change become arguments of the variants that follow (`changed_numbers`).
+Guards compare the function's captured state (`captured_state`). Numbers in it that change become arguments of later
+variants (`changed_numbers`).
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Tracer:
     """Traces a function for calls.
 
     Attributes:
-        tracing: what makes a variant of a call: `trace`, unless a file has them.
-        varying: sizes that a guard was about which was added for kernels and then did not hold: none is again.
-        unguarded: what the last trace has read that tells of no change; None before there was one.
+        tracing: makes a variant of a call: `trace`, or a deserializer.
+        varying: sizes whose guard for faster kernels has failed: they get no such guard again.
+        unguarded: the unguarded state of the last trace; None before the first one.
     """
 
     def __init__(
         self, fn: Callable[..., object], *, backend: ModuleType, policy: Policy, history: History, is_graph: bool
     ) -> None:
-        """Where it `is_graph`, the function reads nothing but its arguments."""
+        """With `is_graph`, the function reads only its arguments."""
         self.fn: Final = fn
         self.tracing: Callable[..., Variant] = trace
         self.varying: set[str] = set()
@@ -89,18 +89,18 @@ class Tracer:
 
     @property
     def captured(self) -> CapturedState:
-        """What the function reads; looked at when it is first called, as it may not be whole before."""
+        """The captured state; explored at the first call, since the function may be incomplete before."""
         if self._captured is None:
             self._captured = CapturedState([self.fn])
         return self._captured
 
     @property
     def read(self) -> Mapping[str, Place]:
-        """The numbers that the function reads without being given them and that vary, by what they are called."""
+        """By name, the varying numbers of captured state."""
         return {} if self._captured is None else self._captured.varying
 
     def signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
-        """The kinds of the arguments of a call, and what the program reads besides."""
+        """The signature of a call with its captured state."""
         leaves, structure = flattened(args, kwargs)
         state: Callable[[], object] = self.captured.state
         if self._is_graph:
@@ -110,7 +110,7 @@ class Tracer:
         return Signature.of(self.fn, args, kwargs, state, form)
 
     def mixed(self, tensors: Mapping[str, torch.Tensor], dynamic: object, relations: KnownSizes | None) -> Mixed:
-        """Which sizes of these arguments, by name, are symbols."""
+        """Choose which sizes of these arguments, by name, are symbols."""
         return Mixed(
             dynamic,
             self._history,
@@ -121,7 +121,7 @@ class Tracer:
         )
 
     def observed(self, signature: Signature, leaves: Sequence[object], dynamic: object) -> list[str]:
-        """Note the sizes; what is new, in words."""
+        """Observe the sizes; returns a description of differences."""
         notes = []
         for leaf, value in zip(signature.leaves, leaves):
             if leaf.kind in ("tensor", "integer"):
@@ -149,18 +149,18 @@ class Tracer:
         except (TraceError, UndecidedGuard):
             if not mixed.outside.is_asked:
                 raise
-            # the program needs the elements of tensors that it is not given
+            # the program needs elements of captured tensors
             mixed.outside = Outside(are_known=True)
             return self._tried(made, mixed)
 
     def _tried(self, made: Callable[[], tuple[Variant, Check]], mixed: Mixed) -> tuple[Variant, Check]:
-        """The function traced with symbols for numbers, or as they are where something wants that."""
+        """Trace with symbolic numbers; again with constants if something needs their values."""
         try:
             return made()
         except Exception as error:
             if not mixed.tentative or isinstance(error, OpensObjects):
                 raise
-            # they are no symbols from now on
+            # they are constants from now on
             self._history.fixed.update(mixed.tentative)
             return made()
 
@@ -187,7 +187,7 @@ class Tracer:
                     read=self.read,
                 )
         except OpensObjects:
-            # what is read of these is given from now on
+            # their values are arguments from now on
             raise
         except BaseException:
             self.unguarded = self.explore(signature, ran, leaves)
@@ -215,7 +215,7 @@ class Tracer:
         return variant, signature.add(variant, signature.values(leaves), run)
 
     def explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
-        """Look from now on at what the functions read that ran, and calls of this signature with them."""
+        """Extend the captured state by the functions that ran, and guard calls of this signature by it."""
         if self._is_graph:
             return ()
         functions = ran.functions()
@@ -227,8 +227,8 @@ class Tracer:
         return self.captured.explore(functions, [*objects, *classes_in(signature.structure)], ran)
 
     def changed_numbers(self, dynamic: object) -> list[str] | None:
-        """Take numbers that are seen to change out of the captured state, so that variants are given them; what
-        changed. None where nothing is to be done: else no state and no signature from before is one any more."""
+        """Move changing numbers from the captured state to the arguments; returns the changes. None if there are none;
+        otherwise all earlier states and signatures are invalid."""
         if self._captured is None:
             return None
         around = self._captured
@@ -255,7 +255,7 @@ class Tracer:
 
 
 def is_alone(fn: Callable[..., object]) -> bool:
-    """Whether a function mentions nothing that it is not given."""
+    """Whether a function mentions no captured state."""
     if not isinstance(fn, FunctionType) or fn.__closure__:
         return False
     mentioned = mentions_of(own_code(fn))
@@ -263,7 +263,7 @@ def is_alone(fn: Callable[..., object]) -> bool:
 
 
 def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoReturn:
-    """Say that a program can not be in a graph because of what it reads.
+    """Refuse a program that reads unguarded state.
 
     Raises:
         GraphBreak: always.
@@ -274,7 +274,7 @@ def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoR
 
 
 def refuse_unwatched(effect: SideEffect) -> NoReturn:
-    """Say that a call changes what no place tells of, so that at another call it may be something else.
+    """Refuse a call that mutates unguarded state.
 
     Raises:
         GraphBreak: always.
