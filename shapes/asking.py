@@ -6,7 +6,7 @@
     >>> env.assume("s % 16 == 0")
     >>> isinstance(env.ask((b * s) % 16 == 0), Always), env.bounds(s % 16), env.hint(b * s)
     (True, (0, 0), 512)
-    >>> len(env.events)                                    # as before: two symbols, one promise
+    >>> len(env.events)                                    # as before: two symbols, one assumption
     3
 """
 
@@ -88,7 +88,7 @@ class Asking(ABC):
         self._ledger.trails = (self._answers, self._reader)
         self._texts = self._reader.texts
         self._watched = False
-        """Whether questions are told to a listener."""
+        """Whether a listener is notified of questions."""
         self._declarations = Declarations(self._ledger, self._reader)
         self._commands = Commands(self._answers, self._reader)
 
@@ -121,7 +121,7 @@ class Asking(ABC):
         return None if origin is None else origin.recorded
 
     def sources(self, size: SymInt | str) -> tuple[str, ...]:
-        """Where a symbol's value is found, as far as that was said."""
+        """Where a symbol's value is found, if that is known."""
         name = self._ledger.table.name_of(self.expression(size))
         return () if name is None else self._ledger.sources(name)
 
@@ -188,19 +188,19 @@ class Asking(ABC):
         answers = self._answers
         if type(question) is SymBool and question.domain is self._true:
             prop = question.prop
-            settled = answers.settled_at_hand.get(prop)
-            if settled is not None:
-                return settled
-            standing = answers.open_at_hand.get(prop)
-            if standing is not None and standing.facts is self._ledger.facts:
-                if effort in RANKS and standing.effort >= RANKS[effort]:
-                    return standing.verdict
+            decided = answers.decided_now.get(prop)
+            if decided is not None:
+                return decided
+            known = answers.open_now.get(prop)
+            if known is not None and known.facts is self._ledger.facts:
+                if effort in RANKS and known.effort >= RANKS[effort]:
+                    return known.verdict
         if type(question) is str:
             prop, domain = self._texts.get(question) or self._reader.parse(question)
             if domain is self._true:
-                settled = answers.settled_at_hand.get(prop)
-                if settled is not None:
-                    return settled
+                decided = answers.decided_now.get(prop)
+                if decided is not None:
+                    return decided
         else:
             prop, domain = self._reader.read(question)
         verdict = answers.decide(prop, domain, effort, timeout)
@@ -213,7 +213,7 @@ class Asking(ABC):
     def decide(
         self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
     ) -> Verdict:
-        """`ask`, of a proposition that was read before; no listener is told."""
+        """`ask`, of a proposition that was read before; listeners are not notified."""
         return self._answers.decide(prop, domain, effort, timeout)
 
     def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
@@ -300,7 +300,7 @@ class Asking(ABC):
         return self._guards[2]
 
     def preconditions(self) -> tuple[Guard, ...]:
-        """The caller's promises, which guards may lean on."""
+        """The caller's assumptions, which guards may rely on."""
         from shapes.guards.guards import preconditions
 
         return preconditions(self._ledger.commitments)
@@ -328,10 +328,10 @@ class Asking(ABC):
         native: bool = False,
         known: Mapping[str, tuple[int | None, int | None]] | None = None,
     ) -> Check:
-        """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol
+        """A fast check whether concrete sizes satisfy ranges, assumptions and guards; `sources` says where each symbol
         is found.
 
-        `trusted=True` leaves the caller's promises out; bounds that are `known` of every value that a symbol will ever
+        `trusted=True` leaves the assumptions out; bounds that are `known` of every value that a symbol will ever
         have, as those of an integer of fixed width, are not tested.
         """
         from shapes.guards.codegen import compile_check
@@ -352,9 +352,9 @@ class Asking(ABC):
         trusted: bool = False,
         **bounds: int | tuple[int | None, int | None],
     ) -> Verdict:
-        """Whether every size in the box is accepted by ranges, promises and guards: Always, or sizes that are not.
+        """Whether every size in the box satisfies ranges, assumptions and guards: Always, or sizes that are not.
 
-        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for
+        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the assumptions for
         granted.
         """
         from shapes.guards.guards import certify
@@ -398,7 +398,7 @@ class Asking(ABC):
     @synchronized
     def export(self, system: Literal["smtlib"] = "smtlib") -> str:
         """What was taken for granted and what was concluded, as one file for any solver that reads SMT-LIB 2: ranges,
-        promises, guards and run-time checks with their lines, and every question that still stands, with the status
+        assumptions, guards and run-time checks with their lines, and every question that still stands, with the status
         that is expected of it.
         """
         from shapes.sessions.obligations import obligations, shown

@@ -222,7 +222,7 @@ class ShapeEnv(Asking):
 
     @synchronized
     def assume(self, question: Question) -> None:
-        """The caller's promise: a *given* fact, listed in `preconditions` and tested by compiled checks.
+        """An assumption of the caller: a *given* fact, listed in `preconditions` and tested by compiled checks.
 
         Raises:
             Contradiction: it cannot hold together with what is known; its core are the facts.
@@ -258,9 +258,9 @@ class ShapeEnv(Asking):
             UndecidedGuard: neither decides.
         """
         if type(question) is SymBool and question.domain is self._true:
-            settled = self._answers.settled_at_hand.get(question.prop)
-            if settled is not None:
-                return type(settled) is Always
+            decided = self._answers.decided_now.get(question.prop)
+            if decided is not None:
+                return type(decided) is Always
         return self._branch(question, None)
 
     def guard_or_false(self, question: Question) -> bool:
@@ -292,8 +292,8 @@ class ShapeEnv(Asking):
         if question is False:
             raise ShapeError(message or "requirement fails")
         if type(question) is SymBool and question.domain is self._true:
-            settled = self._answers.settled_at_hand.get(question.prop)
-            if type(settled) is Always:
+            decided = self._answers.decided_now.get(question.prop)
+            if type(decided) is Always:
                 return
         try:
             self.expect_true(question, message, error=error)
@@ -328,7 +328,7 @@ class ShapeEnv(Asking):
             raise ShapeError(f"mark={shown(mark)}: expected what `checkpoint` gave")
         self._ledger.rollback(mark)
         if self._memory.is_full:
-            self._memory.forget()  # what was said of symbols that are gone
+            self._memory.forget()  # about symbols that no longer exist
 
     def attach(self, participant: Callable[[], Callable[[], None]]) -> None:
         """Let a state of the caller's own be rolled back too: the participant is called at each checkpoint and

@@ -146,7 +146,7 @@ def outcome_of(verdict: Verdict) -> str:
             )
             return outcome_at(true, false)
         case GaveUp(reason=reason):
-            return f"gave up, {reason}"
+            return f"unknown, {reason}"
         case _:
             return str(verdict)
 

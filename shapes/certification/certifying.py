@@ -54,7 +54,7 @@ def certify(
 ) -> Certificate:
     """Whether every guard holds for all sizes in these ranges of which the facts hold.
 
-    A size that nothing is said about may be anything from 0 on. With `alternatives`, a guard need not hold where
+    A size without a range is any size from 0 on. With `alternatives`, a guard need not hold where
     another of the variants accepts; without, each variant must do alone.
 
     Raises:
@@ -215,13 +215,13 @@ class Judgement:
             read.append(here)
             relied.append(besides)
         asked: dict[Prop | str, tuple[Condition, str, Prop | str]] = {}
-        standing = self._not_subsumed(read, relied) if alternatives else range(len(read))
-        for place in standing:
+        remaining = self._not_subsumed(read, relied) if alternatives else range(len(read))
+        for place in remaining:
             here = read[place]
             others = [
                 self.env.interner.conjunction([prop for _, _, prop in there if isinstance(prop, Prop)])
                 for other, there in enumerate(read)
-                if alternatives and other in standing and self._stands_in(other, place, relied) and _all_read(there)
+                if alternatives and other in remaining and self._stands_in(other, place, relied) and _all_read(there)
             ]
             for condition, text, prop in here:
                 goal = self.env.interner.disjunction([prop, *others]) if isinstance(prop, Prop) else prop

@@ -9,7 +9,7 @@
     >>> access.owners
     ()
 
-The lock is the interner's, so that environments that share one, such as forks, take turns as well.
+The lock is the interner's, so that environments that share one, such as forks, exclude each other as well.
 """
 
 from __future__ import annotations

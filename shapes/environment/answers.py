@@ -1,4 +1,4 @@
-"""What was asked, and which answers still stand.
+"""The cache of verdicts: which answers remain valid as facts are added and rolled back.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)
@@ -9,11 +9,11 @@
 
 Facts only grow between rollbacks, so:
 
-- *always* and *never* are inherited by every extension of the facts;
-- *depends* stands while both its witnesses satisfy what was added;
-- *gave up* is tried again as soon as there is a new fact, or when more effort is allowed.
+- *always* and *never* are monotone: they hold under every extension of the facts;
+- *depends* holds while both witnesses satisfy the facts that were added;
+- an unknown verdict is tried again after a new fact, or with more effort.
 
-What is kept is bounded, and goes back with the ledger (see `shapes.environment.trail`).
+The cache is bounded, and is rolled back with the ledger (see `shapes.environment.trail`).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOST: Final = max(RANKS.values())
 ANSWERS_KEPT: Final = 1 << 13
 
 
-class Standing:
-    """An open answer, the facts under which it was last known to stand, and the effort up to which it does."""
+class OpenVerdict:
+    """A verdict that further facts may change, the facts under which it is known to hold, and the effort spent."""
 
     __slots__ = ("effort", "facts", "position", "verdict")
 
@@ -62,11 +62,11 @@ class Answers:
     __slots__ = (
         "_access",
         "_forget",
+        "decided",
+        "decided_now",
         "ledger",
         "open",
-        "open_at_hand",
-        "settled",
-        "settled_at_hand",
+        "open_now",
         "solvers",
         "true",
     )
@@ -76,13 +76,13 @@ class Answers:
         self._access = access
         self.solvers = solvers
         self.true = ledger.interner.true
-        self.settled: Trail[Key, Verdict] = Trail(ANSWERS_KEPT)
+        self.decided: Trail[Key, Verdict] = Trail(ANSWERS_KEPT)
         """Always and never."""
-        self.open: Trail[Key, Standing] = Trail(ANSWERS_KEPT)
-        """What depends, and what was given up."""
-        self.settled_at_hand: dict[Key, Verdict] = self.settled
-        self.open_at_hand: dict[Key, Standing] = self.open
-        """Answers that may be given at once, without a lock and without a word to anybody: all of them, or none."""
+        self.open: Trail[Key, OpenVerdict] = Trail(ANSWERS_KEPT)
+        """Depends and unknown."""
+        self.decided_now: dict[Key, Verdict] = self.decided
+        self.open_now: dict[Key, OpenVerdict] = self.open
+        """The verdicts that may be returned without the lock and without notifying listeners: all of them, or none."""
         self._forget = forget
 
     def decide(
@@ -90,9 +90,9 @@ class Answers:
     ) -> Verdict:
         """Whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self.true else (prop, domain)
-        settled = self.settled_at_hand.get(key)
-        if settled is not None:
-            return settled
+        found = self.decided_now.get(key)
+        if found is not None:
+            return found
         access = self._access
         with access.lock:
             if access.owners:
@@ -101,51 +101,51 @@ class Answers:
 
     def give_at_once(self, allowed: bool) -> None:
         """Whether known answers may be given at once from here on: no scope is open, and nobody listens."""
-        self.settled_at_hand = self.settled if allowed else {}
-        self.open_at_hand = self.open if allowed else {}
+        self.decided_now = self.decided if allowed else {}
+        self.open_now = self.open if allowed else {}
 
     def proves(self, prop: Prop) -> bool:
         """Whether the proposition follows."""
         return isinstance(self.decide(prop, self.true), Always)
 
     def _decide(self, key: Key, prop: Prop, domain: Prop, effort: Effort, timeout: float | None) -> Verdict:
-        settled = self.settled.get(key)
-        if settled is not None:
-            return settled
+        found = self.decided.get(key)
+        if found is not None:
+            return found
         ledger = self.ledger
         facts = ledger.facts
-        standing = self.open.get(key)
-        if standing is not None:
-            if standing.facts is facts:
-                if standing.effort >= RANKS.get(effort, MOST):
-                    return standing.verdict
-            elif isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position):
+        known = self.open.get(key)
+        if known is not None:
+            if known.facts is facts:
+                if known.effort >= RANKS.get(effort, MOST):
+                    return known.verdict
+            elif isinstance(known.verdict, Depends) and self._admits(known.verdict, known.position):
                 # Entered anew, so that a rollback takes this away and never an older position with it.
                 del self.open[key]
-                still = standing.verdict.under(facts)
-                self.open[key] = Standing(still, facts, len(ledger.commitments), standing.effort)
+                still = known.verdict.under(facts)
+                self.open[key] = OpenVerdict(still, facts, len(ledger.commitments), known.effort)
                 return still
             del self.open[key]
         verdict = decided(facts, prop, domain, effort, timeout, solvers=self.solvers)
-        if self.settled.make_room() or self.open.make_room():
+        if self.decided.make_room() or self.open.make_room():
             self._forget()
         if type(verdict) is Always or type(verdict) is Never:
-            self.settled[key] = verdict
+            self.decided[key] = verdict
         else:
             tried = RANKS[effort] if timeout is None else RANKS["fast"] - 1
-            self.open[key] = Standing(verdict, facts, len(ledger.commitments), tried)
+            self.open[key] = OpenVerdict(verdict, facts, len(ledger.commitments), tried)
         return verdict
 
     def standing_verdicts(self) -> list[Verdict]:
         """The answers that still hold."""
         facts = self.ledger.facts
         return [
-            *self.settled.values(),
+            *self.decided.values(),
             *[
-                standing.verdict
-                for standing in self.open.values()
-                if standing.facts is facts
-                or (isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position))
+                known.verdict
+                for known in self.open.values()
+                if known.facts is facts
+                or (isinstance(known.verdict, Depends) and self._admits(known.verdict, known.position))
             ],
         ]
 
@@ -169,11 +169,11 @@ class Answers:
 
     @property
     def position(self) -> int:
-        return self.settled.position
+        return self.decided.position
 
     def return_to(self, position: int) -> None:
         """Forget the answers that were found since; the ledger has gone back already."""
-        self.settled.return_to(position)
+        self.decided.return_to(position)
         left = len(self.ledger.commitments)
         while self.open and next(reversed(self.open.values())).position > left:
             self.open.popitem()

@@ -12,7 +12,7 @@
     >>> stop()
 
 Commitments (symbols, facts, checks, choices) are kept in `env.events` and vanish with a rollback. Questions change
-nothing and are only told to listeners, with their purpose: a branch of the program, an optional optimization, or a
+nothing and only notify listeners, with their purpose: a branch of the program, an optional optimization, or a
 person who looks.
 """
 

@@ -32,7 +32,7 @@ class Explanation:
     Attributes:
         verdict: the verdict itself.
         question: what was asked.
-        obligation: where the question makes sense, if that needs to be said.
+        obligation: where the question is defined, unless everywhere.
         steps: the intermediate conclusions, each with its rule, premises first.
     """
 
@@ -52,7 +52,7 @@ class Explanation:
                 lines.append(f"depends: `{self.question}`, {outcome_of(self.verdict)}")
             case GaveUp(tried=tried):
                 lines += [
-                    f"gave up: `{self.question}`, {self.verdict.reason}",
+                    f"unknown: `{self.question}`, {self.verdict.reason}",
                     f"  tried    {', '.join(tried)}",
                     f"  cost     {self.verdict.work:,} numbers of linear problems",
                 ]

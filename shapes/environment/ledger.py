@@ -132,7 +132,7 @@ class Ledger:
         self._take_over(facts, fact, commitment)
 
     def add_tested(self, fact: Fact, commitment: Commitment) -> None:
-        """`add`, for a fact that was held against the hints just now."""
+        """`add`, for a fact that was just checked against the hints."""
         self._take_over(self._assumed(fact), fact, commitment)
 
     def _assumed(self, fact: Fact) -> Facts:
@@ -168,7 +168,7 @@ class Ledger:
         return [fact for fact in facts if fact is not None and not wanted.isdisjoint(fact.prop.symbols)]
 
     def sources(self, name: str) -> tuple[str, ...]:
-        """Where a symbol's value is found, as far as that was said."""
+        """Where a symbol's value is found, if that is known."""
         found: list[str] = []
         for event in self.commitments:
             match event:
@@ -224,7 +224,7 @@ class Ledger:
         return Checkpoint(position, self.commitments[-1] if position else None, self.facts)
 
     def return_to(self, mark: Checkpoint) -> None:
-        """Take back what was committed since then, attached states excepted.
+        """Undo what was committed since then, attached states excepted.
 
         Raises:
             StaleCheckpoint: an earlier rollback went back beyond this mark.

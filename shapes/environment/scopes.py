@@ -10,7 +10,7 @@
     False
 
 What is committed inside a hypothesis outlives it without leaking the hypothesis: a guard about inputs stays as it is
-(it holds for this run anyway), a run-time check or promise becomes an implication. What mentions a bound variable is
+(it holds for this run anyway), a run-time check or assumption becomes an implication. What mentions a bound variable is
 gone with it.
 """
 

@@ -1,15 +1,15 @@
-"""Sizes near the edge: an assignment moved as close to the boundary of a condition as it will go.
+"""Shrinking of assignments: each symbol as close to a target as a condition accepts, by bisection.
 
-    >>> from shapes.environment.shrink_assignment import moved
+    >>> from shapes.environment.shrink_assignment import shrink_assignment
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> (atom,) = s.symbols
-    >>> moved({atom: 1000}, {atom: 0}, lambda values: values[atom] >= 8)[atom]
+    >>> shrink_assignment({atom: 1000}, {atom: 0}, lambda values: values[atom] >= 8)[atom]
     8
 
-Samples find sizes somewhere; people understand the smallest. Bisection towards a target needs a few evaluations per
-symbol and assumes nothing: only assignments that were accepted are kept.
+Sampled counterexamples are arbitrary; the smallest explain best. Bisection needs logarithmically many evaluations per
+symbol and does not rely on monotonicity: only accepted assignments are kept.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ROUNDS: Final = 3
 LARGEST: Final = 1 << 70
 
 
-def moved(
+def shrink_assignment(
     values: Mapping[Atom, int], targets: Mapping[Atom, int], accepted: Callable[[Mapping[Atom, int]], bool]
 ) -> dict[Atom, int]:
-    """The assignment with the targets' symbols moved towards them one after the other, as long as it stays accepted."""
+    """The assignment with each symbol moved towards its target while it is accepted (coordinate descent)."""
     current = dict(values)
     for _ in range(ROUNDS):
         before = dict(current)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shapes.environment.ledger import Ledger
-from shapes.environment.shrink_assignment import moved
+from shapes.environment.shrink_assignment import shrink_assignment
 from shapes.errors import UndecidedGuard
 from solver.decide.verdict import Depends, GaveUp, Verdict
 from solver.syntax.printer import text_of
@@ -50,7 +50,7 @@ def _near(ledger: Ledger, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom,
     targets = {atom: facts.bounds(atom.expr)[0] or 0 for atom in about if atom not in floats}
 
     def shown(values: Mapping[Atom, int], truth: bool) -> dict[Atom, int]:
-        near = moved(
+        near = shrink_assignment(
             values,
             targets,
             lambda v: domain.evaluate(v) and prop.evaluate(v) is truth and facts.holds_at(v),

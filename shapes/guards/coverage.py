@@ -50,7 +50,7 @@ SIZES: Final = (0, None)
 class Overlap:
     """Two variants, by position, that were not shown to be disjoint; the first one wins.
 
-    `sizes` are accepted by both; None where it was not settled whether there are any.
+    `sizes` are accepted by both; None where it is unknown whether there are any.
     """
 
     first: int

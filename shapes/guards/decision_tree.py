@@ -2,7 +2,7 @@
 
 A variant is a list of conditions over shared operations, and of opaque tests (an input equals a value). The first
 variant, in the order in which they were added, whose conditions all hold is the answer; the tree gives the same
-answer as asking each in turn:
+answer as trying each in order:
 
     >>> from shapes.guards.decision_tree import Variant, grow
     >>> from shapes.guards.lowering import Operations
@@ -52,7 +52,7 @@ Test = tuple[Operation, Hashable]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A variant with the conditions and opaque tests that are not settled yet."""
+    """A variant with the conditions and opaque tests that are still open."""
 
     variant: Variant
     conditions: tuple[Operation, ...]
@@ -127,7 +127,7 @@ Tree = Attempts | Required | Table | Split | Present
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """One remaining variant with what a path through the tree has not settled."""
+    """One remaining variant with what a path through the tree has not decided."""
 
     variant: Variant
     values: dict[Operation, Hashable]

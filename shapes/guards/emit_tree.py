@@ -145,11 +145,11 @@ class TreePrinter:
         ]
         parameters = ", ".join(dict.fromkeys(visible))
         answers = {value: self._answer(table.subject, value, tree, loaded) for value, tree in table.branches.items()}
-        settled = None not in answers.values()
+        decided = None not in answers.values()
         entries = []
         for value, tree in table.branches.items():
             self._know(table.subject, value)
-            result = answers[value] if settled else self._function(tree, loaded, parameters)
+            result = answers[value] if decided else self._function(tree, loaded, parameters)
             entries.append(f"    {self._constant(value)}: {result},")
             self.python.restore(scope)
         name = f"table_{len(self.parts)}"
@@ -157,7 +157,7 @@ class TreePrinter:
         find = [f"found = {name}.get({subject}, {name})"]
         if table.subject.code == "leaf" and not all(type(value) is int for value in table.branches):
             find = ["try:", *indented(find), "except TypeError:  # a value without a hash", f"    found = {name}"]
-        leave = [f"if found is not {name}:", f"    return found{'' if settled else f'({parameters})'}"]
+        leave = [f"if found is not {name}:", f"    return found{'' if decided else f'({parameters})'}"]
         return [*lines, *find, *leave, *self.tree(table.otherwise, loaded)]
 
     def _know(self, subject: Operation, value: Hashable) -> None:
@@ -171,9 +171,9 @@ class TreePrinter:
             case Attempts((Attempt(variant, conditions, tests),)) if not tests and variant.inputs <= loaded:
                 scope = self.python.scope()
                 self._know(subject, value)
-                settled = all(self.python.established.holds(condition) for condition in conditions)
+                decided = all(self.python.established.holds(condition) for condition in conditions)
                 self.python.restore(scope)
-                return f"value_{variant.number}" if settled else None
+                return f"value_{variant.number}" if decided else None
             case _:
                 return None
 

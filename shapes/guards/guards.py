@@ -242,7 +242,7 @@ def _given(events: Sequence[Commitment], inputs: Container[Atom]) -> list[Fact]:
 
 
 def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
-    """The caller's promises."""
+    """The caller's assumptions."""
     facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
     return tuple([Guard.of(fact) for fact in facts])
 
@@ -255,8 +255,8 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
             fact = event.fact
             symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=_serial)])
             origin = fact.origin if isinstance(fact.origin, Origin) else None
-            said = (event.message, origin, symbols, fact, event.error)
-            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *said))
+            rest = (event.message, origin, symbols, fact, event.error)
+            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *rest))
     return tuple(found)
 
 
@@ -290,16 +290,16 @@ def requirements(
     trusted: bool,
     known: Mapping[str, tuple[int | None, int | None]] = {},
 ) -> list[Requirement]:
-    """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the
+    """What a compiled check tests: ranges of the inputs that it reads, assumptions about inputs, the
     guards. Of a range it leaves out what is `known` of every input that will ever be seen."""
     from shapes.guards.codegen import Requirement
 
     declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
     tested = [guard.fact for guard in guards]
     if not trusted:
-        promises = [guard.fact for guard in preconditions(events)]
+        assumptions = [guard.fact for guard in preconditions(events)]
         tested = [
-            fact for fact in promises if all(declared[atom].kind == "backed" for atom in within(fact).symbols)
+            fact for fact in assumptions if all(declared[atom].kind == "backed" for atom in within(fact).symbols)
         ] + tested
     needed = _symbols(tested)
     ranges = [

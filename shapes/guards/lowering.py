@@ -297,7 +297,7 @@ class Terms:
                 self._containing.setdefault(atom, []).append(m)
 
     def choices(self) -> Iterator[Atom]:
-        """The atoms that may be part of a recovered operation, outermost first, and those that turn up on the way."""
+        """The atoms that may be part of a recovered operation, outermost first, and those met on the way."""
         tried: set[Atom] = set()
         while True:
             waiting = [atom for atom in self._containing if atom not in tried]

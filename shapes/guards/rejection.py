@@ -1,4 +1,4 @@
-"""Sizes that one guard alone rejects, found beside the sizes at hand.
+"""Witnesses of irredundant guards: sizes that one guard rejects and all others accept, found near the hints.
 
     >>> from shapes.guards.rejection import rejected_alone
     >>> from solver.terms.interner import Interner
@@ -9,8 +9,8 @@
     >>> [None if values is None else (values[left], values[right]) for values in found]
     [(4, 64), None, (5, 128)]
 
-A guard with such sizes follows from nothing else, and no proof is needed to say so. Where none were found nothing is
-said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
+Such sizes show that a guard is irredundant, without a proof. None found shows nothing: that `s >= 4` follows from
+`s >= 65` takes a proof.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from itertools import chain
 from math import gcd, lcm
 from typing import Final, NamedTuple, TypeVar
 
-from shapes.environment.shrink_assignment import moved
+from shapes.environment.shrink_assignment import shrink_assignment
 from shapes.guards.congruences import lcm_of_others
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 Key = TypeVar("Key", bound=Hashable)
 FAR: Final = 1 << 16
-TURNS: Final = 9
-"""So far from the hint values are looked for at which one remainder alone is another, in steps that keep the others."""
+STEPS: Final = 9
+"""Multiples of the period of the other remainders that are tried, on either side of the hint."""
 ALONE: Final = 2
-"""So many conditions that reject a size are looked for: a second one says that none is alone."""
+"""Conditions that reject a size are sought up to this number: a second one shows that none is alone."""
 
 
 class OneMoved(Mapping[Key, int]):
-    """Sizes that differ from others in one place: those are kept once, however many guards are told about."""
+    """An assignment that differs from another in one symbol; the other is shared."""
 
     __slots__ = ("_others", "_place", "_value")
 
@@ -64,8 +64,8 @@ class OneMoved(Mapping[Key, int]):
 def rejected_alone(
     hints: Mapping[Atom, int], guards: Sequence[Prop], known: Sequence[Prop]
 ) -> list[OneMoved[Atom] | None]:
-    """For each guard, sizes that it rejects and all others and what is `known` accept, as far as they are found by
-    changing one size."""
+    """For each guard, sizes that it rejects while all others and what is `known` accept them, as far as changing one
+    hint finds some."""
     try:
         conditions = Conditions(hints, [*guards, *known])
         if not conditions.accept_hints():
@@ -76,7 +76,7 @@ def rejected_alone(
 
 
 def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
-    """Sizes that the condition at this place alone rejects: only those about the same symbol can change with it."""
+    """Sizes that only this condition rejects: when one symbol changes, only conditions about it can change."""
     guard, hints = conditions.props[place], conditions.hints
     for atom in sorted(guard.symbols, key=lambda atom: (len(conditions.about[atom]), atom.serial)):
 
@@ -85,7 +85,7 @@ def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
 
         for value in chain(_beside(guard, conditions, atom), conditions.beyond(place, atom)):
             if accepted({atom: value}):
-                return OneMoved(hints, atom, moved({atom: value}, {atom: hints[atom]}, accepted)[atom])
+                return OneMoved(hints, atom, shrink_assignment({atom: value}, {atom: hints[atom]}, accepted)[atom])
     return None
 
 
@@ -110,11 +110,11 @@ def _beside(guard: Prop, conditions: Conditions, atom: Atom) -> tuple[int, ...]:
 
 
 class Conditions:
-    """Conditions that hold at the hints, and which of them reject a symbol's other values.
+    """Conditions that hold at the hints, and which of them reject other values of one symbol.
 
-    About one symbol, the others at their hints, most conditions are a least value, a greatest, or one that is
-    excluded. Of those the tightest answer for all; the others are evaluated, once for each value. So n conditions
-    about one symbol do not cost n evaluations each.
+    With all other symbols at their hints, most conditions on a symbol are a lower bound, an upper bound, or an excluded
+    value. The tightest bounds answer for all of them; other conditions are evaluated, once per value. So n conditions
+    on a symbol do not cost n evaluations per value.
     """
 
     def __init__(self, hints: Mapping[Atom, int], props: Sequence[Prop]) -> None:
@@ -155,8 +155,8 @@ class Conditions:
         return found
 
     def beyond(self, place: int, atom: Atom) -> Iterator[int]:
-        """Values at which this remainder is what it shall not be, and those that are asked for elsewhere are what they
-        are at the hint: by the Chinese remainder theorem, one and its neighbours."""
+        """Values that violate this congruence and keep the remainders that other conditions require: by the Chinese
+        remainder theorem, one residue class."""
         lines = self._lines_of(atom)
         remainder = next((r for r, where in lines.remainders if where == place), None)
         if remainder is None:
@@ -169,13 +169,13 @@ class Conditions:
             if meeting is None:
                 return
             first, step = hint + meeting, lcm(period, remainder.reduced)
-        for turn in range(TURNS):
-            for value in (first + turn * step, first - turn * step):
+        for step_number in range(STEPS):
+            for value in (first + step_number * step, first - step_number * step):
                 if value != hint:
                     yield value
 
     def _period(self, atom: Atom, place: int) -> int:
-        """So far a symbol may be moved without changing the remainders that conditions but this one ask for."""
+        """The common period of the remainders that all other conditions require."""
         found = self._periods.get(atom)
         if found is None:
             asked = [(where, r.reduced) for r, where in self._lines_of(atom).remainders if r.zero]
@@ -246,7 +246,7 @@ class Remainder(NamedTuple):
         return self.modulus // gcd(self.slope, self.modulus)
 
     def meeting(self, period: int) -> int | None:
-        """The least multiple of a period by which the hint is moved to where it is zero."""
+        """The least multiple of a period that leads from the hint to a value at which it is zero."""
         common = gcd(self.slope, self.modulus)
         if self.start % common:
             return None
@@ -258,12 +258,12 @@ class Remainder(NamedTuple):
         return period * (away // shared * pow(period // shared, -1, size // shared) % (size // shared))
 
     def off(self, value: int) -> int:
-        """How far above a value at which it is zero this one is, for a slope of one."""
+        """The distance to the next lower value at which it is zero, for a slope of one."""
         return (self.slope * (value - self.hint) + self.start) * self.slope % self.modulus
 
 
 def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder | None:
-    """A comparison that says whether a number divides a line through the hint of one symbol."""
+    """The congruence that a comparison is, as a function of one symbol with the others at their hints."""
     if prop.kind not in ("eq", "ne") or len(prop.schedule) != 1:
         return None
     (quotient,) = prop.schedule
@@ -288,7 +288,7 @@ def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder
 
 
 class Lines:
-    """What lines through the hint say of one symbol: its ends and excluded values, each with where it is said."""
+    """The bounds and excluded values of one symbol, the others at their hints, each with its condition."""
 
     __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others", "remainders")
 

@@ -249,10 +249,10 @@ def _compile(
                 _given_up[command] = reason
                 return Unavailable(reason)
         if status or not result.exists():
-            said = messages.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-            told = next((line for line in said if NO_ROOM in line), None)
-            told = told or next((line for line in said if "error" in line), said[0])
-            return Unavailable(f"{command[0]} failed with status {status}: {told}")
+            lines = messages.read_text(errors="replace").strip().splitlines() or ["no message"]
+            message = next((line for line in lines if NO_ROOM in line), None)
+            message = message or next((line for line in lines if "error" in line), lines[0])
+            return Unavailable(f"{command[0]} failed with status {status}: {message}")
         built = result.read_bytes()
     if not _is_whole(built):
         return Unavailable(f"{command[0]} left a library that is cut short: {NO_ROOM}")

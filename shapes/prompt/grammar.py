@@ -148,7 +148,7 @@ USAGE: Mapping[str, Usage] = {
     "bounds": Usage("bounds b*s + 1", "least and greatest value of an expression", "text"),
     "simplify": Usage("simplify (4*s + 3) // 4", "the same value under these facts, written shorter", "text"),
     "facts": Usage("facts", "all that is known, with line numbers", "nothing"),
-    "undo": Usage("undo", "take back the last declaration, fact or guard", "nothing"),
+    "undo": Usage("undo", "undo the last declaration, fact or guard", "nothing"),
     "save": Usage("save session.jsonl.gz", "write this session to a file", "path"),
     "export": Usage("export always.v", "the last answer for Coq (.v), or all there is for SMT solvers (.smt2)", "path"),
     "load": Usage("load session.jsonl.gz", "begin again from a file", "path"),

@@ -33,7 +33,7 @@ SHOWN: Final = 40
 WRONG: Final = 1
 
 Advance = Callable[[int], None]
-"""Told how many more bytes of the files have been read."""
+"""Called with the number of further bytes that were read."""
 
 
 @dataclass(slots=True)

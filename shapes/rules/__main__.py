@@ -12,7 +12,7 @@ from shapes.rules import rules
 from shapes.rules.reference import arguments_text, page
 
 
-def told(name: str) -> str:
+def entry(name: str) -> str:
     """The arguments, place and description of a rule."""
     rule = rules[name]
     place = rule.function.__module__.replace(".", "/")
@@ -26,7 +26,7 @@ def main() -> int:
     if unknown:
         print(f"no rule for {', '.join(unknown)}", file=sys.stderr)
         return 1
-    print("\n".join([told(name) for name in names]) if names else page(), end="\n" if names else "")
+    print("\n".join([entry(name) for name in names]) if names else page(), end="\n" if names else "")
     return 0
 
 

@@ -336,7 +336,7 @@ def _vectors(tensors: Sequence[Tensors]) -> list[Shape]:
 
 @rule("meshgrid")
 def meshgrid(env: ShapeEnv, *tensors: Tensors, indexing: str | None = None) -> tuple[Shape, ...]:
-    """A grid for each vector, with an axis of each; "xy" turns the first two around."""
+    """A grid for each vector, with an axis of each; "xy" swaps the first two."""
     shapes = _vectors(tensors)
     for shape in shapes:
         if len(shape) > 1:

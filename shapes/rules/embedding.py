@@ -127,8 +127,8 @@ def one_hot(env: ShapeEnv, tensor: Shape, num_classes: Int = -1) -> Shape:
         env.require(filled(tensor), "tensor: has no element that tells how many classes there are")
         return Shape((*tensor, env.unbacked(lo=1)), dtype="int64")
     if not at_least(num_classes, 0):
-        told = sym_and(num_classes == -1, filled(tensor))
-        env.require(sym_or(num_classes >= 1, told), "num_classes: expected at least 1, or -1 and elements")
+        inferred = sym_and(num_classes == -1, filled(tensor))
+        env.require(sym_or(num_classes >= 1, inferred), "num_classes: expected at least 1, or -1 and elements")
         return Shape((*tensor, sym_ite(num_classes == -1, env.unbacked(lo=1), num_classes)), dtype="int64")
     env.require(num_classes >= 1, "num_classes: expected at least 1, or -1")
     return Shape((*tensor, num_classes), dtype="int64")

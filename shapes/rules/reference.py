@@ -62,9 +62,9 @@ def section(family: str, groups: Iterable[list[Rule]]) -> str:
     lines = [f"## {family}", "", first_line, "", "| operator | arguments | sizes | |", "|---|---|---|---|"]
     for group in groups:
         names = ", ".join([f"`{rule.name}`" for rule in group])
-        told = (group[0].__doc__ or "").partition("\n\n")[0].split()
+        summary = (group[0].__doc__ or "").partition("\n\n")[0].split()
         data = "data" if depends_on_data(group[0]) else ""
-        lines.append(f"| {names} | `{arguments_text(group[0])}` | {_cell(' '.join(told))} | {data} |")
+        lines.append(f"| {names} | `{arguments_text(group[0])}` | {_cell(' '.join(summary))} | {data} |")
     return "\n".join([*lines, ""])
 
 

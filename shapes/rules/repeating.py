@@ -1,4 +1,4 @@
-"""Operators that repeat, shift or turn around what is there.
+"""Operators that repeat, shift or flip.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def repeated(env: ShapeEnv, x: Shape, repeats: Sequence[Int]) -> Shape:
-    """Each size as often as told; further numbers are for new axes in front."""
+    """Each size times its number of repeats; further numbers are for new axes in front."""
     new = len(repeats) - len(x)
     if new < 0:
         raise ShapeError(f"{len(repeats)} repeats for {len(x)} axes")
@@ -42,13 +42,13 @@ def repeated(env: ShapeEnv, x: Shape, repeats: Sequence[Int]) -> Shape:
 
 @rule("repeat")
 def repeat(env: ShapeEnv, input: Shape, *repeats: Sizes) -> Shape:
-    """Each size as often as told; further numbers are for new axes in front."""
+    """Each size times its number of repeats; further numbers are for new axes in front."""
     return repeated(env, input, numbers_of(repeats))
 
 
 @rule("tile")
 def tile(env: ShapeEnv, input: Shape, *dims: Sizes) -> Shape:
-    """Each size as often as told, the last ones if there are fewer numbers than axes."""
+    """Each size times its number of repeats, the last ones if there are fewer numbers than axes."""
     numbers = numbers_of(dims)
     return repeated(env, input, (*[1] * (len(input) - len(numbers)), *numbers))
 
@@ -95,7 +95,7 @@ def _with_rank(x: Shape, rank: int) -> Shape:
 
 @rule("rot90")
 def rot90(env: ShapeEnv, input: Shape, k: int = 1, dims: Sequence[int] = (0, 1)) -> Shape:
-    """Two axes change places with every turn."""
+    """Each rotation swaps the two axes."""
     if len(dims) != 2 or len(input) < 2:
         raise ShapeError(f"expected two dims and at least two axes, not {len(dims)} and {len(input)}")
     one, other = axes_of(dims, len(input), "dims")

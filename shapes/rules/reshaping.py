@@ -21,7 +21,7 @@ from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import replaced
 from shapes.rules.broadcasting import same
-from shapes.rules.structure import at_least, is_positive, settled
+from shapes.rules.structure import at_least, is_positive, simplified
 from shapes.symbolic.choices import Int, sym_or
 
 if TYPE_CHECKING:
@@ -76,5 +76,6 @@ def _divided(env: ShapeEnv, whole: Int, part: Int) -> Int:
     """A quotient that has to be exact, by a number that is not zero."""
     if isinstance(part, int) and part == 1:
         return whole
-    env.require(settled(whole % part, whole, part) == 0, "the number of elements is not a multiple of the given sizes")
-    return settled(whole // part, whole, part)
+    rest = simplified(whole % part, whole, part)
+    env.require(rest == 0, "the number of elements is not a multiple of the given sizes")
+    return simplified(whole // part, whole, part)

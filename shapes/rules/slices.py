@@ -83,8 +83,8 @@ def _is_backward(env: ShapeEnv, bound: Int) -> Truth:
     if at_least(bound, 0):
         return False
     backward = bound < 0
-    settled = known(env, backward)
-    return simple(backward) if settled is None else settled
+    decided = known(env, backward)
+    return simple(backward) if decided is None else decided
 
 
 def _steps(length: Int, step: Int) -> Int:

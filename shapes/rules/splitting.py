@@ -30,7 +30,7 @@ from shapes.rules.broadcasting import known
 from shapes.rules.registry import Outputs, rule
 from shapes.rules.shape import Shape
 from shapes.rules.slices import sliced
-from shapes.rules.structure import at_least, counted, holds, settled
+from shapes.rules.structure import at_least, counted, holds, simplified
 from shapes.rules.viewing import viewed
 from shapes.symbolic.choices import Int, sym_max, sym_or, sym_sum
 
@@ -65,7 +65,7 @@ def by_length(env: ShapeEnv, size: Int, length: Int) -> list[Int]:
         env.require(sym_or(length >= 1, size == 0), "pieces without elements")
     if isinstance(length, int) and length == 0:
         return [0]
-    number = sym_max(settled(-(-size // length), size, length), 1)
+    number = sym_max(simplified(-(-size // length), size, length), 1)
     if isinstance(number, int):
         count = number
     else:
@@ -162,7 +162,7 @@ def _sections(env: ShapeEnv, number: Int) -> int:
 def tensor_split(
     env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int], dim: int = 0
 ) -> Outputs:
-    """So many pieces of lengths as equal as can be, or pieces that end where told."""
+    """So many pieces of lengths as equal as can be, or pieces that end at the given indices."""
     return _tensor_split(env, input, indices_or_sections, with_axis(input, dim))
 
 
@@ -184,7 +184,7 @@ def _tensor_split(env: ShapeEnv, x: Shape, where: Int | Sequence[Int], axis: int
 
 
 def _split_along(env: ShapeEnv, x: Shape, where: Int | Sequence[Int], axis: int) -> Outputs:
-    """Pieces of one length, or pieces that end where told."""
+    """Pieces of one length, or pieces that end at the given indices."""
     if not isinstance(where, Sequence):
         where = _sections(env, where)
         env.require(x[axis] % where == 0, "the axis is not a multiple of the number of pieces")

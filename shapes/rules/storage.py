@@ -54,7 +54,7 @@ def contiguous(env: ShapeEnv, input: Shape, memory_format: object = None) -> Sha
 
 @rule("clone")
 def clone(env: ShapeEnv, input: Shape, *, memory_format: object = None) -> Shape:
-    """The input's sizes, in the order in which they lie unless told otherwise."""
+    """The input's sizes, in the order of the strides, unless given."""
     order = str(memory_format or "preserve_format").rpartition(".")[2]
     if order != "preserve_format":
         return packed(input, order)

@@ -68,7 +68,7 @@ def at_least(size: Int, least: int) -> bool:
     return lo is not None and lo >= least
 
 
-def settled(size: Int, *parts: Int) -> Int:
+def simplified(size: Int, *parts: Int) -> Int:
     """A size that is defined now because of what was required, if that of which it is made is."""
     if isinstance(size, SymInt):
         true = size.operations.true

@@ -9,7 +9,7 @@
     >>> print(env.export("smtlib"))
     ; What symshape took for granted and what it concluded. Before every check stands the answer that it expects.
     ...
-    ; the ranges of symbols, and what is promised or holds by construction
+    ; the ranges of symbols, and assumptions, and what holds by construction
     ; range: s >= 0
     (assert (>= s 0))
     <BLANKLINE>
@@ -36,7 +36,7 @@
     (pop 1)
     <BLANKLINE>
 
-Assertions come in the order in which conclusions may lean on them: guards that were dropped before run-time checks,
+Assertions come in the order in which conclusions may rely on them: guards that were dropped before run-time checks,
 questions last. A question that was proven is asserted the other way round and expected to be `unsat`; one that depends
 is asked twice, each side `sat` at the sizes that are noted; what was given up is `unknown`. Floats, `&`, powers with a
 symbolic exponent and functions like `isqrt` are uninterpreted there, so that a proof about them is expected to be found
@@ -82,7 +82,7 @@ def obligations(
 
 
 def _given(events: Sequence[Commitment]) -> Steps:
-    yield "the ranges of symbols, and what is promised or holds by construction"
+    yield "the ranges of symbols, and assumptions, and what holds by construction"
     for event in events:
         fact = fact_of(event)
         if fact is not None and fact.kind not in ("guard", "assert") and within(fact).kind != "true":

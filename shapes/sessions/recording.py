@@ -64,7 +64,7 @@ class SymbolLine(NamedTuple):
 
 
 class FactLine(NamedTuple):
-    """A fact; `role` is what a given one is, where it is no promise of the caller."""
+    """A fact; `role` is what a given one is, where it is no assumption of the caller."""
 
     number: int
     text: str

@@ -139,8 +139,20 @@ class _Environment:
     """The knowledge of one session while its lines are applied."""
 
     __slots__ = (
-        "about", "clash", "decimals", "ended", "evidence", "facts", "interner", "left_out", "looked_at", "names",
-        "settled", "sides", "solvers", "texts",
+        "about",
+        "clash",
+        "decided",
+        "decimals",
+        "ended",
+        "evidence",
+        "facts",
+        "interner",
+        "left_out",
+        "looked_at",
+        "names",
+        "sides",
+        "solvers",
+        "texts",
     )  # fmt: skip
 
     def __init__(self, *, solvers: bool, decimals: Decimals, evidence: bool) -> None:
@@ -148,7 +160,7 @@ class _Environment:
         self.facts = self.looked_at = Facts.empty(self.interner)
         self.names: dict[str, Expr] = {}
         # Facts only grow within a session, so always and never stand; by text, and by what the text says.
-        self.settled: dict[str | tuple[Prop, Prop], _Found] = {}
+        self.decided: dict[str | tuple[Prop, Prop], _Found] = {}
         self.texts: dict[str, Parsed] = {}
         self.sides: dict[str, Side] = {}
         self.clash: Clash | None = None
@@ -174,7 +186,7 @@ class _Environment:
             if len(self.texts) >= KEPT:
                 self.texts.clear()
                 self.sides.clear()
-                self.settled.clear()
+                self.decided.clear()
             found = parse(text, self.names, self.interner, decimals=self.decimals, sides=self.sides)
             self.texts[text] = found
         return found
@@ -236,23 +248,23 @@ class _Environment:
             self.find_contradiction(line.number)
             if self.ended is not None:
                 return _Found("gave_up", "facts", reason=self.ended)
-        known = self.settled.get(line.text)
+        known = self.decided.get(line.text)
         if known is not None:
             return known
         parsed = self.parse(line.text)
         key = (parsed.prop, parsed.domain)
-        found = self.settled.get(key)
+        found = self.decided.get(key)
         if found is None:
             effort: Effort = "thorough" if self.solvers else "default"
             found = _found(decide(self.facts, parsed.prop, domain=parsed.domain, effort=effort), keep=self.evidence)
             if found.verdict in ("always", "never"):
                 yes = found.verdict == "always"
                 same = _Found("always" if yes else "never", "inherited", found.behind)
-                self.settled[key] = self.settled[line.text] = same
+                self.decided[key] = self.decided[line.text] = same
                 opposite = _Found("never" if yes else "always", "inherited", found.behind)
-                self.settled[parsed.prop.negation, parsed.domain] = opposite
+                self.decided[parsed.prop.negation, parsed.domain] = opposite
         elif found.verdict in ("always", "never"):
-            self.settled[line.text] = found
+            self.decided[line.text] = found
         return found
 
 
@@ -338,7 +350,7 @@ def replay_session(
     then = clock()
     environment = _Environment(solvers=solvers, decimals=decimals, evidence=evidence)
     for line in lines:
-        # Every moment from here to the next turn of the loop is charged to this line.
+        # Every moment from here to the next iteration is charged to this line.
         if type(line) is QuestionLine:
             answer = _answer(environment, line, replay)
             now = clock()

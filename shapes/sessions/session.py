@@ -13,7 +13,7 @@
     Always(s % 16 == 0)
 
 Beside the fields of that format a line may have `message` (of a run-time check), `sources` (all of them), and `as`:
-`range` or `hypothesis` for a given fact that is not the caller's promise. A recording marks what was rolled back: it
+`range` or `hypothesis` for a given fact that is no assumption of the caller. A recording marks what was rolled back: it
 begins a new `session` with everything that still stands, and `rolled_back` has the first and the last line of the
 stretch that was taken back. So any reader of the format reads it right.
 """

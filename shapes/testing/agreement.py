@@ -56,14 +56,15 @@ class Disagreement:
     crash: Exception | None = None
 
     def __str__(self) -> str:
-        def told(sizes: Sizes | None) -> str:
+        def text_of(sizes: Sizes | None) -> str:
             return "refuses" if sizes is None else f"gives {sizes}"
 
         found = "refuses" if self.found is None else str(self.found)
         if self.crash is not None:
             found = f"fails with {type(self.crash).__name__}: {self.crash}"
         detail = f" ({self.detail})" if self.detail else ""
-        return f"{self.rule.name}{self.call}: the operator {told(self.expected)}, the rule {self.mode} {found}{detail}"
+        expected = text_of(self.expected)
+        return f"{self.rule.name}{self.call}: the operator {expected}, the rule {self.mode} {found}{detail}"
 
 
 def disagreement(
@@ -109,10 +110,10 @@ def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | 
 
 def on_some_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
     """What the rule gives where some sizes are numbers and some of the symbols are known to be at least something."""
-    turn = sum([int(size) + 1 for tensor in call.inputs() for size in tensor])
+    start = sum([int(size) + 1 for tensor in call.inputs() for size in tensor])
 
     def range_of(place: int, size: int) -> tuple[int, int | None]:
-        match (turn + place) % 4:
+        match (start + place) % 4:
             case 0:
                 return size, size
             case 1:

@@ -119,8 +119,8 @@ def check_rule(  # type: ignore[explicit-any]
         raise RuleDisagrees(found[-1]) from found[-1].crash  # the last one that was tried is the smallest
     if not accepted and refused:
         why = operator.refusal if isinstance(operator, Function) else None
-        told = "" if why is None else f", the last with {type(why).__name__}: {why}"
-        raise NothingAccepted(f"{checked.name}: the operator refused all {len(refused)} calls{told}")
+        last = "" if why is None else f", the last with {type(why).__name__}: {why}"
+        raise NothingAccepted(f"{checked.name}: the operator refused all {len(refused)} calls{last}")
 
 
 def check_call(  # type: ignore[explicit-any]

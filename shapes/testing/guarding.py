@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = 300
 VIOLATIONS: Final = 40
-"""How many sizes are tried for each guard before it is said to be of no use."""
+"""How many sizes are tried for each guard before it counts as redundant."""
 PASSES: Final = 3
 
 

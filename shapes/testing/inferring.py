@@ -159,15 +159,15 @@ def _stub(  # type: ignore[explicit-any]
 def _like(call: Call, seed: int) -> Iterator[Call]:
     """Calls of the same case: with equal sizes still equal, with one of them changed, or with any."""
     rng = random.Random(seed)
-    for turn in range(MORE):
+    for attempt in range(MORE):
         renamed = [rng.randrange(MOST) for _ in range(MOST)]
         changed = rng.randrange(max(1, sum([len(tensor) for tensor in call.inputs()])))
         places = itertools.count()
 
-        def like(tensor: Input, renamed: list[int] = renamed, changed: int = changed, turn: int = turn) -> Input:
+        def like(tensor: Input, renamed: list[int] = renamed, changed: int = changed, attempt: int = attempt) -> Input:
             sizes = [
                 rng.randrange(MOST)
-                if turn % 3 == 2 or (next(places) == changed and turn % 3)  # noqa: B023
+                if attempt % 3 == 2 or (next(places) == changed and attempt % 3)  # noqa: B023
                 else renamed[int(size) % MOST]
                 for size in tensor
             ]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Values = dict[Atom, int]
 
 TOUCHED: Final = 1 << 14
-"""Facts about one symbol that a wish is held against."""
+"""Facts about one symbol that a wish is checked against."""
 REPAIRING: Final = 3
 """How many symbols are moved to repair what a wish breaks."""
 ROUNDS: Final = 6

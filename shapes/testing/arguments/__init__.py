@@ -1,11 +1,11 @@
 """Hypothesis strategies for the arguments of operators, one family a file, as the rules are.
 
-    >>> from shapes.testing.arguments import arguments_for, arguments_of
+    >>> from shapes.testing.arguments import arguments_for, calls_of
     >>> from hypothesis import strategies as st
     >>> from shapes.testing.calls import Call, Input
-    >>> @arguments_of("mylib.twice")
-    ... def twice(name):
-    ...     return st.integers(0, 4).map(lambda n: Call((Input((n,)),)))
+    >>> @calls_of("mylib.twice")
+    ... def twice(draw, name):
+    ...     return Call((Input((draw(st.integers(0, 4)),)),))
     >>> arguments_for("mylib.twice").example()          # doctest: +SKIP
     (Input(3))
 
@@ -22,13 +22,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from hypothesis.strategies import SearchStrategy
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.rules.registry import FAMILIES
 from shapes.testing.arguments.alterations import altered
 from shapes.testing.calls import Call
 
 Factory = Callable[[str], SearchStrategy[Call]]
+Drawn = Callable[[DrawFn, str], Call]
 
 _factories: Final[dict[str, Factory]] = {}
 _pending: Final = list(FAMILIES)
@@ -53,6 +55,13 @@ def arguments_of(
         return factory
 
     return register
+
+
+def calls_of(
+    *names: str, as_written: bool = False, only: Callable[[Call], bool] | None = None
+) -> Callable[[Drawn], Factory]:
+    """Register a function that draws a call of an operator, as `arguments_of` does its strategy."""
+    return lambda drawn: arguments_of(*names, as_written=as_written, only=only)(st.composite(drawn))
 
 
 def arguments_for(name: str) -> SearchStrategy[Call]:

@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from shapes.rules.pointwise import names
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.axes import some_axis
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped
 from shapes.testing.arguments.reductions import optional
@@ -35,22 +35,19 @@ OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
 """What each takes besides its input, with values that it accepts and values that it does not."""
 
 
-@arguments_of(*OPTIONS)
-@st.composite
+@calls_of(*OPTIONS)
 def activation(draw: st.DrawFn, name: str) -> Call:
     options = {option: draw(st.sampled_from(values)) for option, values in OPTIONS[name].items()}
     most = 3 if name == "dropout1d" else 4
     return Call((Input(draw(sizes(0, most))),), optional(draw, **options))
 
 
-@arguments_of("threshold")
-@st.composite
+@calls_of("threshold")
 def threshold(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 4))), 0.5, 2))
 
 
-@arguments_of("glu")
-@st.composite
+@calls_of("glu")
 def glu(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     dim = some_axis(draw, len(one))
@@ -59,8 +56,7 @@ def glu(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one),), optional(draw, dim=dim))
 
 
-@arguments_of("prelu")
-@st.composite
+@calls_of("prelu")
 def prelu(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     channels = one[1] if len(one) > 1 else 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.alterations import altered, resized
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom
 from shapes.testing.calls import Call, Input
 
 
-@arguments_of("scaled_dot_product_attention", as_written=True)
-@st.composite
+@calls_of("scaled_dot_product_attention", as_written=True)
 def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
     # with nothing to compute, torch does not look what fits, and gives the query's batch whatever that broadcasts to
     fitting = seldom(draw) or seldom(draw)

@@ -1,9 +1,9 @@
 """Numbers of axes that mostly exist, and now and then do not.
 
-    >>> from hypothesis import strategies as st
-    >>> from shapes.testing.arguments.axes import some_axis
-    >>> st.composite(lambda draw: some_axis(draw, 3))().example()     # doctest: +SKIP
-    -2
+>>> from hypothesis import strategies as st
+>>> from shapes.testing.arguments.axes import some_axis
+>>> st.composite(lambda draw: some_axis(draw, 3))().example()     # doctest: +SKIP
+-2
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.losses import reduction
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.arguments.reductions import optional
@@ -22,8 +22,7 @@ def _weighs_by_vector(call: Call) -> bool:
     return not isinstance(weight, Input) or not isinstance(one, Input) or len(weight) == 1 or len(one) < 3
 
 
-@arguments_of("nll_loss", "cross_entropy", only=_weighs_by_vector)
-@st.composite
+@calls_of("nll_loss", "cross_entropy", only=_weighs_by_vector)
 def cross_entropy(draw: st.DrawFn, name: str) -> Call:
     classes = draw(st.sampled_from([3, 2, 1, 4, 0]))
     rest = draw(sizes(0, 4))
@@ -46,8 +45,7 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(() if seldom(draw) else one), target, weight), kwargs)
 
 
-@arguments_of("multi_margin_loss")
-@st.composite
+@calls_of("multi_margin_loss")
 def multi_margin_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 2))
     classes = one[-1] if one else 1
@@ -60,8 +58,7 @@ def multi_margin_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(slipped(draw, one)) if classes > 1 and seldom(draw) else Input(one), target), kwargs)
 
 
-@arguments_of("multilabel_margin_loss")
-@st.composite
+@calls_of("multilabel_margin_loss")
 def multilabel_margin_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 3)) if seldom(draw) else draw(sizes(0, 2))
     classes = one[-1] if one else 1
@@ -70,8 +67,7 @@ def multilabel_margin_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), target), reduction(draw))
 
 
-@arguments_of("multilabel_soft_margin_loss")
-@st.composite
+@calls_of("multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 3))
     target = slipped(draw, narrowed(draw, one))
@@ -79,8 +75,7 @@ def multilabel_soft_margin_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(target)), kwargs)
 
 
-@arguments_of("ctc_loss", as_written=True)
-@st.composite
+@calls_of("ctc_loss", as_written=True)
 def ctc_loss(draw: st.DrawFn, name: str) -> Call:
     steps, batch, labels = draw(st.integers(0, 4)), draw(SIZE), draw(st.integers(2, 4))
     batched = draw(st.integers(0, 3)) > 0
@@ -92,15 +87,15 @@ def ctc_loss(draw: st.DrawFn, name: str) -> Call:
     targets = Input((batch, longest) if stacked else (sum(lengths),), dtype="int64", low=1, high=labels)
     count = batch + 1 if seldom(draw) else batch
     taken = Input((count,), dtype="int64", values=[steps] * count)
-    told = Input((batch,), dtype="int64", values=lengths)
+    lengths_given = Input((batch,), dtype="int64", values=lengths)
     if seldom(draw):
-        told = Input((1, batch), dtype="int64", values=lengths)
+        lengths_given = Input((1, batch), dtype="int64", values=lengths)
     elif not batched and draw(st.booleans()):
-        taken, told = Input((), dtype="int64", values=[steps]), Input((), dtype="int64", values=lengths)
+        taken, lengths_given = Input((), dtype="int64", values=[steps]), Input((), dtype="int64", values=lengths)
     log_probs = Input((steps, batch, labels) if batched else (steps, labels))
     if seldom(draw):
         log_probs = Input((1, *log_probs) if batched else log_probs[1:])
     elif seldom(draw):
         targets = Input(draw(st.sampled_from(((batch + 1, longest), (), (batch, longest, 1)))), dtype="int64")
     kwargs = optional(draw, blank=draw(st.sampled_from([0, 0, 0, labels, -1]))) | reduction(draw, legacy=False)
-    return Call((log_probs, targets, taken, told), kwargs)
+    return Call((log_probs, targets, taken, lengths_given), kwargs)

@@ -116,8 +116,10 @@ def _is_computed_alike(call: Call) -> bool:
     """
     weight = list(call.inputs())[1]
     dilation = call.kwargs.get("dilation", 1)
-    return 0 not in spread_sizes(call, len(weight) - 2) and dilation != 0 and not (
-        isinstance(dilation, tuple) and 0 in dilation
+    return (
+        0 not in spread_sizes(call, len(weight) - 2)
+        and dilation != 0
+        and not (isinstance(dilation, tuple) and 0 in dilation)
     )
 
 

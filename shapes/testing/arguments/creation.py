@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import SIZE, seldom, sizes
 from shapes.testing.calls import Call, Input
 
@@ -17,15 +17,13 @@ def _size(draw: st.DrawFn) -> list[object]:
     return [*draw(st.lists(size, max_size=4)), *wrong]
 
 
-@arguments_of("zeros", "ones", "empty", "rand", "randn")
-@st.composite
+@calls_of("zeros", "ones", "empty", "rand", "randn")
 def filled(draw: st.DrawFn, name: str) -> Call:
     size = _size(draw)
     return Call(tuple(size)) if draw(st.booleans()) and len(size) > 0 else Call((size,))
 
 
-@arguments_of("full", "randint")
-@st.composite
+@calls_of("full", "randint")
 def with_a_number(draw: st.DrawFn, name: str) -> Call:
     size = _size(draw)
     if name == "full":
@@ -34,30 +32,26 @@ def with_a_number(draw: st.DrawFn, name: str) -> Call:
     return Call((*bounds, size)) if draw(st.booleans()) else Call((*bounds,), {"size": size})
 
 
-@arguments_of(
+@calls_of(
     "randperm", "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window", "scalar_tensor"
 )
-@st.composite
 def counted(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(COUNT),))
 
 
-@arguments_of("eye")
-@st.composite
+@calls_of("eye")
 def eye(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(draw(st.lists(COUNT, min_size=1, max_size=2))))
 
 
-@arguments_of("empty_strided")
-@st.composite
+@calls_of("empty_strided")
 def empty_strided(draw: st.DrawFn, name: str) -> Call:
     size = _size(draw)
     stride = [draw(st.integers(0, 4)) for _ in range(len(size) + seldom(draw))]
     return Call((size, stride))
 
 
-@arguments_of("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like", "randint_like")
-@st.composite
+@calls_of("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like", "randint_like")
 def like(draw: st.DrawFn, name: str) -> Call:
     more: tuple[object, ...] = ()
     if name == "full_like":
@@ -67,8 +61,7 @@ def like(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 4))), *more))
 
 
-@arguments_of("new_zeros", "new_ones", "new_empty", "new_full")
-@st.composite
+@calls_of("new_zeros", "new_ones", "new_empty", "new_full")
 def new(draw: st.DrawFn, name: str) -> Call:
     size = _size(draw)
     tensor = Input(draw(sizes(0, 2)))
@@ -77,8 +70,7 @@ def new(draw: st.DrawFn, name: str) -> Call:
     return Call((tensor, *size)) if draw(st.booleans()) and len(size) > 0 else Call((tensor, size))
 
 
-@arguments_of("arange", "range")
-@st.composite
+@calls_of("arange", "range")
 def arange(draw: st.DrawFn, name: str) -> Call:
     whole = st.integers(-6, 9)
     number = draw(st.sampled_from([whole, whole, st.sampled_from([0.5, 2.25, -1.5, 0.1, 0.3, 3.0, -0.7, 0.0])]))
@@ -89,21 +81,18 @@ def arange(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(args), {"size": 2} if seldom(draw) else {})
 
 
-@arguments_of("linspace", "logspace")
-@st.composite
+@calls_of("linspace", "logspace")
 def linspace(draw: st.DrawFn, name: str) -> Call:
     bound = st.one_of(st.integers(-2, 3), st.sampled_from([Input(()), Input(()), Input((1,))]))
     return Call((draw(bound), draw(bound), draw(COUNT)))
 
 
-@arguments_of("tril_indices", "triu_indices")
-@st.composite
+@calls_of("tril_indices", "triu_indices")
 def triangle_indices(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(COUNT), draw(COUNT)), draw(st.fixed_dictionaries({}, optional={"offset": st.integers(-6, 6)})))
 
 
-@arguments_of("meshgrid", "cartesian_prod")
-@st.composite
+@calls_of("meshgrid", "cartesian_prod")
 def grid(draw: st.DrawFn, name: str) -> Call:
     tensors = [Input(draw(sizes(1 - seldom(draw), 1 + seldom(draw)))) for _ in range(draw(st.integers(0, 3)))]
     if name == "cartesian_prod":
@@ -112,8 +101,7 @@ def grid(draw: st.DrawFn, name: str) -> Call:
     return Call((tensors,) if draw(st.booleans()) else tuple(tensors), kwargs)
 
 
-@arguments_of("combinations")
-@st.composite
+@calls_of("combinations")
 def combinations(draw: st.DrawFn, name: str) -> Call:
     tensor = Input(draw(sizes(1)) if not seldom(draw) else draw(sizes(0, 2)))
     return Call((tensor, draw(st.integers(-1, 4))), {"with_replacement": True} if draw(st.booleans()) else {})

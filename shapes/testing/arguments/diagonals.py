@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
@@ -12,20 +12,17 @@ from shapes.testing.calls import Call, Input
 OFFSET = st.integers(-6, 6)
 
 
-@arguments_of("trace")
-@st.composite
+@calls_of("trace")
 def trace(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(slipped(draw, draw(sizes(2)))),))
 
 
-@arguments_of("tril", "triu")
-@st.composite
+@calls_of("tril", "triu")
 def triangle(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(1, 4))),), draw(st.sampled_from([{}, {"diagonal": 1}, {"diagonal": -7}])))
 
 
-@arguments_of("diagonal", "linalg.diagonal", "diag_embed")
-@st.composite
+@calls_of("diagonal", "linalg.diagonal", "diag_embed")
 def diagonal(draw: st.DrawFn, name: str) -> Call:
     kwargs: dict[str, object] = {"offset": draw(OFFSET)} if draw(st.booleans()) else {}
     least = 0 if seldom(draw) else (1 if name == "diag_embed" else 2)
@@ -38,21 +35,18 @@ def diagonal(draw: st.DrawFn, name: str) -> Call:
     return Call((tensor,), kwargs)
 
 
-@arguments_of("diag", "diagflat")
-@st.composite
+@calls_of("diag", "diagflat")
 def diag(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(1, 2)) if not seldom(draw) else draw(sizes(0, 3))), draw(OFFSET)))
 
 
-@arguments_of("vander")
-@st.composite
+@calls_of("vander")
 def vander(draw: st.DrawFn, name: str) -> Call:
     kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
     return Call((Input(slipped(draw, (draw(SIZE),))),), kwargs)
 
 
-@arguments_of("linalg.vander")
-@st.composite
+@calls_of("linalg.vander")
 def linalg_vander(draw: st.DrawFn, name: str) -> Call:
     kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
     return Call((Input(draw(sizes(0, 3))),), kwargs)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 
-@arguments_of("einsum")
-@st.composite
+@calls_of("einsum")
 def einsum(draw: st.DrawFn, name: str) -> Call:
     letters = "ijKz"
     size_of = {letter: draw(SIZE) for letter in letters}

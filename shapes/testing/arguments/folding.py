@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -28,14 +27,9 @@ def _options(draw: Draw) -> dict[str, object]:
     return kwargs
 
 
-@arguments_of("unfold")
-def taken(name: str) -> SearchStrategy[Call]:
+@calls_of("unfold")
+def taken(draw: Draw, name: str) -> Call:
     """An image and a kernel."""
-    return _taken()
-
-
-@st.composite
-def _taken(draw: Draw) -> Call:
     batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
     channels = draw(mostly((1, 2, 3), (0,)))
     sizes = [draw(mostly((3, 4, 5, 6), (0, 1, 2), 15)) for _ in range(2)]
@@ -46,14 +40,9 @@ def _taken(draw: Draw) -> Call:
     return Call((Input(image), kernel), draw(_options()))
 
 
-@arguments_of("fold")
-def put_back(name: str) -> SearchStrategy[Call]:
+@calls_of("fold")
+def put_back(draw: Draw, name: str) -> Call:
     """Blocks as an image of some size has them."""
-    return _put_back()
-
-
-@st.composite
-def _put_back(draw: Draw) -> Call:
     kwargs = draw(_options())
     size = draw(once_or_each(mostly((3, 4, 5, 6), (0, 1, 2), 15), 2))
     kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
@@ -75,14 +64,9 @@ def _put_back(draw: Draw) -> Call:
     return Call((Input(draw(spoiled(x, 8, largest=10))), size, kernel), kwargs)
 
 
-@arguments_of("Tensor.unfold")
-def windows(name: str) -> SearchStrategy[Call]:
+@calls_of("Tensor.unfold")
+def windows(draw: Draw, name: str) -> Call:
     """An axis, a size and a step."""
-    return _windows()
-
-
-@st.composite
-def _windows(draw: Draw) -> Call:
     sizes = draw(st.lists(st.integers(0, 6), max_size=3))
     bound = max(len(sizes), 1)
     axis = draw(st.integers(-bound, bound - 1)) if not draw(seldom()) else draw(st.integers(-bound - 1, bound))

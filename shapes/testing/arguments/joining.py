@@ -12,7 +12,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.axes import some_axis
 from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
@@ -34,50 +34,37 @@ def parts(draw: DrawFn, least: int, most: int = 3) -> tuple[list[Input], int]:
     return tensors, axis
 
 
-@arguments_of("cat", "concat", "concatenate")
-def of_cat(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        tensors, axis = draw(parts(0 if seldom(draw) else 1))
-        if seldom(draw):
-            tensors = draw(st.sampled_from([[], [*tensors, Input(())]]))
-        return Call((tensors,)) if draw(st.integers(0, 4)) == 0 else Call((tensors, axis))
-
-    return calls()
+@calls_of("cat", "concat", "concatenate")
+def of_cat(draw: DrawFn, name: str) -> Call:
+    tensors, axis = draw(parts(0 if seldom(draw) else 1))
+    if seldom(draw):
+        tensors = draw(st.sampled_from([[], [*tensors, Input(())]]))
+    return Call((tensors,)) if draw(st.integers(0, 4)) == 0 else Call((tensors, axis))
 
 
-@arguments_of("stack")
-def of_stack(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 3))
-        tensors = [Input(slipped(draw, x)) for _ in range(draw(st.integers(1, 3)))]
-        if seldom(draw):
-            tensors.append(Input((*x, 1)))
-        return Call((tensors, some_axis(draw, len(x) + 1)))
-
-    return calls()
+@calls_of("stack")
+def of_stack(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 3))
+    tensors = [Input(slipped(draw, x)) for _ in range(draw(st.integers(1, 3)))]
+    if seldom(draw):
+        tensors.append(Input((*x, 1)))
+    return Call((tensors, some_axis(draw, len(x) + 1)))
 
 
-@arguments_of("hstack", "vstack", "row_stack", "dstack", "column_stack")
-def of_stacks(name: str) -> SearchStrategy[Call]:
+@calls_of("hstack", "vstack", "row_stack", "dstack", "column_stack")
+def of_stacks(draw: DrawFn, name: str) -> Call:
     place = {"hstack": 1, "dstack": 2, "column_stack": 1}.get(name, 0)
-
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        axis = min(place, len(x) - 1) if name == "hstack" else place
-        tensors: list[Input] = []
-        for _ in range(draw(st.integers(1, 3))):
-            part = list(x)
-            if 0 <= axis < len(part) and (name == "hstack" or len(part) > 1):
-                part[axis] = draw(SIZE)
-            tensors.append(Input(slipped(draw, part)))
-        if seldom(draw):
-            tensors.append(Input(draw(sizes(0, 2))))
-        return Call((tensors,))
-
-    return calls()
+    x = draw(sizes(0, 4))
+    axis = min(place, len(x) - 1) if name == "hstack" else place
+    tensors: list[Input] = []
+    for _ in range(draw(st.integers(1, 3))):
+        part = list(x)
+        if 0 <= axis < len(part) and (name == "hstack" or len(part) > 1):
+            part[axis] = draw(SIZE)
+        tensors.append(Input(slipped(draw, part)))
+    if seldom(draw):
+        tensors.append(Input(draw(sizes(0, 2))))
+    return Call((tensors,))
 
 
 @arguments_of("block_diag")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
@@ -42,13 +42,12 @@ def _has_factors(call: Call) -> bool:
 
 
 @arguments_of("linalg.cholesky", "cholesky", only=_has_factors)
-@arguments_of(
+@calls_of(
     "linalg.cholesky_ex", "cholesky_inverse", "linalg.inv", "inverse", "linalg.inv_ex",
     "linalg.matrix_exp", "matrix_exp", "linalg.matrix_power", "matrix_power", "linalg.det", "det", "logdet",
     "linalg.slogdet", "slogdet", "linalg.eigh", "linalg.eigvalsh", "linalg.eig", "linalg.eigvals", "linalg.ldl_factor",
     "linalg.ldl_factor_ex",
 )  # fmt: skip
-@st.composite
 def square(draw: st.DrawFn, name: str) -> Call:
     side = draw(SIZE)
     options = OPTIONS.get(name, [{}])
@@ -56,11 +55,10 @@ def square(draw: st.DrawFn, name: str) -> Call:
     return Call((unit(slipped(draw, (*draw(sizes(0, 2)), side, side))),), kwargs)
 
 
-@arguments_of(
+@calls_of(
     "linalg.lu_factor", "linalg.lu_factor_ex", "linalg.lu", "linalg.qr", "qr", "geqrf", "linalg.svd", "svd",
     "linalg.svdvals", "linalg.pinv", "pinverse", "linalg.matrix_rank",
 )  # fmt: skip
-@st.composite
 def any_matrix(draw: st.DrawFn, name: str) -> Call:
     kwargs = draw(st.sampled_from([{}, *OPTIONS.get(name, [])]))
     side = draw(SIZE)
@@ -68,8 +66,7 @@ def any_matrix(draw: st.DrawFn, name: str) -> Call:
     return Call((unit(slipped(draw, tensor)),), kwargs)
 
 
-@arguments_of("linalg.householder_product", "orgqr")
-@st.composite
+@calls_of("linalg.householder_product", "orgqr")
 def reflections(draw: st.DrawFn, name: str) -> Call:
     batch, rows, columns = draw(sizes(0, 1)), draw(SIZE), draw(SIZE)
     rows, columns = (columns, rows) if rows < columns and not seldom(draw) else (rows, columns)
@@ -80,8 +77,7 @@ def reflections(draw: st.DrawFn, name: str) -> Call:
 ORDER = st.sampled_from(["fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf"), 3, "x"])
 
 
-@arguments_of("linalg.matrix_norm")
-@st.composite
+@calls_of("linalg.matrix_norm")
 def matrix_norm(draw: st.DrawFn, name: str) -> Call:
     kwargs: dict[str, object] = {"keepdim": True} if draw(st.booleans()) else {}
     if draw(st.booleans()):
@@ -89,8 +85,7 @@ def matrix_norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(slipped(draw, draw(sizes(2, 4)))), draw(ORDER)), kwargs)
 
 
-@arguments_of("linalg.cond")
-@st.composite
+@calls_of("linalg.cond")
 def cond(draw: st.DrawFn, name: str) -> Call:
     side = draw(SIZE)
     shape = (*draw(sizes(0, 1)), side, side) if draw(st.booleans()) else draw(sizes(2, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import narrowed, seldom, sizes, slipped
 from shapes.testing.arguments.pointwise import CLASHES, meeting
 from shapes.testing.arguments.reductions import optional
@@ -20,8 +20,7 @@ def reduction(draw: st.DrawFn, *more: str, legacy: bool = True) -> dict[str, obj
     return optional(draw, reduction=draw(st.sampled_from(kinds)))
 
 
-@arguments_of("mse_loss", "l1_loss", "huber_loss")
-@st.composite
+@calls_of("mse_loss", "l1_loss", "huber_loss")
 def weighted(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     kwargs = reduction(draw, legacy=name != "huber_loss")
@@ -32,8 +31,7 @@ def weighted(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(other)), kwargs)
 
 
-@arguments_of("smooth_l1_loss", "kl_div", "hinge_embedding_loss", "soft_margin_loss", "poisson_nll_loss")
-@st.composite
+@calls_of("smooth_l1_loss", "kl_div", "hinge_embedding_loss", "soft_margin_loss", "poisson_nll_loss")
 def broadcasting(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     kwargs = reduction(draw, *(("batchmean",) if name == "kl_div" else ()))
@@ -42,8 +40,7 @@ def broadcasting(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(other)), kwargs)
 
 
-@arguments_of("binary_cross_entropy", "binary_cross_entropy_with_logits")
-@st.composite
+@calls_of("binary_cross_entropy", "binary_cross_entropy_with_logits")
 def binary(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     kwargs = reduction(draw)
@@ -54,8 +51,7 @@ def binary(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(slipped(draw, target))), kwargs)
 
 
-@arguments_of("gaussian_nll_loss")
-@st.composite
+@calls_of("gaussian_nll_loss")
 def gaussian_nll_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     target = slipped(draw, narrowed(draw, one))
@@ -68,8 +64,7 @@ def gaussian_nll_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(target), var), reduction(draw, legacy=False))
 
 
-@arguments_of("margin_ranking_loss")
-@st.composite
+@calls_of("margin_ranking_loss")
 def margin_ranking_loss(draw: st.DrawFn, name: str) -> Call:
     one, other, target = aligned(draw, 3)
     return Call((Input(one), Input(other), Input(target)), reduction(draw))
@@ -84,8 +79,7 @@ def aligned(draw: st.DrawFn, count: int) -> list[tuple[int, ...]]:
     return narrow
 
 
-@arguments_of("cosine_embedding_loss")
-@st.composite
+@calls_of("cosine_embedding_loss")
 def cosine_embedding_loss(draw: st.DrawFn, name: str) -> Call:
     one, other = aligned(draw, 2)
     most = 3 if seldom(draw) else 2
@@ -94,8 +88,7 @@ def cosine_embedding_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(other), Input(slipped(draw, target))), reduction(draw))
 
 
-@arguments_of("triplet_margin_loss", "triplet_margin_with_distance_loss")
-@st.composite
+@calls_of("triplet_margin_loss", "triplet_margin_with_distance_loss")
 def triplet(draw: st.DrawFn, name: str) -> Call:
     tensors = [Input(each) for each in aligned(draw, 3)]
     kwargs = reduction(draw, legacy=not name.endswith("distance_loss"))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
@@ -15,8 +15,7 @@ def _inputs(draw: st.DrawFn, *fitting: tuple[int, ...]) -> list[Input]:
     return [Input(slipped(draw, one)) for one in fitting]
 
 
-@arguments_of("matmul")
-@st.composite
+@calls_of("matmul")
 def matmul(draw: st.DrawFn, name: str) -> Call:
     n, m, p, batch = draw(SIZE), draw(SIZE), draw(SIZE), draw(sizes(0, 2))
     left = draw(st.sampled_from([(m,), (n, m), (*narrowed(draw, batch), n, m)]))
@@ -24,16 +23,14 @@ def matmul(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(_inputs(draw, left, right)))
 
 
-@arguments_of("mm", "addmm")
-@st.composite
+@calls_of("mm", "addmm")
 def mm(draw: st.DrawFn, name: str) -> Call:
     n, m, p = draw(sizes(3))
     factors = _inputs(draw, (n, m), (m, p))
     return _added(draw, factors, (n, p)) if name == "addmm" else Call(tuple(factors))
 
 
-@arguments_of("bmm", "addbmm", "baddbmm")
-@st.composite
+@calls_of("bmm", "addbmm", "baddbmm")
 def bmm(draw: st.DrawFn, name: str) -> Call:
     b, n, m, p = draw(sizes(4))
     factors = _inputs(draw, (b, n, m), (b, m, p))
@@ -46,16 +43,14 @@ def _adds(call: Call) -> bool:
     return len(factors) < 2 or 0 not in factors[0] or tuple(added) == tuple(factors[0][:1])
 
 
-@arguments_of("mv", "addmv", only=_adds)
-@st.composite
+@calls_of("mv", "addmv", only=_adds)
 def mv(draw: st.DrawFn, name: str) -> Call:
     n, m = draw(sizes(2))
     factors = _inputs(draw, (n, m), (m,))
     return Call(tuple(factors)) if name == "mv" else _added(draw, factors, (n,))
 
 
-@arguments_of("outer", "ger", "addr")
-@st.composite
+@calls_of("outer", "ger", "addr")
 def outer(draw: st.DrawFn, name: str) -> Call:
     n, m = draw(sizes(2))
     factors = _inputs(draw, (n,), (m,))
@@ -67,15 +62,13 @@ def _added(draw: st.DrawFn, factors: list[Input], target: tuple[int, ...]) -> Ca
     return Call((added, *factors), draw(st.sampled_from([{}, {"beta": 0}, {"beta": 2, "alpha": 0.5}])))
 
 
-@arguments_of("dot", "vdot")
-@st.composite
+@calls_of("dot", "vdot")
 def dot(draw: st.DrawFn, name: str) -> Call:
     n = draw(SIZE)
     return Call(tuple(_inputs(draw, (n,), (n,))))
 
 
-@arguments_of("inner")
-@st.composite
+@calls_of("inner")
 def inner(draw: st.DrawFn, name: str) -> Call:
     n = draw(SIZE)
     one, other = [() if seldom(draw) else (*draw(sizes(0, 2)), n) for _ in range(2)]
@@ -88,8 +81,7 @@ def _is_no_row(call: Call) -> bool:
     return not bias or len(one) > 1 or len(bias[0]) < 2
 
 
-@arguments_of("linear", only=_is_no_row)
-@st.composite
+@calls_of("linear", only=_is_no_row)
 def linear(draw: st.DrawFn, name: str) -> Call:
     n, m, batch = draw(SIZE), draw(SIZE), draw(sizes(0, 3))
     one_row = seldom(draw)
@@ -99,8 +91,7 @@ def linear(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(tensors))
 
 
-@arguments_of("bilinear")
-@st.composite
+@calls_of("bilinear")
 def bilinear(draw: st.DrawFn, name: str) -> Call:
     n, m, p, batch = draw(SIZE), draw(SIZE), draw(SIZE), draw(sizes(0, 2))
     tensors = _inputs(draw, (*batch, n), (*batch, m + seldom(draw)), (p, n, m))
@@ -109,8 +100,7 @@ def bilinear(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(tensors))
 
 
-@arguments_of("linalg.multi_dot", "chain_matmul")
-@st.composite
+@calls_of("linalg.multi_dot", "chain_matmul")
 def chain(draw: st.DrawFn, name: str) -> Call:
     between = draw(sizes(2 if seldom(draw) else 3, 5))
     matrices = list(pairwise(between))
@@ -123,8 +113,7 @@ def chain(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(tensors)) if name == "chain_matmul" else Call((tensors,))
 
 
-@arguments_of("tensordot")
-@st.composite
+@calls_of("tensordot")
 def tensordot(draw: st.DrawFn, name: str) -> Call:
     summed = draw(sizes(0, 2))
     count = len(summed)
@@ -146,14 +135,12 @@ def narrowed_in_place(draw: st.DrawFn, target: tuple[int, ...]) -> tuple[int, ..
     return tuple([1 if seldom(draw) else size for size in target])
 
 
-@arguments_of("kron")
-@st.composite
+@calls_of("kron")
 def kron(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 3))), Input(draw(sizes(0, 3)))))
 
 
-@arguments_of("cross", "linalg.cross")
-@st.composite
+@calls_of("cross", "linalg.cross")
 def cross(draw: st.DrawFn, name: str) -> Call:
     if seldom(draw) and seldom(draw):
         return Call((Input(()), Input(())), {"dim": draw(st.integers(-1, 0))} if draw(st.booleans()) else {})

@@ -1,9 +1,9 @@
 """Sizes that mostly fit, and now and then do not, so that calls an operator refuses come up as well.
 
-    >>> from hypothesis import strategies as st
-    >>> from shapes.testing.arguments.mistakes import sizes, slipped
-    >>> st.composite(lambda draw: slipped(draw, draw(sizes(2))))().example()     # doctest: +SKIP
-    (3, 0)
+>>> from hypothesis import strategies as st
+>>> from shapes.testing.arguments.mistakes import sizes, slipped
+>>> st.composite(lambda draw: slipped(draw, draw(sizes(2))))().example()     # doctest: +SKIP
+(3, 0)
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from math import inf
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.axes import WRONG, some_axes, some_axis
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.arguments.pointwise import meeting
@@ -14,8 +14,7 @@ from shapes.testing.arguments.reductions import optional
 from shapes.testing.calls import Call, Input
 
 
-@arguments_of("softmax", "log_softmax", "softmin", "special.softmax", "special.log_softmax")
-@st.composite
+@calls_of("softmax", "log_softmax", "softmin", "special.softmax", "special.log_softmax")
 def softmax(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     dim = some_axis(draw, len(one))
@@ -24,15 +23,13 @@ def softmax(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), dim))
 
 
-@arguments_of("gumbel_softmax")
-@st.composite
+@calls_of("gumbel_softmax")
 def gumbel_softmax(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     return Call((Input(one),), optional(draw, hard=True, dim=some_axis(draw, len(one))))
 
 
-@arguments_of("layer_norm", "native_layer_norm", "rms_norm")
-@st.composite
+@calls_of("layer_norm", "native_layer_norm", "rms_norm")
 def layer_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     last = slipped(draw, one[draw(st.integers(0, len(one))) :])
@@ -61,8 +58,7 @@ def _looks_at_statistics(call: Call) -> bool:
     return 0 not in one or fits and all(tuple(each) == one[1:2] for each in list(call.inputs())[1:])
 
 
-@arguments_of("batch_norm", only=_looks_at_statistics)
-@st.composite
+@calls_of("batch_norm", only=_looks_at_statistics)
 def batch_norm(draw: st.DrawFn, name: str) -> Call:
     one = (3,) if seldom(draw) else draw(sizes(2, 4))
     mean, variance, weight, bias = [of_channels(draw, one) for _ in range(4)]
@@ -79,8 +75,7 @@ def _has_vectors(call: Call) -> bool:
     return all(len(tensor) > 0 for tensor in call.inputs())
 
 
-@arguments_of("instance_norm", only=_has_vectors)
-@st.composite
+@calls_of("instance_norm", only=_has_vectors)
 def instance_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(2, 4))
     mean, weight, bias = [of_channels(draw, one) for _ in range(3)]
@@ -91,8 +86,7 @@ def instance_norm(draw: st.DrawFn, name: str) -> Call:
     )
 
 
-@arguments_of("group_norm")
-@st.composite
+@calls_of("group_norm")
 def group_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(1 if seldom(draw) else 2, 4))
     groups = draw(st.sampled_from((1, 2, 3, 1, 2, 3, -1, 0)))
@@ -102,50 +96,43 @@ def group_norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), groups), {"weight": weight, "bias": bias})
 
 
-@arguments_of("local_response_norm")
-@st.composite
+@calls_of("local_response_norm")
 def local_response_norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(2, 5))), draw(st.integers(0, 4))))
 
 
-@arguments_of("normalize")
-@st.composite
+@calls_of("normalize")
 def normalize(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     order = draw(st.sampled_from([1, 2, 0.5, inf, -1]))
     return Call((Input(one),), optional(draw, p=order, dim=some_axes(draw, len(one))))
 
 
-@arguments_of("renorm")
-@st.composite
+@calls_of("renorm")
 def renorm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(1, 4))
     return Call((Input(one), draw(st.sampled_from([1, 2, 2, 0])), some_axis(draw, len(one)), 1.0))
 
 
-@arguments_of("cosine_similarity")
-@st.composite
+@calls_of("cosine_similarity")
 def cosine_similarity(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     dim = some_axis(draw, max(len(one), len(other)))
     return Call((Input(one), Input(other)), optional(draw, dim=dim))
 
 
-@arguments_of("pairwise_distance")
-@st.composite
+@calls_of("pairwise_distance")
 def pairwise_distance(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     order = draw(st.sampled_from([1, 2, inf, -1]))
     return Call((Input(one), Input(other)), optional(draw, p=order, keepdim=True))
 
 
-@arguments_of("cdist")
-@st.composite
+@calls_of("cdist")
 def cdist(draw: st.DrawFn, name: str) -> Call:
     batch, columns = draw(sizes(0, 2)), draw(SIZE)
     one, other = [
-        slipped(draw, (*narrowed(draw, batch), draw(SIZE), columns + 1 if seldom(draw) else columns))
-        for _ in range(2)
+        slipped(draw, (*narrowed(draw, batch), draw(SIZE), columns + 1 if seldom(draw) else columns)) for _ in range(2)
     ]
     if seldom(draw):
         one, other = ((columns,), other) if draw(st.booleans()) else (one, (columns,))
@@ -154,8 +141,7 @@ def cdist(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(other)), {"p": order, **optional(draw, compute_mode=mode)})
 
 
-@arguments_of("pdist")
-@st.composite
+@calls_of("pdist")
 def pdist(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(1, 3)) if draw(WRONG) else draw(sizes(2))
     return Call((Input(one),), optional(draw, p=draw(st.sampled_from([0, 1, 2, inf, -1]))))

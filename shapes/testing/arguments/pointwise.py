@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shapes.rules import pointwise
 from shapes.rules.axes import replaced
 from shapes.symbolic.choices import Int
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.mistakes import narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
@@ -67,15 +67,13 @@ def operands(draw: st.DrawFn, name: str, count: int) -> list[tuple[Int, ...]]:
 
 
 @arguments_of(*[name for table in pointwise.UNARY.values() for name in table], *pointwise.IN_PLACE)
-@arguments_of("round", "special.round", "logit", "special.logit", "nan_to_num", "frexp")
-@st.composite
+@calls_of("round", "special.round", "logit", "special.logit", "nan_to_num", "frexp")
 def unary(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 4)), dtype=DTYPES.get(name)),))
 
 
 @arguments_of(*[name for table in pointwise.BINARY.values() for name in table], *pointwise.IN_PLACE_BINARY)
-@arguments_of("equal")
-@st.composite
+@calls_of("equal")
 def binary(draw: st.DrawFn, name: str) -> Call:
     dtype = DTYPES.get(name)
     if name in pointwise.WHOLE and seldom(draw):
@@ -84,8 +82,7 @@ def binary(draw: st.DrawFn, name: str) -> Call:
     return Call((one, 2 if name in NUMBER_OR_TENSOR and seldom(draw) else other))
 
 
-@arguments_of("isclose", "allclose")
-@st.composite
+@calls_of("isclose", "allclose")
 def close(draw: st.DrawFn, name: str) -> Call:
     tolerances = st.sampled_from([0.0, 0.5, -0.5])
     one, other = [Input(each) for each in meeting(draw, 2)]
@@ -93,52 +90,45 @@ def close(draw: st.DrawFn, name: str) -> Call:
     return Call((one, other), kwargs)
 
 
-@arguments_of("add", "sub", "subtract", "rsub")
-@st.composite
+@calls_of("add", "sub", "subtract", "rsub")
 def add(draw: st.DrawFn, name: str) -> Call:
     one, other = [Input(each) for each in meeting(draw, 2)]
     kwargs = draw(st.sampled_from([{}, {"alpha": 2}]))
     return Call((one, 2.5 if seldom(draw) else other), kwargs)
 
 
-@arguments_of("div", "divide")
-@st.composite
+@calls_of("div", "divide")
 def div(draw: st.DrawFn, name: str) -> Call:
     one, other = [Input(each) for each in meeting(draw, 2)]
     modes = st.sampled_from([None, None, "trunc", "floor", "ceil"])
     return Call((one, 2.5 if seldom(draw) else other), {"rounding_mode": draw(modes)})
 
 
-@arguments_of("complex", "polar")
-@st.composite
+@calls_of("complex", "polar")
 def complex_number(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     dtypes = ("float32", "float64") if seldom(draw) else ("float32", "float32")
     return Call((Input(one, dtype=dtypes[0]), Input(other, dtype=dtypes[1])))
 
 
-@arguments_of("polygamma", "special.polygamma")
-@st.composite
+@calls_of("polygamma", "special.polygamma")
 def polygamma(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(st.integers(-1, 3)), Input(draw(sizes(0, 4)))))
 
 
-@arguments_of("mvlgamma", "special.multigammaln")
-@st.composite
+@calls_of("mvlgamma", "special.multigammaln")
 def mvlgamma(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 4)), dtype="int64", low=5, high=7), draw(st.integers(0, 3))))
 
 
-@arguments_of("isin")
-@st.composite
+@calls_of("isin")
 def isin(draw: st.DrawFn, name: str) -> Call:
     elements, tested = Input(draw(sizes(0, 4))), Input(draw(sizes(0, 3)))
     kwargs = draw(st.sampled_from([{}, {"invert": True}]))
     return Call(draw(st.sampled_from([(elements, tested), (elements, 1.0)])), kwargs)
 
 
-@arguments_of("where")
-@st.composite
+@calls_of("where")
 def where(draw: st.DrawFn, name: str) -> Call:
     condition, one, other = meeting(draw, 3)
     tested = Input(condition, dtype="float32" if seldom(draw) else "bool")
@@ -150,47 +140,39 @@ def where(draw: st.DrawFn, name: str) -> Call:
     return Call((tested, *arguments))
 
 
-@arguments_of("clamp", "clip", "clamp_", "clip_")
-@st.composite
+@calls_of("clamp", "clip", "clamp_", "clip_")
 def clamp(draw: st.DrawFn, name: str) -> Call:
     one, *bounds = operands(draw, name, 3)
     form = draw(st.integers(0, 7))
-    least, most = [
-        Input(bound) if form < 5 else draw(st.sampled_from([Input(bound), 0.5, None])) for bound in bounds
-    ]
+    least, most = [Input(bound) if form < 5 else draw(st.sampled_from([Input(bound), 0.5, None])) for bound in bounds]
     return Call((Input(one), least if form else None), {"max": most})
 
 
-@arguments_of("clamp_min", "clamp_max")
-@st.composite
+@calls_of("clamp_min", "clamp_max")
 def clamp_min(draw: st.DrawFn, name: str) -> Call:
     one, bound = meeting(draw, 2)
     return Call((Input(one), 0.5 if seldom(draw) else Input(bound)))
 
 
-@arguments_of("addcmul", "addcdiv", "addcmul_", "addcdiv_")
-@st.composite
+@calls_of("addcmul", "addcdiv", "addcmul_", "addcdiv_")
 def addcmul(draw: st.DrawFn, name: str) -> Call:
     kwargs = draw(st.sampled_from([{}, {"value": 2}]))
     return Call(tuple([Input(each) for each in operands(draw, name, 3)]), kwargs)
 
 
-@arguments_of("lerp", "lerp_")
-@st.composite
+@calls_of("lerp", "lerp_")
 def lerp(draw: st.DrawFn, name: str) -> Call:
     one, end, weight = operands(draw, name, 3)
     return Call((Input(one), Input(end), 0.5 if seldom(draw) else Input(weight)))
 
 
-@arguments_of("masked_fill", "masked_fill_")
-@st.composite
+@calls_of("masked_fill", "masked_fill_")
 def masked_fill(draw: st.DrawFn, name: str) -> Call:
     one, mask = operands(draw, name, 2)
     value = draw(st.sampled_from([1.5, 2, Input(()), Input((1,))]))
     return Call((Input(one), Input(mask, dtype="float32" if seldom(draw) else "bool"), value))
 
 
-@arguments_of("fill_")
-@st.composite
+@calls_of("fill_")
 def fill(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, 4))), draw(st.sampled_from([1.5, 2, Input(()), Input((1,))]))))

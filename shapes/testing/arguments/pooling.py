@@ -9,9 +9,8 @@ True
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -29,17 +28,14 @@ def images(draw: Draw, axes: int, *, least: int = 1) -> Input:
     return Input(sizes if draw(seldom(30)) else draw(spoiled((*batch, channels, *sizes), 16)))
 
 
-@arguments_of(
+@calls_of(
     *[f"max_pool{axes}d{ending}" for axes in (1, 2, 3) for ending in ("", "_with_indices")],
     *[f"avg_pool{axes}d" for axes in (1, 2, 3)],
 )
-def sliding(name: str) -> SearchStrategy[Call]:
+def sliding(draw: Draw, name: str) -> Call:
     """A kernel with all of its options."""
-    return _sliding(int(name[8]), largest=name.startswith("max"))
-
-
-@st.composite
-def _sliding(draw: Draw, axes: int, *, largest: bool) -> Call:
+    axes = int(name[8])
+    largest = name.startswith("max")
     kernel = draw(once_or_each(mostly((1, 2, 3, 2), (0, 4)), axes))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
@@ -62,14 +58,10 @@ def _sliding(draw: Draw, axes: int, *, largest: bool) -> Call:
     return Call((draw(images(axes)), kernel), kwargs)
 
 
-@arguments_of("lp_pool1d", "lp_pool2d", "lp_pool3d")
-def powers(name: str) -> SearchStrategy[Call]:
+@calls_of("lp_pool1d", "lp_pool2d", "lp_pool3d")
+def powers(draw: Draw, name: str) -> Call:
     """A norm and a kernel."""
-    return _powers(int(name[7]))
-
-
-@st.composite
-def _powers(draw: Draw, axes: int) -> Call:
+    axes = int(name[7])
     norm = draw(st.sampled_from((1, 2, 3.5, -2.0, float("inf"), float("-inf"))))
     kernel = draw(once_or_each(mostly((1, 2, 3), (4, 5), 10), axes))
     kwargs: dict[str, object] = {}
@@ -81,17 +73,14 @@ def _powers(draw: Draw, axes: int) -> Call:
     return Call((draw(images(axes)), norm, kernel), kwargs)
 
 
-@arguments_of(
+@calls_of(
     *[f"adaptive_avg_pool{axes}d" for axes in (1, 2, 3)],
     *[f"adaptive_max_pool{axes}d{ending}" for axes in (1, 2, 3) for ending in ("", "_with_indices")],
 )
-def dividing(name: str) -> SearchStrategy[Call]:
+def dividing(draw: Draw, name: str) -> Call:
     """An output size, parts of which may be None."""
-    return _dividing(int(name[17]), largest="max" in name)
-
-
-@st.composite
-def _dividing(draw: Draw, axes: int, *, largest: bool) -> Call:
+    axes = int(name[17])
+    largest = "max" in name
     numbers = mostly((0, 1, 2, 3, 4, 7), (-1,))
     parts = st.tuples(*[st.one_of(numbers, st.none())] * axes)
     size = draw(st.one_of(once_or_each(numbers, axes), parts))
@@ -101,16 +90,12 @@ def _dividing(draw: Draw, axes: int, *, largest: bool) -> Call:
     return Call((draw(images(axes)), size), kwargs)
 
 
-@arguments_of(
+@calls_of(
     *[f"fractional_max_pool{axes}d{ending}" for axes in (2, 3) for ending in ("", "_with_indices")],
 )
-def at_random(name: str) -> SearchStrategy[Call]:
+def at_random(draw: Draw, name: str) -> Call:
     """A kernel and an output size, or a share of the input's."""
-    return _at_random(int(name[19]))
-
-
-@st.composite
-def _at_random(draw: Draw, axes: int) -> Call:
+    axes = int(name[19])
     x = draw(images(axes, least=2))
     kernel = draw(once_or_each(mostly((1, 2), (3,), 10), axes))
     kwargs: dict[str, object] = {}
@@ -135,14 +120,10 @@ def _at_random(draw: Draw, axes: int) -> Call:
     return Call((x, kernel), kwargs)
 
 
-@arguments_of("max_unpool1d", "max_unpool2d", "max_unpool3d", as_written=True)
-def undoing(name: str) -> SearchStrategy[Call]:
+@calls_of("max_unpool1d", "max_unpool2d", "max_unpool3d", as_written=True)
+def undoing(draw: Draw, name: str) -> Call:
     """Values and indices, which point to the first element here."""
-    return _undoing(int(name[10]))
-
-
-@st.composite
-def _undoing(draw: Draw, axes: int) -> Call:
+    axes = int(name[10])
     x = draw(images(axes))
     indices = draw(spoiled(tuple([size for size in x if isinstance(size, int)])))
     dtype = "int32" if draw(seldom(20)) else "int64"

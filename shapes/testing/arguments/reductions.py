@@ -6,7 +6,7 @@ from math import inf
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.axes import some_axes, some_axis
 from shapes.testing.arguments.mistakes import seldom, sizes
 from shapes.testing.arguments.pointwise import meeting
@@ -18,8 +18,7 @@ def optional(draw: st.DrawFn, **options: object) -> dict[str, object]:
     return {name: value for name, value in options.items() if draw(st.booleans())}
 
 
-@arguments_of("sum", "nansum", "mean", "nanmean", "amax", "amin", "all", "any", "std", "var", "std_mean", "var_mean")
-@st.composite
+@calls_of("sum", "nansum", "mean", "nanmean", "amax", "amin", "all", "any", "std", "var", "std_mean", "var_mean")
 def over_axes(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     kwargs = optional(draw, dim=some_axes(draw, len(one)))
@@ -35,31 +34,27 @@ def _names_axes(call: Call) -> bool:
     return call.args[1] != ()
 
 
-@arguments_of("logsumexp", "special.logsumexp", only=_names_axes)
-@st.composite
+@calls_of("logsumexp", "special.logsumexp", only=_names_axes)
 def logsumexp(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     dim = some_axes(draw, len(one)) or (0,)
     return Call((Input(one), dim), optional(draw, keepdim=True))
 
 
-@arguments_of("count_nonzero")
-@st.composite
+@calls_of("count_nonzero")
 def count_nonzero(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     return Call((Input(one),), optional(draw, dim=some_axes(draw, len(one))))
 
 
-@arguments_of("linalg.vector_norm")
-@st.composite
+@calls_of("linalg.vector_norm")
 def vector_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     order = draw(st.sampled_from([0, 1, 2, 2.5, inf, -inf, -1, "fro"]))
     return Call((Input(one),), optional(draw, ord=order, dim=some_axes(draw, len(one)), keepdim=True))
 
 
-@arguments_of("norm")
-@st.composite
+@calls_of("norm")
 def norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     order = draw(st.sampled_from([0, 1, 2, inf, -1, "fro", "nuc", None]))
@@ -69,15 +64,13 @@ def norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one),), optional(draw, p=order, dim=some_axes(draw, len(one)), keepdim=True))
 
 
-@arguments_of("dist")
-@st.composite
+@calls_of("dist")
 def dist(draw: st.DrawFn, name: str) -> Call:
     one, other = meeting(draw, 2)
     return Call((Input(one), Input(other)), optional(draw, p=draw(st.sampled_from([1, 2, inf, -1]))))
 
 
-@arguments_of("prod", "median", "nanmedian", "argmax", "argmin")
-@st.composite
+@calls_of("prod", "median", "nanmedian", "argmax", "argmin")
 def over_axis(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     kwargs = optional(draw, dim=some_axis(draw, len(one)))
@@ -86,15 +79,13 @@ def over_axis(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one),), kwargs)
 
 
-@arguments_of("aminmax", "mode")
-@st.composite
+@calls_of("aminmax", "mode")
 def aminmax(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     return Call((Input(one),), optional(draw, dim=some_axis(draw, len(one)), keepdim=True))
 
 
-@arguments_of("max", "min")
-@st.composite
+@calls_of("max", "min")
 def extreme(draw: st.DrawFn, name: str) -> Call:
     match draw(st.integers(0, 3)):
         case 0:
@@ -106,8 +97,7 @@ def extreme(draw: st.DrawFn, name: str) -> Call:
             return Call((Input(one), some_axis(draw, len(one))), optional(draw, keepdim=True))
 
 
-@arguments_of("quantile", "nanquantile")
-@st.composite
+@calls_of("quantile", "nanquantile")
 def quantile(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), max_size=3))
@@ -116,7 +106,5 @@ def quantile(draw: st.DrawFn, name: str) -> Call:
         vector = Input((1, len(shares)), values=shares)
     q = draw(st.sampled_from([0.5, vector, vector, Input(()), 1.5]))
     modes = ("lower", "higher", "midpoint", "nearest", "middle")
-    kwargs = optional(
-        draw, dim=some_axis(draw, len(one)), keepdim=True, interpolation=draw(st.sampled_from(modes))
-    )
+    kwargs = optional(draw, dim=some_axis(draw, len(one)), keepdim=True, interpolation=draw(st.sampled_from(modes)))
     return Call((Input(one, dtype="float32"), q), kwargs)

@@ -1,4 +1,4 @@
-"""Arguments of operators that repeat, shift or turn around.
+"""Arguments of operators that repeat, shift or flip.
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments.repeating import repeats_for
@@ -11,7 +11,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.axes import some_axes, some_axis
 from shapes.testing.arguments.mistakes import seldom, sizes
 from shapes.testing.calls import Call, Input
@@ -25,42 +25,30 @@ def repeats_for(draw: DrawFn, rank: int) -> tuple[int, ...]:
     return tuple([draw(st.integers(least, 3)) for _ in range(number)])
 
 
-@arguments_of("repeat", "tile")
-def of_repeat(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 3))
-        return Call((Input(x), draw(repeats_for(len(x)))))
-
-    return calls()
+@calls_of("repeat", "tile")
+def of_repeat(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 3))
+    return Call((Input(x), draw(repeats_for(len(x)))))
 
 
-@arguments_of("roll")
-def of_roll(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 3))
-        if draw(st.integers(0, 3)) == 0:
-            shifts = st.one_of(st.integers(-5, 5), st.just((1, 2)), st.just((1,)))
-            return Call((Input(x), draw(shifts)))
-        axes = some_axes(draw, len(x))
-        if isinstance(axes, int):
-            return Call((Input(x), draw(st.integers(-5, 5)), axes))
-        number = len(axes) + seldom(draw)
-        return Call((Input(x), tuple([draw(st.integers(-5, 5)) for _ in range(number)]), axes))
-
-    return calls()
+@calls_of("roll")
+def of_roll(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 3))
+    if draw(st.integers(0, 3)) == 0:
+        shifts = st.one_of(st.integers(-5, 5), st.just((1, 2)), st.just((1,)))
+        return Call((Input(x), draw(shifts)))
+    axes = some_axes(draw, len(x))
+    if isinstance(axes, int):
+        return Call((Input(x), draw(st.integers(-5, 5)), axes))
+    number = len(axes) + seldom(draw)
+    return Call((Input(x), tuple([draw(st.integers(-5, 5)) for _ in range(number)]), axes))
 
 
-@arguments_of("flip")
-def of_flip(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        axes = some_axes(draw, len(x))
-        return Call((Input(x), (axes,) if isinstance(axes, int) else axes))
-
-    return calls()
+@calls_of("flip")
+def of_flip(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    axes = some_axes(draw, len(x))
+    return Call((Input(x), (axes,) if isinstance(axes, int) else axes))
 
 
 @arguments_of("fliplr", "flipud")
@@ -68,17 +56,13 @@ def of_one(name: str) -> SearchStrategy[Call]:
     return sizes(0, 3).map(lambda x: Call((Input(x),)))
 
 
-@arguments_of("rot90")
-def of_rot90(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0 if seldom(draw) else 2, 4))
-        axes = [*draw(st.permutations(range(len(x)))), 0, 1][:2]
-        turned = [axis - len(x) if draw(st.booleans()) else axis for axis in axes]
-        if seldom(draw):
-            turned = [some_axis(draw, len(x)) for _ in range(2)]
-        elif seldom(draw):
-            turned = [*range(len(x))][:3]
-        return Call((Input(x), draw(st.integers(-5, 5)), tuple(turned)))
-
-    return calls()
+@calls_of("rot90")
+def of_rot90(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0 if seldom(draw) else 2, 4))
+    axes = [*draw(st.permutations(range(len(x)))), 0, 1][:2]
+    turned = [axis - len(x) if draw(st.booleans()) else axis for axis in axes]
+    if seldom(draw):
+        turned = [some_axis(draw, len(x)) for _ in range(2)]
+    elif seldom(draw):
+        turned = [*range(len(x))][:3]
+    return Call((Input(x), draw(st.integers(-5, 5)), tuple(turned)))

@@ -9,10 +9,9 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from shapes.rules.resampling import MODES
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.pooling import images
 from shapes.testing.arguments.windows import Draw, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
@@ -20,14 +19,9 @@ from shapes.testing.calls import Call, Input
 FACTORS = (0.5, 1.0, 2.0, 1.5, 2 / 3, 0.7, 3.3, 2, 1.25, 1.0000001, 2.5, 1.1, 0.9, 1.9, 0.1, 1 / 3, -0.5, 0.0)
 
 
-@arguments_of("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
-def resized(name: str) -> SearchStrategy[Call]:
+@calls_of("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
+def resized(draw: Draw, name: str) -> Call:
     """A size or a factor, and a mode for the rank."""
-    return _resized(name)
-
-
-@st.composite
-def _resized(draw: Draw, name: str) -> Call:
     axes = draw(st.integers(1, 3)) if name != "upsample_bilinear" or draw(seldom()) else 2
     x = draw(images(axes, least=2 if not draw(seldom(8)) else 0))
     if len(x) == axes + 1 and not draw(seldom(20)):
@@ -58,14 +52,9 @@ def _resized(draw: Draw, name: str) -> Call:
     return Call((x,), kwargs)
 
 
-@arguments_of("grid_sample")
-def sampled(name: str) -> SearchStrategy[Call]:
+@calls_of("grid_sample")
+def sampled(draw: Draw, name: str) -> Call:
     """An image and where to look."""
-    return _sampled()
-
-
-@st.composite
-def _sampled(draw: Draw) -> Call:
     axes = draw(st.integers(2, 3))
     batch, channels = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     sizes = [draw(st.sampled_from((1, 2, 3) * 6 + (0,))) for _ in range(axes)]
@@ -81,14 +70,9 @@ def _sampled(draw: Draw) -> Call:
     return Call((Input(x), Input(grid)), kwargs)
 
 
-@arguments_of("affine_grid")
-def transformed(name: str) -> SearchStrategy[Call]:
+@calls_of("affine_grid")
+def transformed(draw: Draw, name: str) -> Call:
     """Matrices and the sizes of an image."""
-    return _transformed()
-
-
-@st.composite
-def _transformed(draw: Draw) -> Call:
     axes = draw(st.sampled_from((2, 2, 2, 3, 3, 3, 1)))
     batch = draw(st.integers(1, 3))
     size = (batch, *[draw(st.sampled_from((1, 2, 3) * 6 + (0, -1))) for _ in range(axes + 1)])
@@ -105,8 +89,7 @@ def _has_elements(call: Call) -> bool:
 
 # torch gives an image without elements back unchanged where pixels become channels, against its documentation
 @arguments_of("pixel_unshuffle", only=_has_elements)
-@arguments_of("pixel_shuffle")
-@st.composite
+@calls_of("pixel_shuffle")
 def shuffled(draw: Draw, name: str) -> Call:
     factor = draw(st.sampled_from((1, 2, 3, 2, 3, 2) * 2 + (0, -1)))
     batch = draw(st.lists(st.integers(0, 2), max_size=2))
@@ -117,14 +100,9 @@ def shuffled(draw: Draw, name: str) -> Call:
     return Call((Input(draw(spoiled(sizes, 4))), factor))
 
 
-@arguments_of("channel_shuffle", "native_channel_shuffle")
-def mixed(name: str) -> SearchStrategy[Call]:
+@calls_of("channel_shuffle", "native_channel_shuffle")
+def mixed(draw: Draw, name: str) -> Call:
     """Channels and groups of them."""
-    return _mixed()
-
-
-@st.composite
-def _mixed(draw: Draw) -> Call:
     groups = draw(st.sampled_from((1, 2, 3, 2, 3, 2) * 2 + (0, -1)))
     sizes = [draw(st.integers(0, 3)) for _ in range(draw(st.integers(1, 3)))]
     return Call(

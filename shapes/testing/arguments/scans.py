@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.rules.axes import replaced
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.axes import WRONG, some_axis
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
 from shapes.testing.arguments.reductions import optional
@@ -20,16 +20,14 @@ def _looks_at_dim(call: Call) -> bool:
 
 
 @arguments_of("cummax", "cummin", only=_looks_at_dim)
-@arguments_of("cumsum", "cumprod", "logcumsumexp")
-@st.composite
+@calls_of("cumsum", "cumprod", "logcumsumexp")
 def along(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     dim = some_axis(draw, len(one))
     return Call((Input(one), dim))
 
 
-@arguments_of("diff")
-@st.composite
+@calls_of("diff")
 def diff(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 3))
     kwargs = optional(draw, n=draw(st.integers(-1, 4)))
@@ -51,8 +49,7 @@ def _counts_samples(call: Call) -> bool:
     return 0 not in y or not x or len(x[0]) <= len(y)
 
 
-@arguments_of("trapezoid", "trapz", "cumulative_trapezoid", only=_counts_samples)
-@st.composite
+@calls_of("trapezoid", "trapz", "cumulative_trapezoid", only=_counts_samples)
 def trapezoid(draw: st.DrawFn, name: str) -> Call:
     y = draw(with_axes(3))
     dim = some_axis(draw, len(y))
@@ -72,8 +69,7 @@ def _spaces_axes(call: Call) -> bool:
     return axes and not (3 in one and any(tuple(each) in ((2,), (4,)) for each in points))
 
 
-@arguments_of("gradient", only=_spaces_axes)
-@st.composite
+@calls_of("gradient", only=_spaces_axes)
 def gradient(draw: st.DrawFn, name: str) -> Call:
     one = tuple([size + 1 for size in draw(sizes(1, 3))])
     axes = draw(st.lists(st.integers(0, len(one) - 1), min_size=1, max_size=len(one), unique=not seldom(draw)))

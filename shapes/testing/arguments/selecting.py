@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.indexing import axis, numbers
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
@@ -30,131 +29,101 @@ def _some_zeros(draw: st.DrawFn, shape: Sequence[int]) -> Input:
     return Input(shape, dtype=draw(st.sampled_from(("int64", "bool"))), low=0, high=3)
 
 
-@arguments_of("nonzero", "argwhere", "nonzero_static", "item")
-def of_one_tensor(name: str) -> SearchStrategy[Call]:
+@calls_of("nonzero", "argwhere", "nonzero_static", "item")
+def of_one_tensor(draw: st.DrawFn, name: str) -> Call:
     """Any tensor."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        tensor = _some_zeros(draw, draw(sizes(0, 3)))
-        match name:
-            case "nonzero":
-                return Call((tensor,), draw(st.sampled_from(({}, {"as_tuple": True}, {"as_tuple": False}))))
-            case "nonzero_static":
-                fill = {"fill_value": 7} if draw(st.booleans()) else {}
-                return Call((tensor,), {"size": draw(st.integers(-1, 6)), **fill})
-            case "item" if draw(st.booleans()):
-                return Call((Input([1] * draw(st.integers(0, 3))),))
-        return Call((tensor,))
-
-    return calls()
+    tensor = _some_zeros(draw, draw(sizes(0, 3)))
+    match name:
+        case "nonzero":
+            return Call((tensor,), draw(st.sampled_from(({}, {"as_tuple": True}, {"as_tuple": False}))))
+        case "nonzero_static":
+            fill = {"fill_value": 7} if draw(st.booleans()) else {}
+            return Call((tensor,), {"size": draw(st.integers(-1, 6)), **fill})
+        case "item" if draw(st.booleans()):
+            return Call((Input([1] * draw(st.integers(0, 3))),))
+    return Call((tensor,))
 
 
-@arguments_of("masked_select")
-def masking(name: str) -> SearchStrategy[Call]:
+@calls_of("masked_select")
+def masking(draw: st.DrawFn, name: str) -> Call:
     """A mask that broadcasts with the input."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        shape = draw(sizes(0, 3))
-        mask = Input(slipped(draw, narrowed(draw, shape)), dtype="uint8" if seldom(draw) else "bool")
-        return Call((Input(narrowed(draw, shape)), mask))
-
-    return calls()
+    shape = draw(sizes(0, 3))
+    mask = Input(slipped(draw, narrowed(draw, shape)), dtype="uint8" if seldom(draw) else "bool")
+    return Call((Input(narrowed(draw, shape)), mask))
 
 
-@arguments_of("unique", "unique_consecutive", "unique_dim")
-def distinct(name: str) -> SearchStrategy[Call]:
+@calls_of("unique", "unique_consecutive", "unique_dim")
+def distinct(draw: st.DrawFn, name: str) -> Call:
     """Few values, with or without an axis."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        shape = draw(sizes(0, 3))
-        named: dict[str, object] = {
-            option: draw(st.booleans()) for option in ("return_inverse", "return_counts") if draw(st.booleans())
-        }
-        if name == "unique_dim":
-            # without these its other outputs are of no use, and have whatever sizes they happen to have
-            named = {"return_inverse": True, "return_counts": True}
-        if name != "unique_consecutive" and draw(st.booleans()):
-            named["sorted"] = draw(st.booleans())
-        if name == "unique_dim" or draw(st.booleans()):
-            named["dim"] = axis(draw, len(shape))
-        return Call((_some_zeros(draw, shape),), named)
-
-    return calls()
+    shape = draw(sizes(0, 3))
+    named: dict[str, object] = {
+        option: draw(st.booleans()) for option in ("return_inverse", "return_counts") if draw(st.booleans())
+    }
+    if name == "unique_dim":
+        # without these its other outputs are of no use, and have whatever sizes they happen to have
+        named = {"return_inverse": True, "return_counts": True}
+    if name != "unique_consecutive" and draw(st.booleans()):
+        named["sorted"] = draw(st.booleans())
+    if name == "unique_dim" or draw(st.booleans()):
+        named["dim"] = axis(draw, len(shape))
+    return Call((_some_zeros(draw, shape),), named)
 
 
-@arguments_of("repeat_interleave", as_written=True)
-def repeating(name: str) -> SearchStrategy[Call]:
+@calls_of("repeat_interleave", as_written=True)
+def repeating(draw: st.DrawFn, name: str) -> Call:
     """The same number of repeats for all elements, or one for each."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        shape = draw(sizes(0, 3))
-        dim = axis(draw, len(shape)) if draw(st.booleans()) else None
-        length = _product(shape) if dim is None else shape[dim % len(shape)] if shape else 1
-        named: dict[str, object] = {} if dim is None else {"dim": dim}
-        match draw(st.integers(0, 3)):
-            case 0:
-                repeats = draw(st.integers(-1, 4))
-                if draw(st.integers(0, 3)) == 0:
-                    named["output_size"] = repeats * length + (1 if seldom(draw) else 0)
-                return Call((Input(shape), repeats), named)
-            case 1:
-                given = draw(st.lists(st.integers(0, 3), max_size=4))
-                named = {"output_size": sum(given)} if draw(st.booleans()) else {}
-                return Call((Input((len(given),), dtype="int32" if seldom(draw) else "int64", values=given),), named)
-            case 2 if seldom(draw):
-                return Call((Input(draw(sizes(0, 2)), dtype="int64", low=1, high=3),))
-            case _:
-                span = slipped(draw, draw(st.sampled_from(((length,), (length,), (1,), ()))))
-                tensor = numbers(draw, span)
-                values = [draw(st.integers(0, 3)) for _ in range(_product(span))]
-                if draw(st.booleans()):
-                    named["output_size"] = sum(values) if span == (length,) else sum(values) * length
-                return Call((Input(shape), Input(span, dtype=tensor.dtype, values=values)), named)
-
-    return calls()
-
-
-@arguments_of("bincount")
-def counting(name: str) -> SearchStrategy[Call]:
-    """Small numbers."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        shape = slipped(draw, (draw(SIZE),))
-        dtype = "float32" if seldom(draw) else draw(st.sampled_from(("int64", "int32", "uint8")))
-        named: dict[str, object] = {"minlength": draw(st.integers(-1, 6))} if draw(st.booleans()) else {}
-        if draw(st.booleans()):
-            named["weights"] = Input(slipped(draw, shape))
-        return Call((Input(shape, dtype=dtype, low=0, high=4),), named)
-
-    return calls()
-
-
-@arguments_of("histc", "histogram")
-def bins(name: str) -> SearchStrategy[Call]:
-    """How many bins, or where they end."""
-
-    @st.composite
-    def calls(draw: st.DrawFn) -> Call:
-        shape = draw(sizes(0, 3))
-        tensor, number = Input(shape), draw(st.integers(0 if seldom(draw) else 1, 6))
-        if name == "histc":
-            named: dict[str, object] = {"bins": number} if draw(st.booleans()) else {}
+    shape = draw(sizes(0, 3))
+    dim = axis(draw, len(shape)) if draw(st.booleans()) else None
+    length = _product(shape) if dim is None else shape[dim % len(shape)] if shape else 1
+    named: dict[str, object] = {} if dim is None else {"dim": dim}
+    match draw(st.integers(0, 3)):
+        case 0:
+            repeats = draw(st.integers(-1, 4))
+            if draw(st.integers(0, 3)) == 0:
+                named["output_size"] = repeats * length + (1 if seldom(draw) else 0)
+            return Call((Input(shape), repeats), named)
+        case 1:
+            given = draw(st.lists(st.integers(0, 3), max_size=4))
+            named = {"output_size": sum(given)} if draw(st.booleans()) else {}
+            return Call((Input((len(given),), dtype="int32" if seldom(draw) else "int64", values=given),), named)
+        case 2 if seldom(draw):
+            return Call((Input(draw(sizes(0, 2)), dtype="int64", low=1, high=3),))
+        case _:
+            span = slipped(draw, draw(st.sampled_from(((length,), (length,), (1,), ()))))
+            tensor = numbers(draw, span)
+            values = [draw(st.integers(0, 3)) for _ in range(_product(span))]
             if draw(st.booleans()):
-                named |= {"min": draw(st.sampled_from((0, -1.0, 2))), "max": draw(st.sampled_from((1, 2.5)))}
-            return Call((tensor,), named)
-        named = {"density": True} if draw(st.booleans()) else {}
-        if draw(st.booleans()):
-            named["weight"] = Input(slipped(draw, shape))
-        if draw(st.booleans()):
-            edges = slipped(draw, (draw(st.integers(0 if seldom(draw) else 2, 6)),))
-            return Call((tensor, Input(edges, values=sorted(range(_product(edges))))), named)
-        if draw(st.booleans()):
-            named["range"] = (0.0, draw(st.sampled_from((1.0, 2.0, -1.0))))
-        return Call((tensor, number), named)
+                named["output_size"] = sum(values) if span == (length,) else sum(values) * length
+            return Call((Input(shape), Input(span, dtype=tensor.dtype, values=values)), named)
 
-    return calls()
+
+@calls_of("bincount")
+def counting(draw: st.DrawFn, name: str) -> Call:
+    """Small numbers."""
+    shape = slipped(draw, (draw(SIZE),))
+    dtype = "float32" if seldom(draw) else draw(st.sampled_from(("int64", "int32", "uint8")))
+    named: dict[str, object] = {"minlength": draw(st.integers(-1, 6))} if draw(st.booleans()) else {}
+    if draw(st.booleans()):
+        named["weights"] = Input(slipped(draw, shape))
+    return Call((Input(shape, dtype=dtype, low=0, high=4),), named)
+
+
+@calls_of("histc", "histogram")
+def bins(draw: st.DrawFn, name: str) -> Call:
+    """How many bins, or where they end."""
+    shape = draw(sizes(0, 3))
+    tensor, number = Input(shape), draw(st.integers(0 if seldom(draw) else 1, 6))
+    if name == "histc":
+        named: dict[str, object] = {"bins": number} if draw(st.booleans()) else {}
+        if draw(st.booleans()):
+            named |= {"min": draw(st.sampled_from((0, -1.0, 2))), "max": draw(st.sampled_from((1, 2.5)))}
+        return Call((tensor,), named)
+    named = {"density": True} if draw(st.booleans()) else {}
+    if draw(st.booleans()):
+        named["weight"] = Input(slipped(draw, shape))
+    if draw(st.booleans()):
+        edges = slipped(draw, (draw(st.integers(0 if seldom(draw) else 2, 6)),))
+        return Call((tensor, Input(edges, values=sorted(range(_product(edges))))), named)
+    if draw(st.booleans()):
+        named["range"] = (0.0, draw(st.sampled_from((1.0, 2.0, -1.0))))
+    return Call((tensor, number), named)

@@ -14,7 +14,7 @@ from math import prod
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.axes import some_axis
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped, with_axes
 from shapes.testing.arguments.splitting import axis_and_size
@@ -86,85 +86,61 @@ def of_getitem(name: str) -> SearchStrategy[Call]:
     return indexed(backwards=False, tensors=True)
 
 
-@arguments_of("narrow", "narrow_copy")
-def of_narrow(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis, size = draw(axis_and_size(x))
-        start = draw(st.integers(-size, size))
-        length = draw(st.integers(0, size - start if start >= 0 else -start))
-        if seldom(draw):
-            start, length = draw(st.integers(-6, 6)), draw(st.integers(-1, 6))
-        return Call((draw(laid_out(x)), axis, start, length))
-
-    return calls()
+@calls_of("narrow", "narrow_copy")
+def of_narrow(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis, size = draw(axis_and_size(x))
+    start = draw(st.integers(-size, size))
+    length = draw(st.integers(0, size - start if start >= 0 else -start))
+    if seldom(draw):
+        start, length = draw(st.integers(-6, 6)), draw(st.integers(-1, 6))
+    return Call((draw(laid_out(x)), axis, start, length))
 
 
-@arguments_of("select")
-def of_select(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis, size = draw(axis_and_size(x))
-        return Call((draw(laid_out(x)), axis, draw(place_in(size))))
-
-    return calls()
+@calls_of("select")
+def of_select(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis, size = draw(axis_and_size(x))
+    return Call((draw(laid_out(x)), axis, draw(place_in(size))))
 
 
-@arguments_of("slice_scatter")
-def of_slice_scatter(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis, size = draw(axis_and_size(x))
-        start, end, step = draw(BOUND), draw(BOUND), draw(st.sampled_from((1, 1, 2, 3)))
-        part = list(x)
-        if -len(x) <= axis < len(x):
-            part[axis] = len(range(size)[start:end:step])
-        step = draw(st.sampled_from((0, -1))) if seldom(draw) else step
-        return Call((Input(x), Input(slipped(draw, part)), axis, start, end, step))
-
-    return calls()
+@calls_of("slice_scatter")
+def of_slice_scatter(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis, size = draw(axis_and_size(x))
+    start, end, step = draw(BOUND), draw(BOUND), draw(st.sampled_from((1, 1, 2, 3)))
+    part = list(x)
+    if -len(x) <= axis < len(x):
+        part[axis] = len(range(size)[start:end:step])
+    step = draw(st.sampled_from((0, -1))) if seldom(draw) else step
+    return Call((Input(x), Input(slipped(draw, part)), axis, start, end, step))
 
 
-@arguments_of("select_scatter")
-def of_select_scatter(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis, size = draw(axis_and_size(x))
-        part = list(x)
-        if -len(x) <= axis < len(x):
-            part.pop(axis)
-        return Call((Input(x), Input(slipped(draw, part)), axis, draw(place_in(size))))
-
-    return calls()
+@calls_of("select_scatter")
+def of_select_scatter(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis, size = draw(axis_and_size(x))
+    part = list(x)
+    if -len(x) <= axis < len(x):
+        part.pop(axis)
+    return Call((Input(x), Input(slipped(draw, part)), axis, draw(place_in(size))))
 
 
-@arguments_of("diagonal_scatter")
-def of_diagonal_scatter(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(1 if seldom(draw) else 2, 4))
-        offset = draw(st.integers(-4, 4))
-        one, other = [*draw(st.permutations(range(len(x)))), 0][:2]
-        rows, columns = x[one], x[other]
-        length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-        part = [*[size for axis, size in enumerate(x) if axis not in (one, other)], length]
-        if seldom(draw):
-            one = some_axis(draw, len(x))
-        return Call((Input(x), Input(slipped(draw, part)), offset, one, other - len(x)))
-
-    return calls()
+@calls_of("diagonal_scatter")
+def of_diagonal_scatter(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(1 if seldom(draw) else 2, 4))
+    offset = draw(st.integers(-4, 4))
+    one, other = [*draw(st.permutations(range(len(x)))), 0][:2]
+    rows, columns = x[one], x[other]
+    length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    part = [*[size for axis, size in enumerate(x) if axis not in (one, other)], length]
+    if seldom(draw):
+        one = some_axis(draw, len(x))
+    return Call((Input(x), Input(slipped(draw, part)), offset, one, other - len(x)))
 
 
-@arguments_of("as_strided_scatter")
-def of_as_strided_scatter(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        size, strides, offset = draw(strided_within(prod(x)))
-        return Call((Input(x), Input(slipped(draw, size)), size, strides, offset))
-
-    return calls()
+@calls_of("as_strided_scatter")
+def of_as_strided_scatter(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    size, strides, offset = draw(strided_within(prod(x)))
+    return Call((Input(x), Input(slipped(draw, size)), size, strides, offset))

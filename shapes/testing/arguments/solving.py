@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.linalg import unit
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 
-@arguments_of("linalg.solve", "linalg.solve_ex", "linalg.solve_triangular", "triangular_solve", "cholesky_solve")
-@st.composite
+@calls_of("linalg.solve", "linalg.solve_ex", "linalg.solve_triangular", "triangular_solve", "cholesky_solve")
 def solve(draw: st.DrawFn, name: str) -> Call:
     batch, side, right = draw(sizes(0, 2)), draw(SIZE), draw(SIZE)
     left = "linalg" not in name or draw(st.booleans())
@@ -26,8 +25,7 @@ def solve(draw: st.DrawFn, name: str) -> Call:
     return Call(tensors if "linalg" in name else tensors[::-1], kwargs)
 
 
-@arguments_of("linalg.lu_solve", "lu_solve")
-@st.composite
+@calls_of("linalg.lu_solve", "lu_solve")
 def lu_solve(draw: st.DrawFn, name: str) -> Call:
     batch, side, right = draw(sizes(0, 2)), draw(SIZE), draw(SIZE)
     one, other = narrowed(draw, batch), narrowed(draw, batch)
@@ -40,8 +38,7 @@ def lu_solve(draw: st.DrawFn, name: str) -> Call:
     return Call((factors, pivots, b), {"left": left, "adjoint": draw(st.booleans())})
 
 
-@arguments_of("linalg.lstsq")
-@st.composite
+@calls_of("linalg.lstsq")
 def lstsq(draw: st.DrawFn, name: str) -> Call:
     batch, rows, columns, right = draw(sizes(0, 1)), draw(SIZE), draw(SIZE), draw(SIZE)
     driver = draw(st.sampled_from([None, "gelsy", "gels", "gelsd", "gelss", "gesv"]))
@@ -55,8 +52,7 @@ def lstsq(draw: st.DrawFn, name: str) -> Call:
     return Call((Input((*batch, rows, columns)), Input(b)), {"driver": driver})
 
 
-@arguments_of("linalg.tensorinv")
-@st.composite
+@calls_of("linalg.tensorinv")
 def tensorinv(draw: st.DrawFn, name: str) -> Call:
     first, second = draw(SIZE), draw(SIZE)
     ind = draw(st.sampled_from([1, 2, 2, 1, 0, 3, 4]))
@@ -68,8 +64,7 @@ def tensorinv(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(shape, values=values if values and len(values) == count else None),), {"ind": ind})
 
 
-@arguments_of("linalg.tensorsolve")
-@st.composite
+@calls_of("linalg.tensorsolve")
 def tensorsolve(draw: st.DrawFn, name: str) -> Call:
     first, second = draw(SIZE), draw(SIZE)
     product = first * second

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+from hypothesis.strategies import DrawFn
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.axes import some_axis
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped, with_axes
 from shapes.testing.arguments.views import laid_out
@@ -32,53 +32,36 @@ def axis_and_size(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, int]:
     return axis, x[axis] if -len(x) <= axis < len(x) else 3
 
 
-@arguments_of("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
-def of_split(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis, size = draw(axis_and_size(x))
-        where: object = draw(lengths_of(size))
-        if name == "unsafe_split" or name == "split" and draw(st.booleans()):
-            where = draw(st.sampled_from((1, 2, 3, 4, 5, 0, 7, -1)))
-        return Call((draw(laid_out(x)), where, axis))
-
-    return calls()
+@calls_of("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
+def of_split(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis, size = draw(axis_and_size(x))
+    where: object = draw(lengths_of(size))
+    if name == "unsafe_split" or name == "split" and draw(st.booleans()):
+        where = draw(st.sampled_from((1, 2, 3, 4, 5, 0, 7, -1)))
+    return Call((draw(laid_out(x)), where, axis))
 
 
-@arguments_of("chunk", "unsafe_chunk")
-def of_chunk(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        return Call((draw(laid_out(x)), draw(st.sampled_from((1, 2, 3, 4, 7, 0))), some_axis(draw, len(x))))
-
-    return calls()
+@calls_of("chunk", "unsafe_chunk")
+def of_chunk(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    return Call((draw(laid_out(x)), draw(st.sampled_from((1, 2, 3, 4, 7, 0))), some_axis(draw, len(x))))
 
 
-@arguments_of("unbind")
-def of_unbind(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        return Call((draw(laid_out(x)), some_axis(draw, len(x))))
-
-    return calls()
+@calls_of("unbind")
+def of_unbind(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    return Call((draw(laid_out(x)), some_axis(draw, len(x))))
 
 
-@arguments_of("tensor_split", "hsplit", "vsplit", "dsplit")
-def of_tensor_split(name: str) -> SearchStrategy[Call]:
+@calls_of("tensor_split", "hsplit", "vsplit", "dsplit")
+def of_tensor_split(draw: DrawFn, name: str) -> Call:
     place = {"hsplit": 1, "vsplit": 0, "dsplit": 2}.get(name)
-
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 3) if place is None or seldom(draw) else sizes(max(place, 1 + (name == "vsplit")), 4))
-        where: object = draw(st.integers(-1, 5) if seldom(draw) else st.integers(1, 5))
-        axis = min(place or 0, len(x) - 1)
-        if place is not None and x and draw(st.booleans()):
-            where = draw(st.sampled_from([part for part in range(1, x[axis] + 1) if x[axis] % part == 0] or [1]))
-        if draw(st.booleans()):
-            where = draw(st.lists(st.integers(-7, 7), max_size=3))
-        return Call((draw(laid_out(x)), where, *([] if place is not None else [some_axis(draw, len(x))])))
-
-    return calls()
+    x = draw(sizes(0, 3) if place is None or seldom(draw) else sizes(max(place, 1 + (name == "vsplit")), 4))
+    where: object = draw(st.integers(-1, 5) if seldom(draw) else st.integers(1, 5))
+    axis = min(place or 0, len(x) - 1)
+    if place is not None and x and draw(st.booleans()):
+        where = draw(st.sampled_from([part for part in range(1, x[axis] + 1) if x[axis] % part == 0] or [1]))
+    if draw(st.booleans()):
+        where = draw(st.lists(st.integers(-7, 7), max_size=3))
+    return Call((draw(laid_out(x)), where, *([] if place is not None else [some_axis(draw, len(x))])))

@@ -13,7 +13,7 @@ from math import prod
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
@@ -34,19 +34,15 @@ def of_complex(name: str) -> SearchStrategy[Call]:
     return st.builds(of, sizes(0, 4).flatmap(laid_out), dtype)
 
 
-@arguments_of("view_as_complex")
-def of_pairs(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = slipped(draw, (*draw(sizes(0, 3)), 2))
-        dtype = draw(st.sampled_from(("float32", "float64", "float32", "int64")))
-        if x and dtype == "float32" and draw(st.booleans()):
-            strides = [draw(st.sampled_from((2, 4, 6, 3))) for _ in x]
-            strides[-1] = 2 if seldom(draw) else 1
-            return Call((Input(x, dtype=dtype, strides=strides, storage_offset=draw(st.sampled_from((0, 2, 1)))),))
-        return Call((Input(x, dtype=dtype),))
-
-    return calls()
+@calls_of("view_as_complex")
+def of_pairs(draw: DrawFn, name: str) -> Call:
+    x = slipped(draw, (*draw(sizes(0, 3)), 2))
+    dtype = draw(st.sampled_from(("float32", "float64", "float32", "int64")))
+    if x and dtype == "float32" and draw(st.booleans()):
+        strides = [draw(st.sampled_from((2, 4, 6, 3))) for _ in x]
+        strides[-1] = 2 if seldom(draw) else 1
+        return Call((Input(x, dtype=dtype, strides=strides, storage_offset=draw(st.sampled_from((0, 2, 1)))),))
+    return Call((Input(x, dtype=dtype),))
 
 
 @st.composite
@@ -70,12 +66,8 @@ def _has_sizes(call: Call) -> bool:
     return 0 not in size or min(size) == 0
 
 
-@arguments_of("as_strided", only=_has_sizes)
-def of_as_strided(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 3))
-        size, strides, offset = draw(strided_within(prod(x)))
-        return Call((Input(x), size, strides, *([offset] if draw(st.booleans()) else [])))
-
-    return calls()
+@calls_of("as_strided", only=_has_sizes)
+def of_as_strided(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 3))
+    size, strides, offset = draw(strided_within(prod(x)))
+    return Call((Input(x), size, strides, *([offset] if draw(st.booleans()) else [])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.mistakes import seldom, sizes
 from shapes.testing.calls import Call, Input
 
@@ -27,8 +27,7 @@ def _dtype(name: str) -> str:
     return "complex64" if name.rpartition(".")[2].startswith(("ir", "hf")) else "float32"
 
 
-@arguments_of("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.hfft", "fft.ihfft", only=_has_signals)
-@st.composite
+@calls_of("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.hfft", "fft.ihfft", only=_has_signals)
 def one_axis(draw: st.DrawFn, name: str) -> Call:
     shape = draw(st.lists(NONEMPTY, min_size=0 if seldom(draw) else 1, max_size=3))
     kwargs: dict[str, object] = {}
@@ -42,12 +41,11 @@ def one_axis(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(shape, dtype=_dtype(name)),), kwargs)
 
 
-@arguments_of(
+@calls_of(
     "fft.fft2", "fft.ifft2", "fft.rfft2", "fft.irfft2", "fft.hfft2", "fft.ihfft2",
     "fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", "fft.hfftn", "fft.ihfftn",
     only=_has_signals,
 )  # fmt: skip
-@st.composite
 def several_axes(draw: st.DrawFn, name: str) -> Call:
     planar = name.endswith("2")
     shape = draw(st.lists(NONEMPTY, min_size=0 if seldom(draw) else 1 + planar, max_size=3))
@@ -67,8 +65,7 @@ def several_axes(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(shape, dtype=_dtype(name)),), kwargs)
 
 
-@arguments_of("fft.fftshift", "fft.ifftshift")
-@st.composite
+@calls_of("fft.fftshift", "fft.ifftshift")
 def fftshift(draw: st.DrawFn, name: str) -> Call:
     shape = draw(sizes(0, 3))
     dims = st.integers(-3, 2)
@@ -83,14 +80,12 @@ def _is_rounded_down(call: Call) -> bool:
     return call.args[0] not in (-1, -2, -3)
 
 
-@arguments_of("fft.fftfreq", "fft.rfftfreq", only=_is_rounded_down)
-@st.composite
+@calls_of("fft.fftfreq", "fft.rfftfreq", only=_is_rounded_down)
 def fftfreq(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(st.integers(-4, 9)),), draw(st.sampled_from([{}, {"d": 0.5}])))
 
 
-@arguments_of("stft")
-@st.composite
+@calls_of("stft")
 def stft(draw: st.DrawFn, name: str) -> Call:
     shape = draw(st.lists(st.integers(1, 3), max_size=2 if seldom(draw) else 1))
     n_fft = draw(st.sampled_from((4, 5, 2, 3, 1, 8, 7, 6, 0, -1)))
@@ -123,8 +118,7 @@ def _windows(draw: st.DrawFn, n_fft: int) -> dict[str, object]:
     return kwargs
 
 
-@arguments_of("istft")
-@st.composite
+@calls_of("istft")
 def istft(draw: st.DrawFn, name: str) -> Call:
     n_fft = draw(st.sampled_from((4, 5, 3, 2, 8)))
     kwargs: dict[str, object] = {"hop_length": draw(st.sampled_from((1, 1, 2, 0, 9)))}

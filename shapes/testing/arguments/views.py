@@ -15,7 +15,7 @@ from operator import mul
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.axes import some_axes, some_axis
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
 from shapes.testing.calls import Call, Input
@@ -84,54 +84,38 @@ def laid_out(draw: DrawFn, x: tuple[int, ...]) -> Input:
     return Input(x, strides=strides)
 
 
-@arguments_of("reshape", "view")
-def to_sizes(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        return Call((draw(laid_out(x)), draw(target_of(x))))
-
-    return calls()
+@calls_of("reshape", "view")
+def to_sizes(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    return Call((draw(laid_out(x)), draw(target_of(x))))
 
 
-@arguments_of("view_as", "reshape_as")
-def to_other(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        return Call((draw(laid_out(x)), Input(slipped(draw, draw(factored(prod(x)))))))
-
-    return calls()
+@calls_of("view_as", "reshape_as")
+def to_other(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    return Call((draw(laid_out(x)), Input(slipped(draw, draw(factored(prod(x)))))))
 
 
-@arguments_of("flatten")
-def of_flatten(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        if seldom(draw) and len(x) > 1:
-            end = draw(st.integers(0, len(x) - 2))
-            return Call((draw(laid_out(x)), end + 1, end))
-        ends = sorted([draw(st.integers(0, max(len(x) - 1, 0))) for _ in range(2)])
-        if draw(st.integers(0, 3)) == 0:
-            ends = [some_axis(draw, len(x)), some_axis(draw, len(x))]
-        turned = [end - max(len(x), 1) if end >= 0 and draw(st.booleans()) else end for end in ends]
-        return Call((draw(laid_out(x)), *turned[: draw(st.integers(0, 2))]))
-
-    return calls()
+@calls_of("flatten")
+def of_flatten(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    if seldom(draw) and len(x) > 1:
+        end = draw(st.integers(0, len(x) - 2))
+        return Call((draw(laid_out(x)), end + 1, end))
+    ends = sorted([draw(st.integers(0, max(len(x) - 1, 0))) for _ in range(2)])
+    if draw(st.integers(0, 3)) == 0:
+        ends = [some_axis(draw, len(x)), some_axis(draw, len(x))]
+    turned = [end - max(len(x), 1) if end >= 0 and draw(st.booleans()) else end for end in ends]
+    return Call((draw(laid_out(x)), *turned[: draw(st.integers(0, 2))]))
 
 
-@arguments_of("unflatten")
-def of_unflatten(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(with_axes(3))
-        axis = some_axis(draw, len(x))
-        size = x[axis] if -len(x) <= axis < len(x) else 4
-        parts = draw(target_of((size,)))
-        return Call((draw(laid_out(x)), axis, parts))
-
-    return calls()
+@calls_of("unflatten")
+def of_unflatten(draw: DrawFn, name: str) -> Call:
+    x = draw(with_axes(3))
+    axis = some_axis(draw, len(x))
+    size = x[axis] if -len(x) <= axis < len(x) else 4
+    parts = draw(target_of((size,)))
+    return Call((draw(laid_out(x)), axis, parts))
 
 
 @arguments_of("ravel", "t", "T", "mT", "mH", "H", "adjoint")
@@ -139,39 +123,27 @@ def of_one(name: str) -> SearchStrategy[Call]:
     return sizes(0, 3 if name in "tH" else 4).flatmap(laid_out).map(lambda x: Call((x,)))
 
 
-@arguments_of("transpose", "swapdims", "swapaxes")
-def of_two_axes(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
+@calls_of("transpose", "swapdims", "swapaxes")
+def of_two_axes(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
+
+
+@calls_of("permute")
+def of_permute(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    order = slipped(draw, draw(st.permutations(range(len(x)))))
+    return Call((draw(laid_out(x)), tuple([axis - len(x) if draw(st.booleans()) else axis for axis in order])))
+
+
+@calls_of("movedim", "moveaxis")
+def of_movedim(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    if draw(st.booleans()):
         return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
-
-    return calls()
-
-
-@arguments_of("permute")
-def of_permute(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        order = slipped(draw, draw(st.permutations(range(len(x)))))
-        return Call((draw(laid_out(x)), tuple([axis - len(x) if draw(st.booleans()) else axis for axis in order])))
-
-    return calls()
-
-
-@arguments_of("movedim", "moveaxis")
-def of_movedim(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        if draw(st.booleans()):
-            return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
-        number = draw(st.integers(0, len(x)))
-        moves = [slipped(draw, draw(st.permutations(range(len(x))))[:number]) for _ in range(2)]
-        return Call((draw(laid_out(x)), *moves))
-
-    return calls()
+    number = draw(st.integers(0, len(x)))
+    moves = [slipped(draw, draw(st.permutations(range(len(x))))[:number]) for _ in range(2)]
+    return Call((draw(laid_out(x)), *moves))
 
 
 def _has_a_size(call: Call) -> bool:
@@ -182,62 +154,42 @@ def _has_a_size(call: Call) -> bool:
     return 0 not in (*x, *wanted) or min((0, *new)) == 0 and -2 not in wanted
 
 
-@arguments_of("expand", "broadcast_to", only=_has_a_size)
-def to_larger(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        target = draw(sizes(0, 4))
-        x = narrowed(draw, target)
-        wanted = list(slipped(draw, target))
-        for axis in range(len(wanted)):
-            if draw(st.integers(0, 3)) == 0:
-                wanted[axis] = -1 if draw(st.integers(0, 7)) else -2
-        return Call((draw(laid_out(x)), tuple(wanted)))
-
-    return calls()
+@calls_of("expand", "broadcast_to", only=_has_a_size)
+def to_larger(draw: DrawFn, name: str) -> Call:
+    target = draw(sizes(0, 4))
+    x = narrowed(draw, target)
+    wanted = list(slipped(draw, target))
+    for axis in range(len(wanted)):
+        if draw(st.integers(0, 3)) == 0:
+            wanted[axis] = -1 if draw(st.integers(0, 7)) else -2
+    return Call((draw(laid_out(x)), tuple(wanted)))
 
 
-@arguments_of("expand_as")
-def to_larger_other(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        target = draw(sizes(0, 4))
-        return Call((draw(laid_out(narrowed(draw, target))), Input(slipped(draw, target))))
-
-    return calls()
+@calls_of("expand_as")
+def to_larger_other(draw: DrawFn, name: str) -> Call:
+    target = draw(sizes(0, 4))
+    return Call((draw(laid_out(narrowed(draw, target))), Input(slipped(draw, target))))
 
 
-@arguments_of("broadcast_tensors")
-def to_each_other(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        target = draw(sizes(0, 3))
-        number = draw(st.integers(1, 3))
-        return Call(tuple([draw(laid_out(slipped(draw, narrowed(draw, target)))) for _ in range(number)]))
-
-    return calls()
+@calls_of("broadcast_tensors")
+def to_each_other(draw: DrawFn, name: str) -> Call:
+    target = draw(sizes(0, 3))
+    number = draw(st.integers(1, 3))
+    return Call(tuple([draw(laid_out(slipped(draw, narrowed(draw, target)))) for _ in range(number)]))
 
 
-@arguments_of("squeeze")
-def of_squeeze(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = tuple([1 if draw(st.booleans()) else draw(SIZE) for _ in range(draw(st.integers(0, 4)))])
-        if draw(st.integers(0, 2)) == 0:
-            return Call((draw(laid_out(x)),))
-        return Call((draw(laid_out(x)), some_axes(draw, len(x))))
-
-    return calls()
+@calls_of("squeeze")
+def of_squeeze(draw: DrawFn, name: str) -> Call:
+    x = tuple([1 if draw(st.booleans()) else draw(SIZE) for _ in range(draw(st.integers(0, 4)))])
+    if draw(st.integers(0, 2)) == 0:
+        return Call((draw(laid_out(x)),))
+    return Call((draw(laid_out(x)), some_axes(draw, len(x))))
 
 
-@arguments_of("unsqueeze")
-def of_unsqueeze(name: str) -> SearchStrategy[Call]:
-    @st.composite
-    def calls(draw: DrawFn) -> Call:
-        x = draw(sizes(0, 4))
-        return Call((draw(laid_out(x)), some_axis(draw, len(x) + 1)))
-
-    return calls()
+@calls_of("unsqueeze")
+def of_unsqueeze(draw: DrawFn, name: str) -> Call:
+    x = draw(sizes(0, 4))
+    return Call((draw(laid_out(x)), some_axis(draw, len(x) + 1)))
 
 
 @arguments_of("atleast_1d", "atleast_2d", "atleast_3d")

@@ -3,7 +3,7 @@
     pytest --pyargs shapes.testing.conformance
     pytest --pyargs shapes.testing.conformance --shape-env=mylib.testing:environment --shape-rules=mylib.shapes:rules
 
-It tests ours unless told otherwise. The factory of an environment gives a new one at each call, with the methods of
+It tests ours by default. The factory of an environment gives a new one at each call, with the methods of
 `adapter.Environment`; `answer_of` says what an answer may be:
 
     >>> from shapes import ShapeEnv

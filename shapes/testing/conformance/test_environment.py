@@ -140,7 +140,7 @@ def test_what_was_assumed_is_known(new_environment: New, examples: int) -> None:
 
 
 def test_more_facts_take_no_answer_back(new_environment: New, examples: int) -> None:
-    """If it fails, what was settled turns into its opposite."""
+    """If it fails, a decided answer becomes its opposite."""
 
     def kept(case: Case) -> None:
         *facts, last = (*case.facts, "b >= 1")
