@@ -1,1 +1,1 @@
-"""Programs that cannot be one graph: they run as Python, their operators in captured graphs."""
+"""Graph breaks: programs that run as Python, with the operators between breaks in captured graphs."""

@@ -15,9 +15,9 @@
     1 place where the graph breaks, 4 times; 2 graphs; 65 % of 32 operators in captured graphs
       4 x item()       <doctest frontends.pytorch.breaks.breaks[2]>:3 in f
 
-Operators are queued, and run when a value is needed: all of them at once, as one graph that is found in the tree of
-`segments`. Whatever is out of the ordinary runs the queue and then by itself, as eager torch would. A program run so
-is right because it is run: what Python does, it does on every call.
+Evaluation is lazy: operators are queued until a value is needed, and then run as one graph, found in the prefix tree of
+`segments`. Anything unusual first flushes the queue and then runs eagerly. This is correct by construction: all of the
+program's Python runs on every call.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 class Broken(Remembered):
-    """A program that is run with graph breaks."""
+    """A program that runs with graph breaks."""
 
     def __init__(self, fn: Callable[..., object], backend: AnyBackend = eager, withheld: Collection[str] = ()) -> None:
-        """Captured graphs run by a backend, whose kernels are made without asking `withheld` kinds of questions."""
+        """Captured graphs run by a backend, without asking the `withheld` kinds of questions."""
         compiles = emits_kernels(backend)
         super().__init__((lambda graph: Kernels(graph, backend, withheld)) if compiles else one_after_the_other)
         self.fn = fn
@@ -56,19 +56,19 @@ class Broken(Remembered):
 
     @property
     def variants(self) -> list[Variant]:
-        """What they run as, as it was traced for kernels."""
+        """The variants of the captured graphs."""
         return [variant for each in self.kernels for variant in each.variants]
 
     @property
     def kernels(self) -> list[Kernels]:
-        """What the captured graphs run as, where a backend makes kernels."""
+        """The kernels of the captured graphs, if a backend makes any."""
         return [segment.run for segment in self.stretches.segments if isinstance(segment.run, Kernels)]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.run(args, kwargs)
 
     def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """Run the program once: its Python as it is, its operators in captured graphs as far as they are known."""
+        """Run the program once: its Python unchanged, its operators in captured graphs as far as they are known."""
         session = Session(self)
         try:
             with session.running():

@@ -1,4 +1,4 @@
-"""`torch.cond` and its like in a program that is run with graph breaks: they run by themselves, after what waits.
+"""`torch.cond` and other higher-order operators in programs with graph breaks: they flush the queue and run eagerly.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.breaks import Broken
@@ -21,7 +21,7 @@ _otherwise: Final = higher_order._hop_compile_and_call
 
 
 def _by_itself(fn: Callable[..., object], args: Sequence[object], kwargs: dict[str, object] | None = None) -> object:
-    """In the place of what traces and eager torch do, where a session is on."""
+    """The implementation while a session is active."""
     session = current_session()
     if session is None:
         return _otherwise(fn, args, kwargs)

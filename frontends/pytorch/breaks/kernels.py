@@ -14,8 +14,8 @@
     >>> len(stretch.variants)
     1
 
-A stretch that runs once is not worth kernels, so the first time it runs operator by operator. What its variants rely on
-are the kinds of its tensors and their own guards; what can not be traced runs operator by operator as before.
+A segment that runs once is not worth compiling, so its first run is operator by operator. Its variants depend on its
+tensors' metadata and their own guards; a segment that cannot be traced keeps running operator by operator.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 Run = Callable[[Sequence[object]], Sequence[torch.Tensor]]
 Made = TypeVar("Made")
 MOST_VARIANTS: Final = 8
-"""So many variants a stretch has at most; calls that none of them accepts run operator by operator."""
+"""The limit of variants of a segment; calls that none accepts run operator by operator."""
 MOST_KNOWN: Final = 4096
 log: Final = logging.getLogger("symshape")
 
 
 class Kernels:
-    """One stretch.
+    """One segment.
 
     Attributes:
-        variants: in the order in which they were traced.
-        note: why calls run operator by operator, if some do.
+        variants: in the order of their traces.
+        note: why some calls run operator by operator, or empty.
     """
 
     def __init__(self, graph: torch.fx.GraphModule, backend: AnyBackend, withheld: Collection[str] = ()) -> None:
@@ -70,7 +70,7 @@ class Kernels:
         self._lock = RLock()
 
     def __call__(self, kinds: Sequence[Kind], values: Sequence[object]) -> Sequence[torch.Tensor]:
-        """The values of the stretch for tensors of these kinds, and the numbers behind them."""
+        """Run the segment for tensors with this metadata, followed by its numbers."""
         if self._is_new:
             self._is_new = False
             return self._one_by_one(values)
@@ -86,7 +86,7 @@ class Kernels:
         return run(values)
 
     def _found(self, kinds: Sequence[Kind], values: Sequence[object]) -> Run:
-        """A variant that accepts these, traced if there is none."""
+        """A variant that accepts these, traced if necessary."""
         given = [*[(kind.dtype, kind.device, len(kind.sizes)) for kind in kinds], *map(type, values[len(kinds) :])]
         given += [value.is_contiguous() for value in values if isinstance(value, torch.Tensor)]
         accepting = self._accepting.setdefault(tuple(given), [])
@@ -106,7 +106,7 @@ class Kernels:
         return run
 
     def _traced(self, values: Sequence[object]) -> tuple[Callable[..., bool], Run]:
-        """One more variant: its check, and what runs it."""
+        """Trace a variant: its check and its callable."""
         floats = [place for place, value in enumerate(values) if type(value) is float]
 
         def program(*given: object) -> object:
@@ -127,7 +127,7 @@ class Kernels:
         sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, places)])
         check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
         variant.cause = "between breaks"
-        # autograd has counted what is written when it was queued
+        # version counters were incremented when the writes were queued
         variant.written = []
         run, order = variant.run_by(self._backend, self._withheld), variant.places
         self.variants.append(variant)
@@ -142,7 +142,7 @@ class Kernels:
 
 
 def with_tensors(values: Sequence[object], floats: Sequence[int]) -> list[object]:
-    """Values with the floats among them as tensors, which a variant can take whatever they are."""
+    """Values with floats as tensors, which a variant accepts for any value."""
     given = list(values)
     for place in floats:
         given[place] = torch.scalar_tensor(given[place], dtype=torch.float64)
@@ -150,7 +150,7 @@ def with_tensors(values: Sequence[object], floats: Sequence[int]) -> list[object
 
 
 def in_own_thread(function: Callable[[], Made]) -> Made:
-    """What a function gives in a thread of its own, with no mode on and no key of torch's dispatcher left out."""
+    """Call a function in a new thread, without active modes or excluded dispatch keys."""
     made: list[Made] = []
     failed: list[BaseException] = []
 

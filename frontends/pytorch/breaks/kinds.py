@@ -1,4 +1,4 @@
-"""Metadata of a lazy tensor: sizes, strides, offset, dtype and device, all of them numbers.
+"""Metadata of a lazy tensor: concrete sizes, strides and offset, dtype and device.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.kinds import Kind
@@ -13,7 +13,7 @@ import torch
 
 
 class Kind:
-    """Sizes, strides, offset, dtype and device of a tensor, all of them numbers; one object for each combination."""
+    """Concrete sizes, strides, offset, dtype and device of a tensor, interned."""
 
     __slots__ = ("device", "dtype", "exemplar", "key", "offset", "sizes", "strides")
 
@@ -24,7 +24,7 @@ class Kind:
 
     @property
     def is_packed(self) -> bool:
-        """Whether its elements lie one after the other, in the order of the axes."""
+        """Whether it is contiguous."""
         wanted = 1
         for size, stride in zip(reversed(self.sizes), reversed(self.strides)):
             if size != 1 and stride != wanted:
@@ -33,7 +33,7 @@ class Kind:
         return True
 
     def on(self, device: str) -> torch.Tensor:
-        """A tensor of this kind whose elements are zeros, or none on the meta device."""
+        """A tensor with this metadata: zeros, or a meta tensor."""
         if self.offset == 0:
             return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device=device).zero_()
         needed = self.offset + 1 + sum([(size - 1) * stride for size, stride in zip(self.sizes, self.strides)])

@@ -1,4 +1,4 @@
-"""What a program that is run with graph breaks has to know of an operator: whether it can wait, and what varies in it.
+"""Properties of operators for lazy evaluation: whether one can be deferred, and which of its arguments vary.
 
 >>> import torch
 >>> from frontends.pytorch.breaks.operators import cause_of, concretizes, traits_of
@@ -23,7 +23,7 @@ aten: Final = torch.ops.aten
 CONCRETIZING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
 INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
-"""What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
+"""Operators that set the conjugate or negative bit; the bit is the real tensor's."""
 TOGETHER: Final = ("aten::_foreach_", "aten::_fused_", "aten::_amp_foreach_")
 LAID_BY_KERNELS: Final = (
     aten.convolution.default,
@@ -32,19 +32,19 @@ LAID_BY_KERNELS: Final = (
     aten.pixel_shuffle.default,
     aten.roll.default,
 )
-"""Whose meta functions give other strides than the kernels of the CPU, where arguments are not packed."""
+"""Operators whose meta functions predict other strides than the CPU kernels for non-contiguous arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """An operator.
+    """The properties of an operator.
 
     Attributes:
-        concretizes: whether what it gives depends on elements, or the sizes of its argument change.
-        indexes: whether that is so if it is given a mask.
-        varying: for each argument by place, whether it is a number of the call: a size or a factor, not an axis.
-        varying_names: the names of those that are.
-        is_pointwise: whether the values of its numbers say nothing about what comes out.
+        concretizes: whether its result's metadata depends on elements, or it resizes its argument.
+        indexes: whether that is so for a mask.
+        varying: for each positional argument, whether it is a number that may vary: a size or a factor, not an axis.
+        varying_names: the names of such keyword arguments.
+        is_pointwise: whether the values of its numbers do not affect the result's metadata.
     """
 
     concretizes: bool
@@ -58,10 +58,10 @@ _known: dict[object, Traits] = {}
 
 
 def traits_of(func: torch._ops.OpOverload) -> Traits:
-    """What is to know of an operator."""
+    """The properties of an operator."""
     found = _known.get(func)
     if found is None:
-        # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
+        # only the schema's text distinguishes a size from an axis: both are ints; a number may replace a tensor
         names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
         found = _known[func] = Traits(
             func in LAZY_BITS or any(tag in func.tags for tag in CONCRETIZING_TAGS),
@@ -74,7 +74,7 @@ def traits_of(func: torch._ops.OpOverload) -> Traits:
 
 
 def concretizes(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
-    """Whether the outcome of an operator depends on elements, or the sizes of its argument change."""
+    """Whether the metadata of an operator's result depends on elements, or it resizes its argument."""
     traits = traits_of(func)
     return traits.concretizes or (
         traits.indexes
@@ -84,7 +84,7 @@ def concretizes(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
 
 @cache
 def places_written_together(func: torch._ops.OpOverload) -> tuple[tuple[int, str], ...]:
-    """The arguments of an operator on lists of tensors that it writes: its kernels count them, and not autograd."""
+    """The written arguments of a foreach operator: its kernels increment their versions, not autograd."""
     arguments = enumerate(func._schema.arguments)
     if func.namespace != "aten" or not func._schema.name.startswith(TOGETHER):
         return ()
@@ -94,12 +94,12 @@ def places_written_together(func: torch._ops.OpOverload) -> tuple[tuple[int, str
 def written_together(
     func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[torch.Tensor]:
-    """The tensors that an operator on lists of tensors writes."""
+    """The tensors that a foreach operator writes."""
     places = places_written_together(func)
     given = [args[place] if place < len(args) else kwargs[name] for place, name in places]
     return [each for each in tree_leaves(given) if isinstance(each, torch.Tensor)] if places else []
 
 
 def cause_of(func: torch._ops.OpOverload) -> str:
-    """An operator as people know it."""
+    """The display name of an operator."""
     return "item()" if func is aten._local_scalar_dense.default else func._schema.name.partition("::")[2]

@@ -1,7 +1,7 @@
-"""Lazy tensors: what a program computes with between two graph breaks.
+"""Lazy tensors, with which a program computes between two graph breaks.
 
-A `Pending` has its sizes, strides, dtype and device, as numbers; its elements come when somebody needs them, and then
-all at once for the operators that have been queued. Afterwards it stands for the real tensor, wherever it was kept.
+A `Pending` has concrete sizes, strides, dtype and device; its elements are computed on demand, together with all queued
+operators. Afterwards it wraps the real tensor, wherever it is referenced.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _sessions: Final = threading.local()
 
 
 class Queue(Protocol):
-    """The operators that wait, as a tensor without elements knows them: those of a session."""
+    """The interface of a session's queue for lazy tensors."""
 
     def flush(self) -> None:
-        """Run what waits."""
+        """Run the queued operators."""
 
     def interrupted(self, cause: str) -> None:
-        """The program needs what waits, outside of the graph."""
+        """The program needs a queued value outside of the graph."""
 
     def outside(
         self, cause: str, function: Callable[..., object], args: Sequence[object], kwargs: object = None
     ) -> object:
-        """Run what no graph takes, on real tensors."""
+        """Run a function outside of graphs, on real tensors."""
 
 
 class Value:
-    """What a pending tensor stands for: `real`, once it is there, and the operator that made it."""
+    """The value of a lazy tensor: `real`, once computed, and the operator that produces it."""
 
     __slots__ = ("holders", "kind", "made_by", "real", "session")
 
@@ -49,11 +49,11 @@ class Value:
         self.holders: list[weakref.ref[Pending]] = []
 
     def is_needed(self) -> bool:
-        """Whether the program can still get at it."""
+        """Whether the program still references it."""
         return any(holder() is not None for holder in self.holders)
 
     def settled(self) -> torch.Tensor:
-        """The real tensor; what was queued runs."""
+        """The real tensor; flushes the queue."""
         if self.real is None:
             self.session.flush()
         assert self.real is not None
@@ -61,15 +61,15 @@ class Value:
 
 
 class Pending(torch.Tensor):
-    """A tensor whose elements wait. `value` is what it stands for."""
+    """A lazy tensor with its `value`."""
 
     value: Value
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        """An operator outside of the program's call, as in a backward: on the real tensors."""
+        """An operator outside of the program's call, such as in a backward: runs on the real tensors."""
         if func is torch.ops.aten.detach.default:
-            # autograd takes what it saved apart so, and needs a tensor of the same class
+            # autograd unpacks saved tensors so, and needs the same class
             return pending_of(args[0].value)
 
         def real(value):
@@ -112,7 +112,7 @@ class Pending(torch.Tensor):
 
 
 def _read(tensor: Pending, name: str, *args, **kwargs):
-    """What the real tensor says; a program that asks leaves the graph there."""
+    """Read an attribute of the real tensor: a graph break."""
     session = current_session()
     if session is not None:
         session.interrupted(f"{name.strip('_')}()")
@@ -122,7 +122,7 @@ def _read(tensor: Pending, name: str, *args, **kwargs):
 
 
 class Leaving(torch.autograd.Function):
-    """From a pending tensor to the real one; gradients go the other way as they are."""
+    """Converts a lazy tensor to the real one; gradients pass unchanged."""
 
     @staticmethod
     def forward(ctx, tensor):
@@ -135,7 +135,7 @@ class Leaving(torch.autograd.Function):
 
 
 def as_counted(tensor: Pending) -> torch.Tensor:
-    """The real tensor as autograd knows it: as often written, and the view that it is."""
+    """The real tensor with its autograd state: version and view relation."""
     real, base = tensor.value.settled(), tensor._base
     if base is not None:
         origin = as_counted(base) if isinstance(base, Pending) else base
@@ -148,7 +148,7 @@ def as_counted(tensor: Pending) -> torch.Tensor:
 
 
 def pending_of(value: Value) -> Pending:
-    """A tensor that stands for a value."""
+    """A lazy tensor for a value."""
     made = shallow.another(Pending, value.kind)
     made.value = value
     value.holders.append(weakref.ref(made))
@@ -156,7 +156,7 @@ def pending_of(value: Value) -> Pending:
 
 
 def settled(values: object) -> object:
-    """Arguments of another program, which knows of no queue, with the real tensors."""
+    """Arguments for another program, with real tensors."""
 
     def real(value: object) -> object:
         if not isinstance(value, Pending):
@@ -168,19 +168,19 @@ def settled(values: object) -> object:
 
 
 def is_waiting(values: object) -> bool:
-    """Whether there is a pending tensor among these."""
+    """Whether one of these is a lazy tensor without elements."""
     return any(isinstance(each, Pending) for each in tree_leaves(values))
 
 
 def become(tensor: Pending, value: Value) -> None:
-    """Stand for another value, as after an operator that changes sizes in place."""
+    """Replace a lazy tensor's value, as after an in-place resize."""
     shallow.become(tensor, pending_of(value))
     tensor.value = value
     value.holders[-1] = weakref.ref(tensor)
 
 
 def current_session() -> Queue | None:
-    """The session of the program that runs in this thread with graph breaks."""
+    """The active session of this thread."""
     stack = getattr(_sessions, "stack", None)
     return stack[-1] if stack else None
 
@@ -196,7 +196,7 @@ def leave() -> None:
 
 
 def any_pending(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-    """Whether an argument is a tensor of a queue; in what holds itself there is none."""
+    """Whether an argument contains a lazy tensor; False for cyclic containers."""
     try:
         return is_waiting((tuple(args), dict(kwargs)))
     except RecursionError:

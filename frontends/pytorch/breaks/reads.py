@@ -1,4 +1,4 @@
-"""What a program with graph breaks calls that no graph takes and that is no operator: it comes after what waits.
+"""Reads of elements that are no operators, in programs with graph breaks: they flush the queue first.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.breaks import Broken
@@ -22,7 +22,7 @@ from frontends.pytorch.python.casting import kernel_in_autocast
 
 
 class Reads(TorchFunctionMode):
-    """What reads elements without an operator: it comes after what waits."""
+    """A function mode for reads of elements without an operator: flushes the queue first."""
 
     def __init__(self, session: Queue) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Reads(TorchFunctionMode):
             with _disable_current_modes():
                 return func(*args, **kwargs or {})
         if func in CALLS_PYTHON:
-            # C++ goes through the memory of all of them
+            # C++ reads the memory of all of them
             self.session.interrupted(f"{func.__name__}()")
             with _disable_current_modes(), torch._C.DisableTorchFunction():
                 func(*tree_map(settled, args), **kwargs or {})
@@ -49,7 +49,7 @@ class Reads(TorchFunctionMode):
             self.session.interrupted(f"{func.__name__}()")
             args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
             if func is PAD:
-                # C++ would write the lengths into a tensor that waits
+                # C++ would write the lengths to a lazy tensor
                 data, batch_sizes, *rest = (*args, *kwargs.values())
                 return pad(data, batch_sizes, int(batch_sizes.max()), *rest)
         return func(*args, **kwargs) if kwargs else func(*args)
@@ -66,21 +66,21 @@ READS: Final = {
 CALLS_PYTHON: Final = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
 PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
 SETS_DATA: Final = torch.Tensor.data.__set__
-"""What gives a tensor other memory, of which one that waits has none."""
+"""The setter that replaces a tensor's memory, which a lazy tensor lacks."""
 READS_LENGTHS: Final = {
     getattr(torch._C._VariableFunctions, name)
     for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")
 }
-"""What C++ takes apart by the elements of a tensor of lengths, where sequences are packed."""
+"""Functions whose C++ reads the elements of a length tensor, for packed sequences."""
 
 
 def with_elements(value: object) -> object:
-    """A tensor of integers that waits as the real one, which no gradient passes through."""
+    """The real tensor of a lazy integer tensor, without gradient."""
     return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
 
 
 def settled(value: object) -> object:
-    """A tensor that waits as the real one, which requires a gradient if that does."""
+    """The real tensor of a lazy one, with its gradient requirement."""
     if not isinstance(value, Pending):
         return value
     real = value.value.settled()

@@ -1,4 +1,4 @@
-"""What calls with graph breaks cache: where it broke, what ran in graphs, what operators gave.
+"""The state kept across calls with graph breaks: breaks, captured graphs, inferred results.
 
     >>> from frontends.pytorch.breaks.remembered import Remembered
     >>> from frontends.pytorch.breaks.segments import one_after_the_other
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Break:
-    """A place where a program leaves the graph. A row of the table of `report()`."""
+    """A source location with a graph break: a row of the table of `report()`."""
 
     origin: Origin | None
     cause: str
     times: int = 0
     operators_before: int = 0
-    """How many operators were waiting there, in all calls."""
+    """The number of queued operators there, over all calls."""
     operators_captured: int = 0
-    """How many of those ran in a graph that an earlier call had captured."""
+    """The number of those that ran in a graph captured by an earlier call."""
 
     def __str__(self) -> str:
         return f"{self.times} x {self.cause:12s} {self.origin or 'place not known'}"
 
 
 class Remembered:
-    """What sessions of one program leave to later ones.
+    """The state that a program's sessions share.
 
     Attributes:
-        breaks: the places where it leaves the graph, the most frequent first.
-        operators: how many operators its calls have run; `captured` of them in graphs of earlier calls.
-        last: the same two numbers of the last call.
-        in_graphs: the seconds that graphs took.
+        breaks: the graph breaks, most frequent first.
+        operators: the number of executed operators; `captured` of them in graphs of earlier calls.
+        last: the same two numbers for the last call.
+        in_graphs: the seconds spent in graphs.
     """
 
     def __init__(self, compile: Compile) -> None:

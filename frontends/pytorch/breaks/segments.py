@@ -1,4 +1,4 @@
-"""Segments of operators between two graph breaks, found again on later calls.
+"""Segments of operators between two graph breaks, recognized on later calls by a prefix tree.
 
     >>> import torch
     >>> from frontends.pytorch.breaks.segments import TENSOR, Step, Stretches, one_after_the_other
@@ -7,10 +7,10 @@
     >>> stretches.root.after(relu, (0,), [], inputs=1).after(sin, (1,), []).depth
     2
 
-All stretches that a program has run form a prefix tree. An edge is an operator with the shape of its arguments, all of
-them that is no number, and which earlier value each tensor is. Numbers (sizes, starts, factors) are a node's `holes`: a
-constant as long as it never differed, then an input of the graph. So a stretch is found whatever the sizes are, and the
-graph runs exactly the operators that the program asked for, on the numbers that it asked for.
+All segments that a program has run form a prefix tree. An edge is an operator with its arguments except numbers, and
+with the operand index of each tensor. Numbers (sizes, offsets, factors) are a node's `holes`: constants until they
+differ, then inputs of the graph. So a segment is found for any sizes, and its graph runs exactly the program's
+operators on the program's numbers.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from frontends.pytorch.breaks.kinds import Kind
 Shape: TypeAlias = tuple[object, ...]
 """An argument: `TENSOR`, ("hole", type), ("list", ...), or ("constant", type, text, value)."""
 Run: TypeAlias = Callable[[Sequence[Kind], Sequence[object]], Sequence[torch.Tensor]]
-"""From what its tensors are, and the tensors with the numbers that vary behind them, to the values that are needed."""
+"""Maps the tensors' metadata, and the tensors followed by the varying numbers, to the live values."""
 Compile: TypeAlias = Callable[[fx.GraphModule], Run]
 
 MOST_SEGMENTS: Final = 256
 
 
 class Varies:
-    """A number that was not the same on all calls."""
+    """A number that differed between calls."""
 
     def __repr__(self) -> str:
         return "varies"
@@ -48,12 +48,12 @@ TENSOR: Final[Shape] = ("tensor",)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """An operator with the shape of its arguments.
+    """An operator with its arguments' shape.
 
     Attributes:
-        named: arguments by name.
-        outputs: where in what it gives are new values.
-        listed: whether it gives them as a list or tuple.
+        named: keyword arguments.
+        outputs: the indices of new values in its result.
+        listed: whether the result is a list or tuple.
     """
 
     target: Callable[..., object]
@@ -65,7 +65,7 @@ class Step:
     def arguments(
         self, tensors: Iterable[object], numbers: Iterator[object]
     ) -> tuple[tuple[object, ...], dict[str, object]]:
-        """Its arguments, positional and named: with the next of the tensors and of the numbers."""
+        """Its positional and keyword arguments, filled with the next tensors and numbers."""
         given = iter(tensors)
         args = tuple([argument(shape, given, numbers) for shape in self.positional])
         return args, {name: argument(shape, given, numbers) for name, shape in self.named}
@@ -73,21 +73,21 @@ class Step:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A point in the tree: the operators up to here are `path()`."""
+    """A node of the tree: `path()` has the operators up to here."""
 
     parent: Place | None = None
     step: Step | None = None
     operands: tuple[int, ...] = ()
-    """Which values its tensors are."""
+    """The value indices of its tensor operands."""
     inputs: int = 0
-    """How many of them are new to the stretch; they are numbered before its own."""
+    """The number of new inputs among them; they are numbered before its results."""
     holes: list[object] = field(default_factory=list)
     depth: int = 0
     children: dict[tuple[Step, tuple[int, ...]], Place] = field(default_factory=dict)
     segment: Segment | None = None
 
     def after(self, step: Step, operands: tuple[int, ...], numbers: Sequence[object], inputs: int = 0) -> Place:
-        """Where this operator leads to; a number that differs from all calls so far becomes an input of the graph."""
+        """The child for an operator; a number that differs from earlier calls becomes an input of the graph."""
         found = self.children.get((step, operands))
         if found is None:
             found = Place(self, step, operands, inputs, list(numbers), self.depth + 1)
@@ -100,7 +100,7 @@ class Place:
         return found
 
     def path(self) -> list[Place]:
-        """The places on the way here, without the root."""
+        """The nodes from the root, exclusive, to here."""
         found: list[Place] = []
         place = self
         while place.parent is not None:
@@ -112,17 +112,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A captured stretch as a graph: tensors and then the numbers that vary in, the values that are needed out."""
+    """A captured segment as a graph: from tensors and varying numbers to the live values."""
 
     graph: fx.GraphModule
     run: Run
     holes: tuple[object, ...]
-    """What the numbers of all its operators were when it was made, those that vary among them."""
+    """The state of all holes when the graph was built."""
     outputs: tuple[int, ...]
 
 
 class Stretches:
-    """The tree of a program, and how many graphs there are."""
+    """The prefix tree of a program, and its number of graphs."""
 
     def __init__(self, compile: Compile) -> None:
         self.root: Final = Place()
@@ -130,9 +130,9 @@ class Stretches:
         self._compile = compile
 
     def segment(self, place: Place, needed: Sequence[int]) -> tuple[Segment, list[object], bool] | None:
-        """The graph of the operators up to here, the states of its holes, and whether it was there before.
+        """The graph of the operators up to here, the states of its holes, and whether it existed before.
 
-        None where there are too many graphs already.
+        None if there are too many graphs.
         """
         path = place.path()
         holes = tuple([hole for each in path for hole in each.holes])
@@ -152,13 +152,13 @@ class Stretches:
 
 
 def one_after_the_other(graph: fx.GraphModule) -> Run:
-    """A graph as it is."""
+    """A graph without compilation."""
     run = eager.runner(graph)
     return lambda kinds, values: run(values)
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether these are the same number: 1, 1.0 and True are three, 0.0 and -0.0 two."""
+    """Whether two numbers are identical: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     return one is other or (type(one) is type(other) and one == other and (bool(one) or str(one) == str(other)))
 
 
@@ -175,7 +175,7 @@ def argument(shape: Shape, tensors: Iterator[object], numbers: Iterator[object])
 
 
 def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
-    """The operators on the way to a place as a graph."""
+    """The operators on a path as a graph."""
     graph = fx.Graph()
     values: list[fx.Node | None] = []
     for each in path:
@@ -184,7 +184,7 @@ def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
             values.append(graph.placeholder(f"input_{len(values)}"))
         values += [None] * len(each.step.outputs)
     holes = [hole for each in path for hole in each.holes]
-    # all placeholders come before the first operator
+    # placeholders precede all operators
     filled = [graph.placeholder(f"number_{place}") if hole is VARIES else hole for place, hole in enumerate(holes)]
     numbers = iter(filled)
     count = 0
@@ -201,7 +201,7 @@ def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
 
 
 def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]) -> list[object]:
-    """The values on the way to a place, run without a graph of their own."""
+    """The values on the path to a node, computed operator by operator."""
     left, given = iter(inputs), iter(numbers)
     values: list[object] = []
     for each in place.path():

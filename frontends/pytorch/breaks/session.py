@@ -1,7 +1,7 @@
 """One call with graph breaks, by lazy evaluation: operators are queued, and run when a value is needed.
 
-The session is a dispatch mode below autograd: gradients work on the waiting tensors as on real ones. What an operator
-gives is worked out by torch's function on the meta device, once for each combination of sizes, and then looked up.
+The session is a dispatch mode below autograd: autograd works on lazy tensors as on real ones. Torch's meta functions
+infer an operator's results, once for each combination of sizes, and the result is cached.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST_OUTCOMES: Final = 50_000
 
 
 class Session(TorchDispatchMode):
-    """One call of a program: the operators that wait, and where they are in the tree."""
+    """One call of a program: the queued operators, and their node in the tree."""
 
     def __init__(self, program: Remembered) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Session(TorchDispatchMode):
             pending.leave()
 
     def _leaves(self, what: str, fix: str) -> None:
-        """The program does what must come after the operators before it, such as to print or to seed."""
+        """The program does something that must follow the queued operators, such as printing or seeding."""
         self.interrupted(what.partition(":")[0])
 
     supports_higher_order_operators = True
@@ -80,14 +80,14 @@ class Session(TorchDispatchMode):
             return func(*args, **kwargs)
         if is_composite(func):
             with self:
-                # not by torch's functions in Python, which leave the dropout of recurrent layers out
+                # not by torch's Python functions, which omit the dropout of recurrent layers
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         is_trusted = not is_custom(func) and func not in self.program.distrusted
         if concretizes(func, args) or not is_trusted or kwargs.get("generator") is not None:
-            # a generator may be seeded by what the program does next
+            # the program may seed the generator next
             return self.eagerly(func, args, kwargs)
         if self.program.is_exact and draws_numbers(func):
-            # the program may look at torch's own next
+            # the program may read torch's default generator next
             return self.eagerly(func, args, kwargs)
         given = Given(self)
         try:
@@ -108,10 +108,10 @@ class Session(TorchDispatchMode):
             torch._C._increment_version(counted)
         return self._queued(outcome, given)
 
-    # ------------------------------------------------------------------ what comes out
+    # ------------------------------------------------------------------ results
 
     def value_of(self, tensor: torch.Tensor) -> Value:
-        """The value that a tensor stands for, a real one as an input of the stretch."""
+        """The value of a tensor; a real one becomes an input of the segment."""
         if isinstance(tensor, Pending):
             return tensor.value
         found = self._lifted.get(id(tensor))
@@ -131,7 +131,7 @@ class Session(TorchDispatchMode):
         return found
 
     def _outcome(self, func, args, kwargs, tensors: Sequence[Value]) -> object:
-        """What comes out, by torch's function on the meta device, or by a kernel where that alone tells."""
+        """Infer the result by torch's meta function, or by a kernel where only that determines it."""
         by_kernel = func in LAID_BY_KERNELS and all(each.kind.device.type == "cpu" for each in tensors)
         where = "cpu" if by_kernel and not all(each.kind.is_packed for each in tensors) else "meta"
         order = iter(tensors)
@@ -156,7 +156,7 @@ class Session(TorchDispatchMode):
         with torch.no_grad():
             output = func(*meta_args, **meta_kwargs)
         if func in NORMALIZING and not args[5]:
-            # the kernel for the CPU saves nothing in evaluation, which torch's meta function does not say
+            # in evaluation the CPU kernel saves nothing, unlike torch's meta function
             output = (output[0], *[saved.new_empty(0) if device.type == "cpu" else saved for saved in output[1:3]])
         for twin_of, twin in zip(dict.fromkeys(map(id, tensors)), twins.values()):
             if tuple(twin.shape) != next(each for each in tensors if id(each) == twin_of).kind.sizes:
@@ -229,7 +229,7 @@ class Session(TorchDispatchMode):
             torch._C.DisableTorchFunction(),
             torch._C._AutoDispatchBelowAutograd(),
             torch._C._ExcludeDispatchKeyGuard(BELOW_GRADIENTS),
-            # what waits was queued behind its casts
+            # the queued operators include their casts
             torch._C._DisableAutocast(),
         ):
             reals = [value.real for value in inputs]
@@ -251,8 +251,8 @@ class Session(TorchDispatchMode):
         self._flushed = (place.depth, captured)
 
     def _settle(self, value: Value, real: torch.Tensor) -> None:
-        """Say of a value what it is, where the meta function of an operator says something else than its kernel. What
-        gives other sizes does not wait from here on."""
+        """Correct a value's metadata where an operator's meta function differs from its kernel. An operator with other
+        sizes is not deferred from here on."""
         kind = value.kind
         if tuple(real.shape) != kind.sizes:
             self.program.distrusted.add(value.made_by)
@@ -264,7 +264,7 @@ class Session(TorchDispatchMode):
             if tensor is not None:
                 pending.become(tensor, value)
 
-    # ------------------------------------------------------------------ what does not wait
+    # ------------------------------------------------------------------ not deferred
 
     def interrupted(self, cause: str) -> None:
         """The program needs what waits, outside of the graph."""
@@ -273,14 +273,14 @@ class Session(TorchDispatchMode):
         self.program.broke(cause, place, *self._flushed)
 
     def outside(self, cause: str, function: Callable[..., object], args: Sequence[object], kwargs=None) -> object:
-        """Run what no graph takes, on real tensors and without this mode."""
+        """Run a function outside of graphs, on real tensors and without this mode."""
         self.interrupted(cause)
         args, kwargs = self.left((tuple(args), kwargs or {}))
         with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction():
             return function(*args, **kwargs)
 
     def eagerly(self, func, args, kwargs):
-        """Run an operator by itself, after what waits."""
+        """Flush the queue, and run an operator eagerly."""
         self.interrupted(cause_of(func))
         self.operators += 1
 
@@ -300,7 +300,7 @@ class Session(TorchDispatchMode):
         return output
 
     def finish(self) -> None:
-        """The end of the call: what waits runs, whether the program succeeded or not."""
+        """The end of the call: flush the queue, whether the program succeeded or not."""
         self.flush()
         program = self.program
         program.calls += 1
@@ -312,11 +312,11 @@ class Session(TorchDispatchMode):
                 tensor.grad = tensor.grad.value.settled()
 
     def left(self, returned: object) -> object:
-        """What the program returns, with real tensors."""
+        """The program's results, with real tensors."""
         return self._left(returned, {})
 
     def _left(self, value: Any, seen: dict[int, tuple[object, object]]) -> Any:
-        """A value with real tensors; what can be changed is changed, and stays the object that it is."""
+        """A value with real tensors; mutable containers are updated in place."""
         if id(value) in seen:
             return seen[id(value)][1]
         found = value
@@ -347,11 +347,11 @@ class Session(TorchDispatchMode):
 
 
 SETTLED: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, torch.nn.Parameter, torch.Size)
-"""Classes of which a value holds no tensor that waits."""
+"""Classes whose values contain no lazy tensor."""
 
 
 def again(value: Any, items: Sequence[object]) -> object:
-    """A tuple with other items; of a class of its own with its attributes."""
+    """A tuple with other items; a subclass keeps its attributes."""
     if type(value) is tuple:
         return tuple(items)
     if is_structseq_class(type(value)):
@@ -369,9 +369,9 @@ class Given:
     """The arguments of an operator.
 
     Attributes:
-        key: what the outcome of the operator depends on.
-        tensors: those among them, in order, and the `values` that they stand for.
-        numbers: those that vary from call to call.
+        key: the cache key of the operator's result.
+        tensors: the tensors in order, with their `values`.
+        numbers: the numbers that may vary between calls.
     """
 
     __slots__ = ("key", "numbers", "session", "tensors", "values")
@@ -384,7 +384,7 @@ class Given:
         self.numbers: list[object] = []
 
     def read(self, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-        """Take the arguments in."""
+        """Analyze the arguments."""
         traits, key, values = traits_of(func), self.key, self.values
         key.append(func)
         for value, varies in zip(args, traits.varying):
@@ -393,7 +393,7 @@ class Given:
             key.append(name)
             self._read(value, name in traits.varying_names, traits.is_pointwise)
         if len(values) > 1:
-            # the same tensor twice is another case than two of one kind
+            # the same tensor twice differs from two with equal metadata
             key += map(values.index, values)
 
     def _read(self, value: object, varies: bool, is_pointwise: bool) -> None:
@@ -420,11 +420,11 @@ class Given:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an operator gives.
+    """The result of an operator.
 
     Attributes:
-        pieces: the kind of each new tensor, the place of the argument that is given back, or None.
-        form: `list` or `tuple`, where it gives several.
+        pieces: the metadata of each new tensor, the index of a returned argument, or None.
+        form: `list` or `tuple` for several results.
     """
 
     step: Step
@@ -433,7 +433,7 @@ class Outcome:
 
 
 def shape(value: object, varies: bool) -> Shape:
-    """An argument as a step has it."""
+    """The shape of an argument in a step."""
     if isinstance(value, torch.Tensor):
         return TENSOR
     if isinstance(value, list | tuple):

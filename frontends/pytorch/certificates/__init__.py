@@ -1,4 +1,4 @@
-"""Certificates for whoever drops guards: `certify(compiled, {"x.shape[0]": (1, 64)})`."""
+"""Certificates that guards may be dropped: `certify(compiled, {"x.shape[0]": (1, 64)})`."""
 
 from frontends.pytorch.certificates.certifying import certify
 

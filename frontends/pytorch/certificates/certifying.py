@@ -1,4 +1,4 @@
-"""`certify`: whether the guards of what was compiled hold for all sizes that will occur, or which can fail, and where.
+"""`certify`: prove that the guards of a compiled program hold for all sizes in given ranges, or find one that fails.
 
     >>> import torch
     >>> from frontends.pytorch import certify, compile
@@ -12,9 +12,8 @@
     >>> [(finding.guard, finding.size) for finding in found.findings]
     [('x.shape[0] <= 64', {'x.shape[0]': 65})]
 
-What judges is `shapes.certification.certifying`; here guards are read: of our variants (`variants.py`), of what
-`torch.compile` has compiled (`compiled.py`), of programs that `torch.export` made (`exported.py`). Nothing of these is
-changed or called.
+`shapes.certification.certifying` decides; the modules here extract guards: of our variants (`variants.py`), of
+`torch.compile` (`compiled.py`), and of `torch.export` (`exported.py`). Programs are neither changed nor called.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ from shapes.certification.guard_files import read_guards
 
 
 def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] = ()) -> Certificate:
-    """Whether every guard holds for all sizes in these ranges: `{"x.shape[0]": (1, 64), "x.shape[1]": (16, 4096, 16)}`,
-    where the third number is what a size is a multiple of; `facts` are propositions about several.
+    """Decide whether every guard holds for all sizes in these ranges: `{"x.shape[0]": (1, 64), "x.shape[1]": (16, 4096,
+    16)}`, where the third number is a divisor of the size; `facts` are further propositions.
 
-    `compiled` is a function or module that `compile` or `torch.compile` gave and that was called, a variant of ours, a
-    `torch.export` program, or the path of a file of guards. Of variants beside each other, one has to accept.
+    `compiled` is a result of `compile` or `torch.compile` that was called, a variant of ours, a `torch.export` program,
+    or the path of a file of guards. Of alternative variants, one must accept.
 
     Raises:
         ConstraintViolation: it is none of these, or was never called.
-        ShapeError: a range that is none, or of a size that there is not.
+        ShapeError: an invalid range, or an unknown size.
     """
     found = guards_of(compiled)
     if found is None:
@@ -58,7 +57,7 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
 
 
 def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
-    """The guards of each variant, and whether others stand in for one that does not accept; None for what has none."""
+    """The guards of each variant, and whether variants are alternatives; None for an object without guards."""
     if issubclass(type(compiled), Compiled):
         compiled = object.__getattribute__(compiled, OWN)
     match compiled:

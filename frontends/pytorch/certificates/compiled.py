@@ -1,4 +1,4 @@
-"""The guards of what `torch.compile` has compiled: of each entry of Dynamo's cache, from the ShapeEnv of its graph.
+"""The guards of `torch.compile`: for each entry of Dynamo's cache, from the ShapeEnv of its graph.
 
     >>> import torch
     >>> @torch.compile(dynamic=True, backend="eager")
@@ -10,9 +10,8 @@
     ('s77 % 4 == 0', 'x.shape[0]')
     >>> torch._dynamo.reset()
 
-The ShapeEnv has the guards that were made, not those that are tested: what a `guard_filter_fn` dropped is there too,
-and so is what Inductor assumed while it made kernels. It is reached from the compiled graph, which an entry's code
-calls.
+The ShapeEnv has all generated guards, including those dropped by a `guard_filter_fn` and Inductor's assumptions. It is
+reached from the compiled graph, which an entry's code calls.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from shapes.origin import Origin
 GRAPH: Final = "__compiled_fn_"
 RESUMED: Final = "__resume_at_"
 MOST_LOOKED_AT: Final = 100_000
-"""Objects that are looked at for a graph behind a compiled function."""
+"""The limit of objects searched for the graph of a compiled function."""
 PART: Final = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
 WEIGHT: Final = re.compile(
     r"^\w+(?P<path>(?:\._modules\['[^']*'\])*\._(?:parameters|buffers)\['[^']*'\])"
@@ -47,15 +46,14 @@ GONE: Final = "its graph is not kept, and with it what its guards are about"
 
 
 def is_compiled(compiled: object) -> bool:
-    """Whether `torch.compile` gave it."""
+    """Whether it is a result of `torch.compile`."""
     if isinstance(compiled, torch.nn.Module):
         return isinstance(compiled, OptimizedModule) or compiled._compiled_call_impl is not None
     return callable(getattr(compiled, "_torchdynamo_orig_callable", None))
 
 
 def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
-    """The guards of each entry; and whether others stand in for one that does not accept, which they do unless guards
-    are dropped."""
+    """The guards of each entry, and whether entries are alternatives, which they are unless guards are dropped."""
     if isinstance(compiled, torch.nn.Module) and not isinstance(compiled, OptimizedModule):
         # compiled in place: `module.compile()`
         context, original = context_of(compiled._compiled_call_impl), compiled
@@ -70,14 +68,14 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]
     if isinstance(original, torch.nn.Module):
-        # modules of one class share what is compiled of it
+        # modules of one class share compiled code
         found = [each for each in found if is_for(each, original)]
     hooks = getattr(getattr(context, "callback", None), "hooks", None)
     return found, getattr(hooks, "guard_filter_fn", None) is None
 
 
 def context_of(compiled: Any) -> Any:
-    """How it is compiled."""
+    """Its compilation context."""
     if isinstance(compiled, OptimizedModule):
         return compiled.dynamo_ctx
     cells = [cell.cell_contents for cell in getattr(compiled, "__closure__", None) or ()]
@@ -85,7 +83,7 @@ def context_of(compiled: Any) -> Any:
 
 
 def is_for(read: Conditions, module: torch.nn.Module) -> bool:
-    """Whether the weights of a module have the sizes that guards give them."""
+    """Whether a module's weights have the guarded sizes."""
     for each in read.conditions:
         weight = WEIGHT.search(each.text) if each.static else None
         if weight is not None:
@@ -108,7 +106,7 @@ def function_of(original: Any) -> FunctionType | None:
 
 
 def entries_of(function: FunctionType, context: Any) -> list[Any]:
-    """What Dynamo keeps for the code of a function, as this backend compiled it."""
+    """Dynamo's cache entries for a function's code with this backend."""
     backend = getattr(context, "callback", None)
     while backend is not None and hasattr(backend, "_torchdynamo_orig_backend"):
         backend = backend._torchdynamo_orig_backend
@@ -117,7 +115,7 @@ def entries_of(function: FunctionType, context: Any) -> list[Any]:
 
 
 def of_entry(entry: Any, function: FunctionType) -> Conditions:
-    """The guards of one entry, and of what follows after its graph breaks."""
+    """The guards of one entry, and of its resume functions after graph breaks."""
     conditions: list[Condition] = []
     read: Conditions | None = None
     names = [name for name in entry.code.co_names if name.startswith(GRAPH)]
@@ -142,7 +140,7 @@ def of_entry(entry: Any, function: FunctionType) -> Conditions:
 
 
 def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
-    """What runs behind a graph break is compiled for sizes that are no inputs: nothing is known of these."""
+    """Resume functions are compiled for sizes that are no inputs: nothing is known about these."""
     for name in code.co_names:
         resumed = function.__globals__.get(name) if name.startswith(RESUMED) else None
         if isinstance(resumed, FunctionType):
@@ -151,8 +149,8 @@ def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
 
 
 def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
-    """The graph of Dynamo's that a compiled function was made from: what it refers to is gone through for it. Other
-    graphs may be among that; torch notes in each what it calls the function."""
+    """Dynamo's graph of a compiled function, found among the objects that it references. There may be other graphs;
+    torch records the function's name in each."""
     seen, pending = {id(compiled)}, [compiled]
     for each in pending:
         if isinstance(each, torch.fx.GraphModule) and each.meta.get("backend_id") == name and is_captured(each):
@@ -168,7 +166,7 @@ def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
 
 
 def is_captured(module: torch.fx.GraphModule) -> bool:
-    """Whether it is as Dynamo gave it, its inputs with what they were."""
+    """Whether it is Dynamo's original graph, with its example inputs."""
     return any("example_value" in node.meta for node in module.graph.find_nodes(op="placeholder"))
 
 
@@ -182,7 +180,7 @@ def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
 
 
 def shapes_of(module: torch.fx.GraphModule) -> Any:
-    """The ShapeEnv that the inputs of a graph are of."""
+    """The ShapeEnv of a graph's inputs."""
     for node in module.graph.find_nodes(op="placeholder"):
         value = node.meta.get("example_value")
         if isinstance(value, torch.SymInt):

@@ -9,7 +9,7 @@
     >>> [each.text for each in of_program(program).conditions][:2]
     ['s77 <= 64', 's77 >= 2']
 
-A program that was loaded from a file has no lines any more, and of its guards what the file keeps as text.
+A program loaded from a file has no lines, and only those guards that the file has as text.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ RANGE: Final = "a range of the exported program"
 
 
 def of_program(program: torch.export.ExportedProgram) -> Conditions:
-    """All that the sizes of a program's inputs are held to."""
+    """All conditions on the sizes of a program's inputs."""
     given = set(program.graph_signature.user_inputs)
     nodes = [node for node in program.graph.find_nodes(op="placeholder") if node.name in given]
     sizes = list(sizes_of([(node.name, node.meta.get("val")) for node in nodes]))
     shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
     if shapes is not None and shapes.tracked_fakes:
-        # made in this process: it knows where each size is found
+        # created in this process: it has the source of each size
         called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
         known = {str(symbol) for symbol, sources in shapes.var_to_sources.items() if sources}
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
@@ -64,7 +64,7 @@ def of_program(program: torch.export.ExportedProgram) -> Conditions:
 
 
 def flat(text: str, given: Collection[str]) -> str:
-    """A guard with its inputs as the graph calls them: `y['a']` is `y_a` there."""
+    """A guard with the graph's input names: `y['a']` is `y_a` there."""
 
     def name_of(name: str) -> str:
         tensor, dot, rest = name.partition(".shape[")
@@ -75,7 +75,7 @@ def flat(text: str, given: Collection[str]) -> str:
 
 
 def ranges_of(program: torch.export.ExportedProgram, known: set[str]) -> Iterator[Condition]:
-    """The ranges that a program states, which its own checks are made from."""
+    """The ranges of a program, from which its checks are generated."""
     for symbol, bounds in program.range_constraints.items():
         if str(symbol) in known:
             if bounds.lower.is_Integer and bounds.lower > 0:

@@ -1,4 +1,4 @@
-"""The guards in a ShapeEnv of torch, as propositions over the sizes of a program's inputs, each with its line.
+"""Translate the guards of a torch ShapeEnv to propositions over the sizes of a program's inputs, each with its line.
 
     >>> import torch
     >>> from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -12,9 +12,9 @@
     >>> [each.text for each in read.conditions], dict(read.names)
     (['s77 % 4 == 0', 's77 >= 2', 's27 >= 2'], {'s77': 'x.shape[0]', 's27': 'x.shape[1]'})
 
-Everything is taken from where torch makes its own guards from: what was branched on, the ranges of symbols, what they
-were replaced by, and their sources. Inductor's assumptions are among these: the width of indices (`numel <=
-2**31 - 1`), sizes that it takes for equal or for multiples, are guarded on while it makes kernels.
+The inputs are those of torch's own guard generation: branches, ranges of symbols, replacements, and sources. They
+include Inductor's assumptions: index widths (`numel <= 2**31 - 1`), equal sizes and multiples are guarded during code
+generation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ EQUAL: Final = "duck sizing: the sizes were equal when it was compiled"
 
 
 class Reader:
-    """Translates what one ShapeEnv knows.
+    """Translates one ShapeEnv.
 
     Attributes:
         names: the canonical name of each of torch's symbols, by its text.
@@ -79,7 +79,7 @@ class Reader:
             self.env.symbol(name, lo=None)
 
     def name_of(self, source: str) -> str:
-        """The canonical name of a size, as torch names where it is found."""
+        """The canonical name of a size from torch's source."""
         name = canonical(source)
         for theirs, ours in self.called.items():
             if name.startswith(theirs):
@@ -89,8 +89,7 @@ class Reader:
     # ------------------------------------------------------------------ guards
 
     def conditions(self) -> Iterator[Condition]:
-        """Guards as they were asked, then what became of symbols, then their ranges: what is said twice is known by the
-        line that said it first."""
+        """Guards in order, then replacements of symbols, then their ranges; duplicates keep the first line."""
         for guard in self.shapes.guards:
             if not is_left(guard.expr):
                 yield self.condition(guard.expr, guard.sloc)
@@ -118,7 +117,7 @@ class Reader:
             if end in (int_oo, -int_oo, sympy.oo, -sympy.oo) or (sign == ">=" and end == 0):
                 continue
             if sign == "<=" and end >= 2**63 - 1:
-                # no tensor has more
+                # no tensor has more elements
                 continue
             sloc = getattr(slocs, which, None)
             origin, why = self.place(sloc, [symbol])
@@ -127,7 +126,7 @@ class Reader:
             yield Condition(f"{symbol} {sign} {end}", origin, why, derived=True)
 
     def condition(self, expression: sympy.Basic, sloc: Any) -> Condition:
-        """A guard of torch's; one that has no exact form here says so."""
+        """Translate a guard of torch; one without an exact form is reported as such."""
         symbols = sorted(expression.free_symbols, key=str)
         origin, why = self.place(sloc, symbols)
         if any(map(is_float, symbols)):
@@ -146,19 +145,19 @@ class Reader:
         return Condition(text, origin, why, static=self.is_setting(symbols), derived=bool(why) or is_operators(sloc))
 
     def is_setting(self, symbols: Sequence[sympy.Symbol]) -> bool:
-        """Whether it is about integers that are no arguments and no sizes: attributes and globals."""
+        """Whether it is about integers other than arguments and sizes: attributes and globals."""
         names = [self.names[str(symbol)] for symbol in symbols]
         return all(not name.isidentifier() and ".shape[" not in name for name in names)
 
     def shown(self, expression: sympy.Basic) -> str:
-        """An expression of torch's for people, its symbols by their names."""
+        """The text of an expression of torch, with canonical names."""
         return renamed(str(expression), lambda name: self.names.get(name, name))
 
     # ------------------------------------------------------------------ lines
 
     def place(self, sloc: Any, symbols: Sequence[sympy.Symbol]) -> tuple[Origin | None, str]:
-        """The line of the program that a guard is due to, and what else asked, if it was none of its lines. Of a guard
-        that torch has no line of the program for, it is the line that made its size a constant, or first used it."""
+        """The program's line that caused a guard, and the internal caller, if any. Without a line from torch, the line
+        that specialized its size, or first used it."""
         user = None if sloc is None else line_of(sloc.maybe_user_loc)
         if user is not None and is_users(user.file):
             return user, ""
@@ -172,7 +171,7 @@ class Reader:
         return self.specialized(symbols) or self.first_use(symbols), asked
 
     def specialized(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
-        """The line of the program that made one of these sizes a constant."""
+        """The program's line that specialized one of these sizes."""
         for symbol in symbols:
             for source in self.shapes.var_to_sources.get(symbol, ()):
                 frames = [each for each in self.shapes.specialization_stacks.get(source, ()) if is_users(each.filename)]
@@ -181,7 +180,7 @@ class Reader:
         return None
 
     def first_use(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
-        """The line of the program that first used one of these sizes, or their tensor."""
+        """The program's line that first used one of these sizes, or their tensor."""
         for symbol in symbols:
             slocs = self.shapes.var_to_range_sloc.get(symbol)
             for which in ("lower", "upper"):
@@ -204,9 +203,8 @@ def of_shape_env(
     called: Mapping[str, str] = {},
     first_uses: Mapping[int, Origin] = {},
 ) -> Conditions:
-    """All that a ShapeEnv holds its sizes to. `names` are symbols whose sources it does not know, `more` further
-    guards, `inputs` further sizes that there are; `called` says how inputs are called that it has another name for,
-    `first_uses` which line uses a fake tensor first."""
+    """All conditions of a ShapeEnv. `names` are symbols without sources, `more` further guards, `inputs` further sizes;
+    `called` renames inputs, `first_uses` has the first line that uses a fake tensor."""
     reader = Reader(shapes, names, called, first_uses)
     static, tracked = constants_of(shapes, reader)
     inputs = [*inputs, *tracked]
@@ -226,7 +224,7 @@ def of_shape_env(
 
 
 def constants_of(shapes: TorchEnv, reader: Reader) -> tuple[list[Condition], list[str]]:
-    """The sizes of a program's inputs that never were symbols, and the names of all of its inputs."""
+    """The static sizes of a program's inputs, and the names of all inputs."""
     static: list[Condition] = []
     names: list[str] = []
     for tracked in shapes.tracked_fakes or ():
@@ -243,7 +241,7 @@ def constants_of(shapes: TorchEnv, reader: Reader) -> tuple[list[Condition], lis
 
 
 def first_use(node: torch.fx.Node) -> Origin | None:
-    """The line of the program that first uses an input of a graph."""
+    """The program's line that first uses an input of a graph."""
     for user in node.users:
         places = [frame for frame in frames_of(user) if is_users(whole(frame[0]))]
         if places:
@@ -256,24 +254,24 @@ def is_float(symbol: sympy.Basic) -> bool:
 
 
 def is_operators(sloc: Any) -> bool:
-    """Whether an operator asked, not a branch of the program's: Dynamo evaluates these itself."""
+    """Whether an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
     file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
 
 
 def is_unbacked(symbol: sympy.Basic) -> bool:
-    """Whether only run time knows it, which checks what is said of it."""
+    """Whether a symbol is unbacked: its facts are checked at run time."""
     return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT))
 
 
 def is_left(expression: sympy.Basic) -> bool:
-    """Whether it is not judged: about floats alone, which are no sizes, or checked at run time."""
+    """Whether it is excluded: about floats only, or checked at run time."""
     symbols = expression.free_symbols
     return any(map(is_unbacked, symbols)) or (bool(symbols) and all(map(is_float, symbols)))
 
 
 def line_of(text: str | None) -> Origin | None:
-    """The place at the end of a line that torch shows, its file as whole as it can be had."""
+    """The source location at the end of torch's text, with the full path if possible."""
     found = None if text is None else LINE.search(text)
     if found is None:
         return None
@@ -281,7 +279,7 @@ def line_of(text: str | None) -> Origin | None:
 
 
 def whole(file: str) -> str:
-    """The path of a loaded file of which torch shows the end."""
+    """The full path of a loaded file from its suffix."""
     candidates = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     for each in candidates:
         if isinstance(each, str) and each.endswith(file):
@@ -290,7 +288,7 @@ def whole(file: str) -> str:
 
 
 def short(file: str) -> str:
-    """A file of torch's as torch shows it."""
+    """A file's path as torch abbreviates it."""
     root = os.path.dirname(torch.__file__) + os.sep
     return file.removeprefix(root)
 

@@ -8,8 +8,8 @@
     >>> [each.text for each in conditions.conditions], conditions.names["x_size0"]
     (['x_size0 >= 1', 'x_size1 >= 1', 'x_size0 % 4 == 0'], 'x.shape[0]')
 
-Read is what the look-up tests, so it is what calls are held to. Variants for another dtype, device or mode answer other
-calls, and do not stand in for each other.
+The conditions are those that dispatch tests. Variants for different dtypes, devices or modes accept different calls,
+and are no alternatives.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EMPTY: Final = "a size of 0 has a variant of its own"
 
 
 def of_compilation(compilation: Compilation) -> list[Conditions]:
-    """Those of all variants of a function; of calls that run without one nothing is shown."""
+    """The conditions of all variants of a function; calls without a variant are not covered."""
     if not compilation.signatures:
         what = "certify() of a function that has never been called: nothing is compiled"
         raise ConstraintViolation(refusal(what, "call it once with typical arguments", origin()))
@@ -62,7 +62,7 @@ def entries_of(signature: Signature) -> Sequence[Entry[object]]:
 
 
 def of_entry(signature: Signature, entry: Entry[object]) -> Conditions:
-    """What the look-up tests of sizes before it takes a variant."""
+    """The conditions on sizes that dispatch tests for a variant."""
     plan = entry.check.plan
     shown = [canonical(access(signature.shown(path[:1]), *path[1:])) for path in plan.arguments.paths]
     names, equal = {}, []
@@ -83,7 +83,7 @@ def of_entry(signature: Signature, entry: Entry[object]) -> Conditions:
 
 
 def of_variant(variant: Variant) -> Conditions:
-    """What one variant relies on, whatever else there is."""
+    """The preconditions of one variant."""
     names = {
         symbol: canonical(access(given.name, *path))
         for given in variant.inputs
@@ -122,7 +122,7 @@ def stated(
 
 
 def about(requirements: Sequence[Requirement], floats: Collection[str]) -> list[str]:
-    """What is about floats alone, which are no sizes."""
+    """The requirements about floats only."""
     return [each.text for each in requirements if is_about(each, floats)]
 
 
@@ -132,7 +132,7 @@ def is_about(requirement: Requirement, floats: Collection[str]) -> bool:
 
 
 def conditions_of(requirements: Sequence[Requirement], floats: Collection[str]) -> Iterator[Condition]:
-    """What a compiled check tests, as guards."""
+    """The guards that a compiled check tests."""
     for each in requirements:
         if is_about(each, floats):
             continue
@@ -143,7 +143,7 @@ def conditions_of(requirements: Sequence[Requirement], floats: Collection[str]) 
             whole = text_of(each.prop) if each.domain.kind == "true" else text_of_both(each.domain, each.prop)
             yield Condition(whole, place)
         else:
-            # its place is where the function was called
+            # its location is the function's call
             for part in parts_of(each.prop):
                 text = text_of(part)
                 why = EMPTY if text.endswith((">= 1", "== 0")) else STATIC
@@ -151,7 +151,7 @@ def conditions_of(requirements: Sequence[Requirement], floats: Collection[str]) 
 
 
 def parts_of(prop: Prop) -> Sequence[Prop]:
-    """The two ends of a range, each as a guard of its own."""
+    """Split a range into its two bounds."""
     return prop.parts if prop.kind == "and" else [prop]
 
 

@@ -6,9 +6,9 @@
     >>> f(torch.tensor([-1.0, 3.0])), f(torch.tensor([1.0, -2.0, 4.0]))
     (tensor([0., 6.]), tensor([2., 0., 8.]))
 
-Dynamo guards on what a program reads; a graph reads nothing but its inputs. Sizes are symbols where torch has made them
-symbols, related as torch knows them to be. What kernels want beyond is a branch here: a further variant of the same
-graph, never another graph of Dynamo's. What we do not capture runs as Dynamo gave it, operator by operator.
+Dynamo guards what a program reads; a graph reads only its inputs. Sizes are symbolic where torch has made them so, with
+torch's facts about them. A further decision for kernels is a branch here: another variant of the same graph, never
+another graph of Dynamo's. A graph that we cannot capture runs operator by operator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 
 OPTIONS: Final = ("backend", "policy")
-"""What runs a graph (cpu, triton, eager), and how often it is compiled again (`Policy`)."""
+"""The kernel backend (cpu, triton, eager), and the recompilation `Policy`."""
 NO_NAMES: Final[Mapping[str, object]] = {}
 log: Final = logging.getLogger("symshape")
 
@@ -45,10 +45,10 @@ def symshape(
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., object]:
-    """A graph of Dynamo compiled: `torch.compile(model, backend="symshape", options={"backend": "cpu"})`.
+    """Compile a graph of Dynamo: `torch.compile(model, backend="symshape", options={"backend": "cpu"})`.
 
-    Never raises: where a backend does, torch leaves Dynamo's evaluation of frames on, and from then on deep recursion
-    that Python can take overflows the stack. What is wrong is said by the first call of the graph.
+    Never raises: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion overflows the
+    stack from then on. Errors are raised by the first call of the graph.
     """
     try:
         return compiled(module, dict(options or {}), mode)
@@ -57,10 +57,10 @@ def symshape(
 
 
 def compiled(module: torch.fx.GraphModule, options: Mapping[str, Any], mode: str | None) -> Region:
-    """The same.
+    """The same, raising errors.
 
     Raises:
-        ShapeError: an option that is none.
+        ShapeError: an invalid option.
     """
     for name in options:
         if name not in OPTIONS:
@@ -71,7 +71,7 @@ def compiled(module: torch.fx.GraphModule, options: Mapping[str, Any], mode: str
 
 
 def refused(error: ShapeError) -> Callable[..., NoReturn]:
-    """The graph of a program that was compiled with what is no option."""
+    """A graph that raises the error of an invalid option."""
 
     def call(*args: object) -> NoReturn:
         raise error
@@ -84,11 +84,11 @@ def wrong(what: str, expected: str) -> NoReturn:
 
 
 class Region:
-    """A graph of Dynamo, compiled when it is first called.
+    """A graph of Dynamo, compiled at its first call.
 
     Attributes:
-        compilation: its variants; None where there can be none.
-        reason: why it runs operator by operator, if so.
+        compilation: its variants; None if there can be none.
+        reason: why it runs operator by operator, or empty.
     """
 
     def __init__(self, module: torch.fx.GraphModule, *, backend: str, policy: Policy | None) -> None:
@@ -122,13 +122,13 @@ class Region:
             if result is not NotImplemented:
                 return result
         call = compilation.lookup(args, NO_NAMES)
-        # what is no function of a variant may trace, which is to be caught
+        # anything but a variant's function may trace, whose errors must be caught
         if type(call) is FunctionType:
             return call(args, NO_NAMES)
         return self._found(args)(*args)
 
     def _found(self, args: tuple[object, ...]) -> Callable[..., object]:
-        """What runs a call; the graph is traced if need be."""
+        """Find the callable for a call; traces the graph if necessary."""
         try:
             call = self.compilation.found(args, {})
         except ConstraintViolation:
@@ -141,8 +141,8 @@ class Region:
         return lambda *args: call(args, {})
 
     def _perhaps_raised(self, error: Exception) -> Callable[..., object]:
-        """The call after a trace that failed, perhaps as the program does with these arguments: if so, what it raises
-        is the answer. If it does not, the graph is not traced again."""
+        """Run a call after a failed trace; if the program raises too, that is the result. Otherwise the graph is not
+        traced again."""
 
         def call(*args: object) -> object:
             found = self._operators(*args)
@@ -152,15 +152,15 @@ class Region:
         return call
 
     def _left(self, reason: str) -> None:
-        """From now on the graph runs operator by operator."""
+        """Run the graph operator by operator from now on."""
         self.reason = reason
         log.warning("runs operator by operator, as Dynamo captured it: %s", reason)
 
 
 def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
-    """Take the reading of Python floats out of a graph, or of those that its operators are given: Dynamo hands them
-    over as tensors that the graph reads with `item`. It is told to hand over the floats, which for each of a model's
-    saves a call of torch; the places of those that come as tensors all the same."""
+    """Remove the reads of Python floats from a graph and its subgraphs: Dynamo passes floats as tensors that the graph
+    reads by `item`. Here it is made to pass the floats, which saves one torch call for each; returns the indices of
+    those that are passed as tensors all the same."""
     found = set()
     for place, node in enumerate(module.graph.find_nodes(op="placeholder")):
         given = node.meta.get("grapharg")
@@ -170,7 +170,7 @@ def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
                 each.replace_all_uses_with(tensor)
                 each.graph.erase_node(each)
             if is_float(node):
-                # the code that calls the graph is made when the graph is
+                # the calling code is generated with the graph
                 given.pass_arg_as_tensor = False
             else:
                 found.add(place)
@@ -178,7 +178,7 @@ def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
 
 
 def is_float(node: torch.fx.Node) -> bool:
-    """Whether an input that comes as a tensor is a float of the program, not a number of NumPy's, say."""
+    """Whether a tensor input is a float of the program, not for example a NumPy scalar."""
     number = getattr(node.meta.get("example_value"), "item_memo", None)
     symbol = number.node._expr if isinstance(number, torch.SymFloat) else None
     return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, SymT.FLOAT)
@@ -187,7 +187,7 @@ def is_float(node: torch.fx.Node) -> bool:
 def readers_of(
     module: torch.fx.GraphModule, node: torch.fx.Node
 ) -> list[tuple[torch.fx.Node, torch.fx.Node]] | None:
-    """What takes the number out of a tensor, wherever a graph hands it on to; None where something else uses it."""
+    """The nodes that read a tensor's number, also in subgraphs; None if there is another use."""
     found = []
     for user in node.users:
         if user.target == "item":

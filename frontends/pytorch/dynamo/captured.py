@@ -1,4 +1,4 @@
-"""A program that can not be one graph, run by Dynamo: graphs between its breaks, each of our variants and kernels.
+"""A program with graph breaks run by Dynamo: each graph between breaks has our variants and kernels.
 
     >>> import torch
     >>> from frontends.pytorch.dynamo.captured import Captured
@@ -12,9 +12,9 @@
     >>> captured.refused, len(captured.graphs), [each.times for each in captured.breaks]
     ('', 3, [3])
 
-Dynamo sees bytecode, so that Python between two graphs costs what it costs in Python, and what it reads is guarded on.
-It is trusted only with code of which that is known (`trusted`). What else it comes upon runs eagerly, and says so
-(`refused`): from then on the program runs as the caller knows better. Its own errors never reach the program.
+Dynamo compiles bytecode, so Python between two graphs has no overhead, and its reads are guarded. It is used only for
+code on which it is known to agree with Python (`trusted`). If it meets other code, that runs eagerly and is reported
+(`refused`): from then on the caller runs the program in another way. Dynamo's own errors never reach the program.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ if TYPE_CHECKING:
     from frontends.pytorch.variant import Variant
 
 CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
-"""How Dynamo's reasons begin, and what such a break is called."""
+"""Prefixes of Dynamo's break reasons, with our names."""
 SET_OFF: Final = (
     *("skip_nnmodule_hook_guards", "skip_no_tensor_aliasing_guards_on_parameters"),
     *("skip_tensor_guards_with_matching_dict_tags", "use_recursive_dict_tags_for_guards"),
     *("assume_dunder_attributes_remain_unchanged", "skip_guards_on_constant_func_defaults"),
     *("nested_graph_breaks", "suppress_errors", "fail_on_recompile_limit_hit", "capture_scalar_outputs"),
 )
-"""What Dynamo takes for granted unless it is told not to: that modules get no hooks, that no two parameters are one,
-that what is known of a tensor stays so while it stays in its dictionary, that defaults of functions do; and what the
-user may have set for `torch.compile`, which is not ours to read."""
+"""Dynamo's default assumptions, disabled here: modules get no hooks, parameters are not shared, a tensor's metadata is
+constant while it stays in its dictionary, functions' defaults are constant; and the user's settings for
+`torch.compile`."""
 ADVISING: Final = ("torch._dynamo.variables.tensor", "torch._dynamo.convert_frame")
-"""The loggers by which Dynamo advises of what breaks a graph, and of how often it was compiled."""
+"""The loggers of Dynamo's advice about graph breaks and recompilations."""
 MOST_GRAPHS: Final = 8
-"""So many graphs begin at one place at most, as Dynamo itself has it: what comes there then runs eagerly."""
+"""The limit of graphs for one location, which is Dynamo's own; beyond it the code runs eagerly."""
 
 
 class Piece:
-    """A graph of Dynamo's.
+    """A graph of Dynamo.
 
     Attributes:
-        region: what runs it; None where its operators run one by one.
-        ended: the place where the program leaves the graph, if it does.
+        region: its callable; None if its operators run one by one.
+        ended: the source location of the graph break after it, if any.
     """
 
     def __init__(self, module: torch.fx.GraphModule, region: Region | None) -> None:
@@ -77,12 +77,12 @@ class Piece:
 
     @property
     def times(self) -> int:
-        """How often it ran."""
+        """The number of its runs."""
         return int(self.counts[0])
 
     @property
     def seconds(self) -> float:
-        """What its calls took."""
+        """The seconds of its calls."""
         return self.counts[1]
 
     @property
@@ -93,13 +93,13 @@ class Piece:
 
     @property
     def note(self) -> str:
-        """Why it runs operator by operator, if it does."""
+        """Why it runs operator by operator, or empty."""
         return "" if self.region is None else self.region.reason
 
 
 def counted(module: torch.fx.GraphModule) -> list[float]:
-    """Have a graph count how often it runs and the seconds: a function around it would cost more than its operators,
-    where Dynamo is told of each function that is called."""
+    """Instrument a graph to count its runs and seconds: a wrapper would cost more than its operators, since Dynamo is
+    called for each function."""
     counts: list[float] = [0, 0.0]
     module._counts, module._clock = counts, time.perf_counter  # type: ignore[assignment]
 
@@ -114,12 +114,12 @@ def counted(module: torch.fx.GraphModule) -> list[float]:
 
 
 class Captured:
-    """A function or module that Dynamo runs.
+    """A function or module run by Dynamo.
 
     Attributes:
-        refused: what Dynamo came upon that it is not trusted with, or can not do.
+        refused: untrusted or unsupported code that Dynamo met.
         pieces: its graphs.
-        call: what runs the program; None before it has run, and once something was refused.
+        call: runs the program; None before the first run, and after a refusal.
     """
 
     def __init__(
@@ -145,17 +145,17 @@ class Captured:
         call = self.call
         if call is None:
             call = self._made()
-            # another thread may have come upon what is refused
+            # another thread may have met refused code
             self.call = None if self.refused else call
         return call(*args, **kwargs)
 
     def refuse(self, what: str) -> None:
-        """Leave the program to who knows better, from the next call on."""
+        """Stop running the program by Dynamo, from the next call on."""
         self.refused = self.refused or what
         self.call = None
 
     def _made(self) -> Callable[..., object]:
-        """What runs the program; Dynamo is imported where it is wanted."""
+        """The callable of the program; imports Dynamo lazily."""
         from torch._dynamo import optimize
 
         fn = self.fn.__call__ if isinstance(self.fn, torch.nn.Module) else self.fn
@@ -169,7 +169,7 @@ class Captured:
             return self.fn
 
     def _compiled(self, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
-        """What runs a graph: operators one by one as Dynamo has them, or our variants."""
+        """The callable of a graph: operators one by one, or our variants."""
         from torch._dynamo.utils import get_traced_code
 
         self.look(get_traced_code() or [])
@@ -180,12 +180,12 @@ class Captured:
 
         piece = Piece(module, Region(module, backend=self._backend, policy=self._policy))
         self.pieces.append(piece)
-        # with kernels, a graph is one node of autograd's, which has a first derivative and no text of its operators
+        # with kernels, a graph is one autograd node, with first derivatives only
         learns = any(isinstance(each, torch.Tensor) and each.requires_grad for each in inputs)
         return held_by(piece, learns=learns)
 
     def look(self, codes: Sequence[CodeType]) -> None:
-        """Refuse code that Dynamo is not trusted with."""
+        """Refuse untrusted code."""
         from frontends.pytorch.dynamo.trusted import is_resumed, reason_against
 
         found = [code for code in dict.fromkeys(codes) if not is_resumed(code)]
@@ -193,7 +193,7 @@ class Captured:
         if reason:
             self.refuse(reason)
 
-    # ------------------------------------------------------------------ what is told of it
+    # ------------------------------------------------------------------ reports
 
     @property
     def graphs(self) -> list[torch.fx.GraphModule]:
@@ -202,12 +202,12 @@ class Captured:
 
     @property
     def variants(self) -> list[Variant]:
-        """What the graphs run as, where a backend makes kernels."""
+        """The variants of the graphs, for a kernel backend."""
         return [variant for piece in self.pieces for variant in piece.variants]
 
     @property
     def kernels(self) -> list[Piece]:
-        """The graphs that a backend has made kernels of."""
+        """The graphs that run as kernels."""
         return [piece for piece in self.pieces if piece.variants]
 
     def table(self) -> str:
@@ -216,7 +216,7 @@ class Captured:
 
     @property
     def breaks(self) -> list[Break]:
-        """The places where the program leaves a graph, the most frequent first."""
+        """The graph breaks, most frequent first."""
         found: dict[tuple[str, str], Break] = {}
         for piece in self.pieces:
             if piece.ended is not None:
@@ -229,23 +229,23 @@ class Captured:
 
     @property
     def captured(self) -> int:
-        """How many operators have run in graphs."""
+        """The number of operators that ran in graphs."""
         return sum([piece.times * piece.operators for piece in self.pieces])
 
     @property
     def operators(self) -> int:
-        """How many have run; a break is one that runs outside."""
+        """The number of operators that ran; a break counts as one outside."""
         return self.captured + sum([each.times for each in self.breaks])
 
     @property
     def in_graphs(self) -> float:
-        """The seconds that graphs took."""
+        """The seconds spent in graphs."""
         return sum([piece.seconds for piece in self.pieces])
 
 
 def unless_told(run: Callable[..., object], fn: Callable[..., object]) -> Callable[..., object]:
-    """What runs a program by Dynamo, but where somebody has told `torch.compile` what to do with programs of its own
-    (`torch.compiler.set_stance`): it then runs eagerly."""
+    """Run a program by Dynamo; eagerly if the user has set a stance for `torch.compile`
+    (`torch.compiler.set_stance`)."""
     from torch._dynamo import eval_frame
 
     def call(*args: object, **kwargs: object) -> object:
@@ -258,8 +258,8 @@ def unless_told(run: Callable[..., object], fn: Callable[..., object]) -> Callab
 
 
 def held_by(piece: Piece, *, learns: bool) -> Callable[..., object]:
-    """What runs a graph for Dynamo, which keeps it as long as the code of the program: what the graph runs as is kept
-    by the program alone. Its operators run one by one where gradients are recorded."""
+    """A callable of a graph for Dynamo, which keeps it as long as the program's code: it has only a weak reference to
+    the compiled graph. Operators run one by one while gradients are recorded."""
     holder, counts, operators, clock = weakref.ref(piece), piece.counts, piece.graph.forward, time.perf_counter
 
     def run(*args: object) -> object:
@@ -276,7 +276,7 @@ def held_by(piece: Piece, *, learns: bool) -> Callable[..., object]:
 
 
 def backend_of(captured: Captured) -> Callable[[torch.fx.GraphModule, Sequence[object]], Callable[..., object]]:
-    """What Dynamo gives graphs to, and keeps as long as the process: it keeps no program."""
+    """The backend for Dynamo, which keeps it for the lifetime of the process: it holds no reference to the program."""
     holder = weakref.ref(captured)
 
     def symshape(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
@@ -287,7 +287,7 @@ def backend_of(captured: Captured) -> Callable[[torch.fx.GraphModule, Sequence[o
 
 
 class Frames:
-    """What Dynamo asks about each function that is called: its own answer, for code that it is trusted with."""
+    """Dynamo's callback for each called function: its own answer for trusted code."""
 
     def __init__(self, callback: Callable[..., Any], captured: Captured, dynamic: object) -> None:
         self._torchdynamo_orig_backend = callback
@@ -315,7 +315,7 @@ class Frames:
         if not is_users(code.co_filename) and not code.co_filename.startswith(OWN):
             return plainly
         if code in output_codes:
-            # what Dynamo has made of a function, looked at as that was
+            # the rest of a function, checked with the original
             return ConvertFrameReturn(apply_to_code=False)
         if not captured.refused:
             known = self._answers.get(code)
@@ -331,7 +331,7 @@ class Frames:
                 found = self._callback(frame, cache_entry, state)
         except Exception as error:
             captured.refuse(in_short(error))
-        # it may have come upon other code
+        # it may have met other code
         if captured.refused:
             return plainly
         if found.guarded_code is None:
@@ -341,8 +341,7 @@ class Frames:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Nobody else has Dynamo run a program meanwhile, and what it advises its users of is not said: its breaks are
-    ours to tell."""
+    """Exclusive use of Dynamo, without its advice in the log: graph breaks are reported by us."""
     from torch._dynamo.convert_frame import compile_lock
     from torch._dynamo.variables.tensor import TensorVariable
 
@@ -362,13 +361,13 @@ def alone() -> Iterator[None]:
             for name in ADVISING:
                 logging.getLogger(name).removeFilter(is_anothers)
             if not was_said:
-                # it is said once, and is still to be
+                # logged once; must still be logged
                 advised.cache_clear()
 
 
 @contextlib.contextmanager
 def seen(look: Callable[[Sequence[CodeType]], None]) -> Iterator[None]:
-    """Look at all code that Dynamo makes a part of another, also of what has no graph, which no backend is given."""
+    """Check all code that Dynamo inlines, including code without a graph, which reaches no backend."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     def made(code: CodeType, new: CodeType) -> None:
@@ -383,12 +382,12 @@ def seen(look: Callable[[Sequence[CodeType]], None]) -> Iterator[None]:
 
 
 def in_short(error: Exception) -> str:
-    """The class of an error and how its message begins."""
+    """The class of an error and the beginning of its message."""
     return " ".join(f"{type(error).__name__}: {error}".split("\n")[:2])
 
 
 def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | None:
-    """Why and where the program leaves a graph; None where it returns."""
+    """The reason and location of a graph break; None if the program returns."""
     reason: Any = getattr(module, "compile_subgraph_reason", None)
     if reason is None or not reason.graph_break:
         return None
@@ -409,7 +408,7 @@ def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | Non
 def captured(
     fn: Callable[..., object], *, backend: str, dynamic: object, policy: Policy | None
 ) -> Captured | None:
-    """A program run by Dynamo; None for what it does not take as a program."""
+    """A program run by Dynamo; None for something that it does not accept."""
     if not isinstance(fn, FunctionType | MethodType | torch.nn.Module):
         return None
     if not (dynamic is None or isinstance(dynamic, bool)):

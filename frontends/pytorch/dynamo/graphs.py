@@ -6,9 +6,9 @@
     >>> function_of(module.graph, module)(torch.tensor([-1.0, 3.0]))
     tensor([0., 6.])
 
-Dynamo notes with each node the frames of the program that led to it. Each node is called by a function of its own that
-says it is at the innermost of these lines, so that guards, errors and reports name the program and not a generated
-file, and nothing that looks for lines has to know of graphs.
+Dynamo records the program's stack for each node. Each node is called by a generated function whose code location is the
+innermost of these lines, so guards, errors and reports name the program, and no code that looks up lines needs to know
+about graphs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Place = tuple[str, int, str]
 
 
 def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[..., Any]:
-    """The function that a graph is; attributes that it reads are those of `module`."""
+    """Convert a graph to a function; it reads attributes of `module`."""
     nodes = list(graph.nodes)
     last = {used: node for node in nodes for used in node.all_input_nodes}
     dying: dict[torch.fx.Node, list[torch.fx.Node]] = {}
@@ -80,7 +80,7 @@ def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[...,
                 del known[each]
         raise AssertionError("a graph without an output")
 
-    # with parameters by name, which arguments are called by
+    # with named parameters, which name the arguments
     names = ", ".join([node.target for node in nodes if node.op == "placeholder"])
     scope: dict[str, Any] = {"run": run}
     exec(f"def forward({names}): return run(({names}{',' if names else ''}))", scope)
@@ -89,8 +89,8 @@ def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[...,
 
 @contextmanager
 def restored(entered: Sequence[tuple[Callable[..., object], object]]) -> Iterator[None]:
-    """Leave torch as it was found where a graph raises: its nodes enter modes and leave them one by one. `entered` are
-    those that it has not left, each with what leaves it."""
+    """Restore torch's modes if a graph raises: its nodes enter and leave modes. `entered` are the active ones, each
+    with its exit function."""
     gradients, levels = torch.is_grad_enabled(), get_dynamic_layer_stack_depth()
     forward = torch._C._is_fwd_grad_enabled()
     hooks = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
@@ -111,7 +111,7 @@ def restored(entered: Sequence[tuple[Callable[..., object], object]]) -> Iterato
 
 
 def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object]:
-    """What a node calls."""
+    """The callable of a node."""
     match node.op:
         case "call_function":
             assert callable(node.target)
@@ -122,15 +122,14 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
             return operator.attrgetter(node.target)(module)
     found = operator.attrgetter(node.target)(module)
     if isinstance(found, torch.fx.GraphModule):
-        # what a higher-order operator is given
+        # the operands of a higher-order operator
         inner = function_of(found.graph, found)
         return lambda: inner
     return lambda: operator.attrgetter(node.target)(module)
 
 
 def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:
-    """What calls each node, at its line of the program; those of one line share it. None where torch has no line, as
-    nothing in the program is it that calls."""
+    """The calling function of each node, for its line of the program, shared by line. None if torch has no line."""
     made: dict[tuple[Place, ...], Step | None] = {(): None}
     steps = {}
     for node in nodes:
@@ -142,7 +141,7 @@ def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | 
 
 
 def places_of(node: torch.fx.Node) -> tuple[Place, ...]:
-    """The innermost line of the user's program that led to a node, and that of torch's which it called there."""
+    """The innermost line of the program in a node's stack, and the line of torch that it called."""
     frames = list(frames_of(node))
     users = [frame for frame in frames if is_users(frame[0])]
     return tuple(dict.fromkeys([*users[-1:], *frames[-1:]]))
@@ -154,7 +153,7 @@ def frames_of(node: torch.fx.Node) -> Iterator[Place]:
 
 
 def step_at(place: Place, *within: Place) -> Step:
-    """A function that calls what it is given, and whose code says that it is at that line; `within` that, at those."""
+    """A function that calls its argument, with this source location; nested for several."""
     file, line, name = place
     tree = ast.parse(STEP)
     text = linecache.getline(file, line).rstrip()

@@ -6,7 +6,7 @@
     >>> plain(torch.ops.higher_order.cond)(torch.tensor(True), double, half, (torch.ones(2),))
     (tensor([2., 2.]),)
 
-The functions that such a node is given are graphs beside its own. What has no meaning here is called as it is.
+The operands of such a node are subgraphs. Other operators are called unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
-    """Both are given the numbers that they read, of which torch's function wants none."""
+    """Both branches receive the numbers that they read, which torch's function does not accept as operands."""
     tensors = tuple([value for value in operands if isinstance(value, torch.Tensor)])
 
     def given(branch: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,7 +33,7 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
 
 
 def invoked(graph: Callable[..., Any], name: str, *operands: Any) -> Any:
-    """A region that is compiled once and used in several places."""
+    """A region that is compiled once and called several times."""
     return graph(*operands)
 
 
@@ -45,7 +45,7 @@ def applied(
     saved_for_backward_idx: Sequence[int] = (),
     dirty_idx: Sequence[int] = (),
 ) -> Any:
-    """A custom `autograd.Function`, whose forward gives what comes out and what is saved."""
+    """A custom `autograd.Function`, whose forward returns the results and the saved values."""
 
     class Applied(torch.autograd.Function):
         @staticmethod
@@ -78,8 +78,8 @@ PLAIN: Final[dict[str, Callable[..., Any]]] = {
 
 
 def with_checkpoints(module: torch.fx.GraphModule) -> None:
-    """Call torch's checkpoints in a graph by their function: the operator that Dynamo has for them draws other random
-    numbers when it computes a block again, unless a compiler takes it apart."""
+    """Call torch's checkpoint function in a graph: Dynamo's operator draws other random numbers during recomputation,
+    unless a compiler decomposes it."""
     for each in graphs_in(module):
         for node in each.graph.find_nodes(op="call_function", target=torch.ops.higher_order.tag_activation_checkpoint):
             node.target = checkpoint
@@ -87,15 +87,15 @@ def with_checkpoints(module: torch.fx.GraphModule) -> None:
 
 
 def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
-    """A graph and those that its operators are given."""
+    """A graph and its subgraphs."""
     return [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
 
 
 def given_to(
     module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
 ) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
-    """The graph that a checkpoint or a region is given beside a node, and what the node is in it; None where the user
-    is neither."""
+    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it; None for other
+    users."""
     if user.target is checkpoint:
         graph, *operands = user.args
     elif user.target is torch.ops.higher_order.invoke_subgraph:
@@ -108,7 +108,7 @@ def given_to(
 
 
 def plain(target: Callable[..., Any]) -> Callable[..., Any]:
-    """What a program calls where Dynamo's graph calls `target`."""
+    """The public function for Dynamo's `target`."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return PLAIN.get(target.name(), target)
     return target

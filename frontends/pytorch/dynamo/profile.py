@@ -1,4 +1,4 @@
-"""Which sizes were found to differ, from one process to the next, so that the next compiles once.
+"""Profile-guided dynamism: saves which sizes are dynamic, so that the next process compiles once.
 
     >>> import os, tempfile, torch
     >>> from frontends.pytorch import compile, load_profile, save_profile
@@ -16,11 +16,10 @@
     >>> len(first.variants), len(second.variants)
     (2, 1)
 
-Dynamo keeps such a profile (`torch._dynamo.pgo`), by code and source, and writes it as a pickle under the name of a
-job. Here it is JSON in a file of your choice, beside what our own compiled functions have seen. A frame with a closure
-has its cells hashed in its name, by addresses that are another process's: what is written is how many there are, of
-frames that close over no function, as those of modules are. It decides what is a symbol, never what is right: a wrong
-profile costs a compilation.
+Dynamo has such a profile (`torch._dynamo.pgo`), by code and source, pickled under a job's name. Here it is JSON in a
+file of your choice, with the profile of our own compiled functions. Dynamo's name of a frame with a closure has a hash
+of the cells' addresses, which differ between processes: the file has their number instead, for frames that close over
+no function. A profile affects dynamism, never correctness: a wrong one costs a recompilation.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ log: Final = logging.getLogger("symshape")
 
 
 def save_profile(path: str | PathLike[str], *functions: Compiled) -> None:
-    """Write what Dynamo has seen in this process, and what these compiled functions have.
+    """Save the profile of Dynamo in this process and of these compiled functions.
 
     Raises:
         ConstraintViolation: something else was given, or the file cannot be written.
@@ -70,7 +69,7 @@ def save_profile(path: str | PathLike[str], *functions: Compiled) -> None:
 
 
 def load_profile(path: str | PathLike[str], *functions: Compiled) -> None:
-    """Tell Dynamo, and these compiled functions, what was seen.
+    """Load a profile into Dynamo and these compiled functions.
 
     Raises:
         WrongArtifact: it is no such file, or others can write to it.
@@ -108,15 +107,15 @@ def _checked(asked: str, functions: tuple[Compiled, ...]) -> Iterator[tuple[Comp
         yield each, each._compilation.fn
 
 
-# ---------------------------------------------------------------------- what Dynamo has seen
+# ---------------------------------------------------------------------- Dynamo's profile
 
 Frame = tuple[str, int, str, str, int]
-"""The file, the first line, the name, the hash of the file, and how many cells of a closure that hold no function."""
+"""File, first line, name, hash of the file, and the number of closure cells without a function."""
 Sources = Mapping[str, Mapping[str, Any]]
 
 
 def of_dynamo() -> list[dict[str, object]]:
-    """The frames that Dynamo has seen, with their sources, if they are what they were in the releases that we know."""
+    """Dynamo's frames with their sources, if they have a known format."""
     pgo = profile_of_torch()
     if pgo is None:
         return []
@@ -126,7 +125,7 @@ def of_dynamo() -> list[dict[str, object]]:
         sources = {
             source: {part: _written(pgo, getattr(seen, part)) for part in LATTICE}
             for source, seen in state.automatic_dynamic.items()
-            # a float is a number at every compilation
+            # floats are always static
             if type(seen.scalar) is not float
         }
         if sources and code.closure_hash in cells:
@@ -136,7 +135,7 @@ def of_dynamo() -> list[dict[str, object]]:
 
 
 def to_dynamo(frames: list[tuple[Frame, Sources]]) -> None:
-    """Have Dynamo know these."""
+    """Add these to Dynamo's profile."""
     pgo = profile_of_torch() if frames else None
     if pgo is None:
         return
@@ -146,12 +145,12 @@ def to_dynamo(frames: list[tuple[Frame, Sources]]) -> None:
         for source, seen in sources.items():
             known = states[code].automatic_dynamic[source]
             known |= pgo.FrameStateSizeEntry(**{part: _read(pgo, seen[part]) for part in LATTICE})
-            # in this process nothing was compiled for the sizes that were first seen in the other
+            # nothing was compiled in this process for the other's first sizes
             known.excluded_sizes = known.excluded_scalar = None
 
 
 def profile_of_torch() -> Any:
-    """The module of Dynamo's profile; None where it is not what we know."""
+    """The module of Dynamo's profile; None if its format is unknown."""
     from torch._dynamo import pgo
 
     parts = [field.name for field in dataclasses.fields(pgo.FrameStateSizeEntry)]
@@ -201,22 +200,22 @@ def is_number(value: object) -> bool:
 
 
 def is_layout(value: object) -> bool:
-    """Whether this is written of sizes or strides."""
+    """Whether this is an entry for sizes or strides."""
     if type(value) is not list:
         return value == "dynamic" or value == "unset"
     return all(each == "dynamic" or type(each) is int or is_behind(each) for each in value)
 
 
 def is_behind(value: object) -> bool:
-    """Whether this is written of a stride that is the extent of another axis."""
+    """Whether this is an entry for a stride that is another axis's extent."""
     return type(value) is dict and value.keys() == {"behind"} and type(value["behind"]) is int
 
 
-# ---------------------------------------------------------------------- ours as theirs, and theirs as ours
+# ---------------------------------------------------------------------- conversions
 
 
 def _is_frame_of(frame: Frame, fn: object) -> bool:
-    """Whether Dynamo calls the code of a function by this."""
+    """Whether this is Dynamo's frame of a function's code."""
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     if not isinstance(function, FunctionType) or function.__closure__:
         return False
@@ -225,13 +224,13 @@ def _is_frame_of(frame: Frame, fn: object) -> bool:
 
 
 def hash_of_file(name: str) -> str | None:
-    """What Dynamo knows a file by."""
+    """Dynamo's hash of a file."""
     pgo = profile_of_torch()
     return None if pgo is None else pgo._hash_containing_file(name)
 
 
 def _as_history(sources: Sources) -> dict[str, object]:
-    """What Dynamo has seen of parameters, as a history of ours."""
+    """Convert Dynamo's entries for parameters to our history."""
     sizes: list[object] = []
     for source, seen in sources.items():
         if source[:3] != "L['" or source[-2:] != "']" or "'" in source[3:-2]:
@@ -249,7 +248,7 @@ def _as_history(sources: Sources) -> dict[str, object]:
 
 
 def _as_frame(compiled: Compiled) -> Iterator[dict[str, object]]:
-    """What a compiled function of ours has seen, as Dynamo would have."""
+    """Convert a compiled function's history to Dynamo's entries."""
     fn = compiled._compilation.fn
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     if not isinstance(function, FunctionType) or function.__closure__:
@@ -265,7 +264,7 @@ def _as_frame(compiled: Compiled) -> Iterator[dict[str, object]]:
                 continue
             found = sources.setdefault(f"L[{name!r}]", {"scalar": "dynamic", "size": [], "stride": "unset"})
             if found["size"] == "dynamic" or axis != len(found["size"]):
-                # of another rank at another call
+                # another rank in another call
                 found["size"] = "dynamic"
             else:
                 found["size"].append(seen)

@@ -1,4 +1,4 @@
-"""The sizes of a graph's inputs as torch knows them: which are symbols, and what holds of these.
+"""Torch's facts about the sizes of a graph's inputs: which are symbols, and their relations.
 
     >>> import torch
     >>> from frontends.pytorch.dynamo.symbols import GraphSizes
@@ -11,9 +11,9 @@
     >>> [str(seen[0].expressions["L_x_", axis]) for axis in (0, 1)], str(seen[0].choice("L_x_", 0).kind)
     (['s77', 's77'], 'dynamic')
 
-Dynamo calls a graph only where torch's own guards hold. All the same, what torch knows is stated of the variant here,
-and tested by its compiled check as what any caller states: a variant is right whatever torch tests and when, and the
-check costs nanoseconds.
+Dynamo calls a graph only if torch's guards hold. Still, torch's facts are assumptions of the variant, tested by its
+compiled check like any stated relation: so a variant's correctness does not depend on torch's guards, and the check
+costs nanoseconds.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from solver.terms.expr import Expr
 
 NUMBER: Final = -1
-"""The axis of an integer among the inputs."""
+"""The axis number that denotes an integer input."""
 
 
 class GraphSizes:
-    """What torch knows of the sizes and integers among a graph's inputs.
+    """Torch's facts about the sizes and integers among a graph's inputs.
 
     Attributes:
-        expressions: each of them over torch's symbols, by the input's name and the axis.
+        expressions: sizes in torch's symbols, by the input's name and the axis.
     """
 
     def __init__(self, graph: torch.fx.Graph) -> None:
@@ -64,7 +64,7 @@ class GraphSizes:
                     self.expressions[str(node.target), axis] = sympy.Integer(size)
 
     def choice(self, name: str, axis: int) -> Choice | None:
-        """How a size is treated; None for what torch says nothing of."""
+        """How a size is treated; None if torch has no fact about it."""
         expression = self.expressions.get((name, axis))
         if expression is None:
             return None
@@ -80,10 +80,10 @@ class GraphSizes:
         return tuple([int(end) if end.is_Integer else None for end in (found.lower, found.upper)])
 
     def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
-        """Nothing: where sizes are not those that torch stated, the graph is another variant."""
+        """Nothing is checked here: for sizes that violate torch's facts, the graph has another variant."""
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        """State the same of a variant."""
+        """Assume the facts in a variant."""
         words = {
             (given.name, path[1]): env.names[symbol]
             for given in inputs
@@ -95,7 +95,7 @@ class GraphSizes:
                 words[name, axis] = env.names[name]
         homes: dict[str, Expr] = {}
         rest = []
-        # sizes of tensors first, which is where graphs read them
+        # sizes of tensors first, where graphs read them
         for place, expression in sorted(self.expressions.items(), key=lambda each: each[0][1] == NUMBER):
             if place in words and expression.is_Symbol and str(expression) not in homes:
                 homes[str(expression)] = words[place]
@@ -107,19 +107,19 @@ class GraphSizes:
             try:
                 env.assume(statement)
             except (Contradiction, ShapeError):
-                # not of this call's sizes, which no statement of torch is about then
+                # torch has no facts about this call's sizes
                 continue
 
     def _guards(self, env: ShapeEnv, homes: Mapping[str, Expr]) -> Iterator[str | None]:
-        """What torch has guarded on so far."""
+        """Torch's guards so far."""
         if self._shapes is not None:
             for guard in self._shapes.guards:
                 yield read(guard.expr, env, homes)
 
 
 def read_off_tensors(graph: torch.fx.Graph) -> None:
-    """Have a graph read off its tensors the sizes of theirs that Dynamo hands over beside them: equal sizes are one
-    symbol then, and `view(-1, n)` has a size that is a symbol, not a quotient of products."""
+    """Replace size inputs by sizes read off tensors: then equal sizes are one symbol, and `view(-1, n)` has a symbol as
+    size rather than a quotient of products."""
     inputs = graph.find_nodes(op="placeholder")
     sources = [getattr(node.meta.get("grapharg"), "source", None) for node in inputs]
     tensors = {
@@ -144,7 +144,8 @@ def equality(word: Expr, expression: sympy.Expr, env: ShapeEnv, homes: Mapping[s
 
 
 def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
-    """An expression or proposition of torch over the sizes of a variant, as text; None where it has no exact form."""
+    """Translate an expression or proposition of torch to text over a variant's sizes; None if there is no exact
+    form."""
     try:
         parsed = from_sympy(expression, env.interner, homes)
     except NotExpressible:

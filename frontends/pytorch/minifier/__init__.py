@@ -1,4 +1,4 @@
-"""The minifier: from a program that fails to the smallest graph that does, as a script for an issue."""
+"""The minifier: reduce a failing program to a minimal failing graph, as a script for an issue."""
 
 from frontends.pytorch.minifier.minifying import Minified, minify
 

@@ -1,11 +1,11 @@
-"""Delta debugging: what of a list is needed for a failure.
+"""Delta debugging: minimize a list that causes a failure.
 
     >>> ddmin(range(1, 9), lambda left: {2, 7} <= set(left))
     [2, 7]
 
-`ddmin` of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002). The list is cut into
-parts: a part that fails alone is all that is left, or else what is left without one; if none can go, parts are halved.
-In the end no single item can be left out (the result is 1-minimal), which does not say that no shorter list fails.
+`ddmin` of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002). The list is split into
+parts. If a part, or the complement of a part, still fails, continue with it; otherwise halve the parts. The result is
+1-minimal: no single item can be removed, though a shorter failing list may exist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 
 def ddmin(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[Item]:
-    """Items that fail together, of which none can be left out; all of them are known to fail."""
+    """A 1-minimal failing sublist; the whole list is known to fail."""
     left, parts = list(items), 2
     while len(left) > 1:
         size = -(-len(left) // parts)

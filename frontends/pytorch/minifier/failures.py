@@ -1,4 +1,4 @@
-"""What is wrong with a compiled program: another result than eager torch's, an error, or a guard.
+"""Failures of a compiled program: a result that differs from eager torch's, an error, or a guard.
 
     >>> import torch
     >>> from frontends.pytorch.minifier.failures import Settings, failure_of
@@ -9,8 +9,8 @@
     'specializes: guard ...'
     >>> failure_of(torch.relu, lambda: [torch.ones(4, 2)], settings)
 
-Each is looked for in a compilation of its own, with `fullgraph=True`, after eager torch has run: a program that eager
-torch does not run fails for nobody. Random numbers start anew for both.
+Each check compiles separately, with `fullgraph=True`, after eager torch has run: an error in eager torch is no failure.
+Both runs use the same seed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Made = Callable[[], Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a program is compiled, and how near its results are to be; None takes what is usual for the dtype."""
+    """How a program is compiled, and the tolerances of its results; None for the dtype's defaults."""
 
     backend: str
     dynamic: bool | None
@@ -45,13 +45,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong.
+    """A failure.
 
     Attributes:
-        what: for people.
-        where: of an error, its class and the functions that raised it: another one is another failure.
-        guards: each with the line of the program.
-        sizes: their symbols that are sizes of arguments: the place among the tensors, and the axis.
+        what: the description.
+        where: for an error, its class and the raising functions, which identify the failure.
+        guards: each with the program's line.
+        sizes: their symbols that are sizes of arguments: tensor index and axis.
     """
 
     kind: Kind
@@ -64,7 +64,7 @@ class Failure:
         return f"{self.kind}: {self.what}"
 
     def is_same(self, other: Failure | None) -> bool:
-        """Whether a smaller program that fails so still fails as this does."""
+        """Whether a smaller program's failure is the same."""
         return other is not None and other.kind == self.kind and other.where == self.where
 
 
@@ -75,7 +75,7 @@ def failure_of(
     kind: Kind | None = None,
     named: Mapping[str, Any] = MappingProxyType({}),
 ) -> Failure | None:
-    """How a program fails on the arguments that `made` makes, if it does; of one kind, if that is given."""
+    """The failure of a program on the arguments from `made`, or None; of one kind, if given."""
     try:
         expected = observed(lambda *given: fn(*given, **named), made())
     except Exception:
@@ -101,7 +101,7 @@ def failure_of(
 
 
 def specializes(variant: Variant) -> Failure:
-    """That a variant has guards, as a failure."""
+    """A variant's guards as a failure."""
     guards = tuple([(guard.prop, str(guard.origin)) for guard in variant.guards])
     sizes = {
         symbol: (place, int(path[1]))
@@ -114,7 +114,7 @@ def specializes(variant: Variant) -> Failure:
 
 
 def observed(run: Callable[..., object], given: Sequence[object]) -> list[object]:
-    """What a call tells: what it returns, what it writes, and the gradients, if there are any."""
+    """The observable results of a call: results, written arguments, and gradients."""
     torch.manual_seed(0)
     returned = [each for each in tree_leaves(run(*given)) if isinstance(each, torch.Tensor)]
     tensors = [each for each in tree_leaves(list(given)) if isinstance(each, torch.Tensor)]

@@ -1,4 +1,4 @@
-"""`minify`: the smallest graph of a program that fails, the smallest facts, and a script that shows it.
+"""`minify`: reduce a failing program to a minimal graph and minimal facts, with a script that reproduces it.
 
     >>> import torch
     >>> from frontends.pytorch import minify
@@ -39,16 +39,15 @@ KINDS: Final = ("raises", "differs", "specializes")
 
 @dataclass(frozen=True, slots=True)
 class Minified:
-    """What is left of a program.
+    """A minimal failing program.
 
     Attributes:
-        failure: how it fails.
+        failure: the failure.
         program: its text.
-        operators: what it calls, in order.
-        facts: which sizes of its inputs are symbols, each by the statement that says so: without one of them it does
-            not fail.
-        script: shows the failure in a process of its own.
-        tried: how many programs were compiled.
+        operators: its operators in order.
+        facts: the statements that make sizes of its inputs symbolic: without one of them it does not fail.
+        script: reproduces the failure in a separate process.
+        tried: the number of compiled programs.
     """
 
     failure: Failure
@@ -74,14 +73,14 @@ def minify(
     atol: float | None = None,
     preamble: str = "",
 ) -> Minified:
-    """The smallest graph with which compiling fails as it does for this program, with the arguments at hand.
+    """A minimal graph whose compilation fails like this program's, for these arguments.
 
     Args:
         kind: "raises" (compiled, it is an error), "differs" (another result, or gradient, than eager torch's) or
             "specializes" (a guard on sizes); None is the first of these that there is.
         backend, dynamic: as of `compile`; sizes of arguments may be marked instead.
-        rtol, atol: how near results are to be; what is usual for their dtypes, if neither is given.
-        preamble: what the script does first, such as an import that registers an operator.
+        rtol, atol: the tolerances of results; by default those of their dtypes.
+        preamble: the first lines of the script, such as an import that registers an operator.
 
     Raises:
         ConstraintViolation: nothing fails, or not in a graph of torch's operators.
@@ -108,7 +107,7 @@ def _wrong(what: str, expected: str, fix: str) -> None:
 
 
 def again(value: Any) -> Any:
-    """Arguments as they were, whose tensors a call may change."""
+    """Copies of arguments, since a call may mutate tensors."""
     if type(value) in (list, tuple):
         return type(value)([again(each) for each in value])
     if type(value) is dict:
@@ -121,7 +120,7 @@ def again(value: Any) -> Any:
 
 
 class _Minifier:
-    """One search. What was tried once is not tried again."""
+    """One search, with a cache of tried programs."""
 
     def __init__(self, operators: Operators, failure: Failure, settings: Settings, preamble: str) -> None:
         self._operators = operators
@@ -152,7 +151,7 @@ class _Minifier:
         )
 
     def _least_graph(self) -> Program | None:
-        """As few operators as fail; None where all of them do not."""
+        """A minimal failing list of operators; None if all of them do not fail."""
         nodes = self._operators.nodes
         whole = self._operators.program(nodes)
         found = self._fails(whole, marked(whole, whole.facts))
@@ -162,7 +161,7 @@ class _Minifier:
         return self._operators.program(ddmin(nodes, self._fails_with))
 
     def _branch(self) -> Program | None:
-        """A branch of the program's own on sizes, which is in no graph: the first that alone is a guard."""
+        """A branch of the program on sizes, which is in no graph: the first that is a guard by itself."""
         for guard, line in self._failure.guards:
             atoms = sorted(guard.symbols, key=lambda atom: atom.name)
             reads = {atom.name: self._failure.sizes[atom.name] for atom in atoms if atom.name in self._failure.sizes}
@@ -182,7 +181,7 @@ class _Minifier:
         return self._known[key]
 
     def _fails(self, program: Program, made: Callable[[], list[torch.Tensor]]) -> Failure | None:
-        """How a program fails, if it does as the whole one did."""
+        """A program's failure, if it is the original one."""
         self._tried += 1
         found = failure_of(program.call, made, self._settings, self._failure.kind)
         if found is None or not self._failure.is_same(found):
@@ -190,7 +189,7 @@ class _Minifier:
         return None if self._guarding and self._guarding.isdisjoint(guarding(program, found)) else found
 
     def _least_facts(self, program: Program) -> list[Fact]:
-        """Sizes that must be symbols, each within as few bounds as do."""
+        """The minimal symbolic sizes, each with minimal bounds."""
         def fails(facts: Sequence[Fact]) -> bool:
             return self._fails(program, marked(program, facts)) is not None
 
@@ -205,7 +204,7 @@ class _Minifier:
         return left
 
     def _tensors(self, program: Program, facts: Sequence[Fact]) -> tuple[list[str], Failure]:
-        """The inputs as text: each with random elements where these fail as well."""
+        """The inputs as text; with random elements if these fail as well."""
         given = program.inputs()
         texts = [tensor_text(each, seeded=False)[0] for each in given]
         for place, each in enumerate(given):
@@ -218,14 +217,14 @@ class _Minifier:
 
 
 def guarding(program: Program, failure: Failure) -> frozenset[str]:
-    """The values of a program at whose lines it has guards."""
+    """The program's values at lines with guards."""
     lines = program.text.splitlines()
     at = [re.match(r"<program>:(\d+) ", line) for _, line in failure.guards]
     return frozenset([lines[int(found[1]) - 1].partition(" = ")[0].strip() for found in at if found])
 
 
 def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:
-    """What makes the inputs of a program, marked as facts say."""
+    """A function that creates a program's inputs, marked by the facts."""
     from frontends.pytorch.calls.marks import ATTRIBUTE, Mark
 
     def made() -> list[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""A program's operators as torch captures them, and programs of some of them alone, as text.
+"""The operators of a program as captured by torch, and the text of programs with a subset of them.
 
     >>> import torch
     >>> from frontends.pytorch.minifier.programs import Operators
@@ -15,9 +15,8 @@
     >>> [given.shape for given in program.inputs()]
     [torch.Size([2, 2]), torch.Size([2, 2])]
 
-The capture is torch's own (`make_fx`), as ours may be what fails. An operator that is left out leaves what it gave:
-its result becomes an input. Numbers are never inputs: what computes one stays as long as it is needed, so that sizes
-remain those of the tensors that they came from.
+Torch's own capture is used (`make_fx`), since ours may be what fails. The result of a removed operator becomes an
+input. Numbers are never inputs: their computation is kept as long as it is used, so that sizes remain those of tensors.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ SIZES: Final[Mapping[object, str]] = {
     aten.sym_numel.default: "numel",
     aten.sym_storage_offset.default: "storage_offset",
 }
-"""What reads a number of a tensor, and the method that does."""
+"""Operators that read a number of a tensor, with the equivalent method."""
 PLAIN: Final = (bool, int, str, type(None), type(Ellipsis), torch.dtype, torch.layout, torch.memory_format)
-"""What is written in a program as Python writes it."""
+"""Classes whose values are printed by `repr`."""
 MODULES: Final[Mapping[str, str]] = {"_operator": "operator", "builtins": "builtins", "math": "math", "torch": "torch"}
-"""Where a function is found that is no operator."""
+"""The modules of functions that are no operators."""
 
 Choices = dict[int, Choice]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A size of an input that is a symbol, and within which bounds."""
+    """A symbolic size of an input, with its bounds."""
 
     name: str
     axis: int
@@ -74,13 +73,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of some operators.
+    """A program with a subset of the operators.
 
     Attributes:
-        text: a function called `program`, as Python.
-        names: of its inputs.
-        facts: what is known of their sizes.
-        inputs: makes them, as they were.
+        text: a Python function called `program`.
+        names: the names of its inputs.
+        facts: the facts about their sizes.
+        inputs: creates the original inputs.
         call: the function.
     """
 
@@ -92,10 +91,10 @@ class Program:
 
 
 class Operators:
-    """The operators of a program, with what each gave.
+    """The operators of a program with their results.
 
     Attributes:
-        nodes: those that can be left out, in order.
+        nodes: the removable operators, in order.
     """
 
     def __init__(
@@ -106,10 +105,10 @@ class Operators:
         *,
         dynamic: bool | None = True,
     ) -> None:
-        """With `dynamic`, the sizes of the arguments are symbols; else those that are marked.
+        """With `dynamic`, all sizes of the arguments are symbols; otherwise the marked ones.
 
         Raises:
-            ConstraintViolation: torch can not capture the program, or it has operators that a script can not show.
+            ConstraintViolation: torch cannot capture the program, or it has operators that a script cannot express.
         """
         leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
         places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -135,7 +134,7 @@ class Operators:
         self._choices = dict(self._chosen(given, dynamic))
 
     def _run(self, given: Sequence[torch.Tensor]) -> None:
-        """The program operator by operator; what each gives is kept as it was then."""
+        """Run the program operator by operator, keeping copies of the results."""
         working: dict[fx.Node, Any] = {}
         tensors = iter(given)
         for node in self._graph.graph.nodes:
@@ -155,7 +154,7 @@ class Operators:
         return {node for node in self._graph.graph.output_node().all_input_nodes if node.op == "call_function"}
 
     def _chosen(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, Choices]]:
-        """Of each tensor the sizes that are symbols: of arguments as they are marked, else what comes from these."""
+        """The symbolic sizes of each tensor: marked ones of arguments, and those derived from them."""
         symbols: set[object] = set()
         every = Choice("dynamic")
         for node, tensor in zip(self._graph.graph.find_nodes(op="placeholder"), given):
@@ -175,7 +174,7 @@ class Operators:
                 yield node, {axis: every for axis, size in sizes if not symbols.isdisjoint(size.node.expr.free_symbols)}
 
     def program(self, left: Collection[fx.Node]) -> Program:
-        """These operators alone."""
+        """A program with these operators."""
         needed = self._needed(left)
         inputs = list(
             dict.fromkeys([used for node in needed for used in node.all_input_nodes if used not in needed])
@@ -192,8 +191,8 @@ class Operators:
         return self._program("\n".join(lines), inputs)
 
     def branch(self, condition: str, reads: Mapping[str, tuple[int, int]], line: str) -> Program:
-        """A program that does nothing but branch on sizes: `reads` are those, by name, each the place of an argument
-        among the tensors and the axis; `line` is where the whole program does."""
+        """A program that only branches on sizes: `reads` are those by name, as (tensor index, axis); `line` is the
+        original program's."""
         placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
         nodes = list(dict.fromkeys([placeholders[place] for place, _ in reads.values()]))
         names = [node.name for node in nodes]
@@ -211,7 +210,7 @@ class Operators:
         return Program(text, names, facts, lambda: list(map(copied, values)), defined(text))
 
     def _needed(self, left: Collection[fx.Node]) -> list[fx.Node]:
-        """These, and what gives them what is no tensor: numbers, and tuples."""
+        """These operators and those that compute their non-tensor operands: numbers and tuples."""
         needed, waiting = set(left), list(left)
         while waiting:
             for used in waiting.pop().all_input_nodes:
@@ -222,12 +221,12 @@ class Operators:
 
 
 def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.GraphModule:
-    """The graph of a function of tensors, with symbols for sizes where torch can have them.
+    """Capture the graph of a function of tensors, with symbolic sizes where torch supports them.
 
     Raises:
-        ConstraintViolation: torch can not capture it, or it has what a script can not show.
+        ConstraintViolation: torch cannot capture it, or a script cannot express it.
     """
-    # much of torch that nothing else here needs
+    # imports much of torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
     for mode in ("symbolic", "real"):
@@ -249,12 +248,12 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
 
 
 def is_cut(value: object) -> bool:
-    """Whether what an operator gave can be given instead."""
+    """Whether an operator's result can be an input."""
     return isinstance(value, torch.Tensor)
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
-    """The same in memory of its own, laid out the same where elements do not share memory; with its marks."""
+    """A copy with the same layout, if it does not overlap itself, and with its marks."""
     with torch.no_grad():
         if x.layout is not torch.strided or any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
             made = x.detach().clone()
@@ -278,7 +277,7 @@ def defined(text: str) -> Callable[..., Sequence[object]]:
 
 
 def call_text(node: fx.Node) -> str:
-    """What a node does, as Python."""
+    """A node as Python text."""
     target = node.target
     if target in SIZES:
         tensor, *axes = node.args
@@ -298,7 +297,7 @@ def call_text(node: fx.Node) -> str:
 
 
 def value_text(value: object) -> str:
-    """An argument, as Python."""
+    """An argument as Python text."""
     if isinstance(value, fx.Node):
         return value.name
     if type(value) in PLAIN:

@@ -1,4 +1,4 @@
-"""A script that shows a failure and needs nothing but torch and this package.
+"""Scripts that reproduce a failure with only torch and this package.
 
     >>> import torch
     >>> text, like = tensor_text(torch.tensor([[1.0, float("nan")]]), seeded=False)
@@ -7,7 +7,7 @@
     >>> tensor_text(torch.zeros(2, 3), seeded=True)[0]
     'torch.randn(2, 3, dtype=torch.float32)'
 
-Where random elements fail as those at hand do, the script draws them from a seed; else it has them, as bytes.
+If random elements fail too, the script draws them from a seed; otherwise it has the elements as bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from frontends.pytorch.minifier.failures import Failure, Settings
 from frontends.pytorch.minifier.programs import Fact, Program
 
 FEW: Final = 16
-"""So many elements are written as numbers."""
+"""Up to this many elements are printed as numbers."""
 OBSERVED: Final = '''
 def observed(run, given):
     torch.manual_seed(0)
@@ -45,7 +45,7 @@ def script(
     preamble: str = "",
     comment: str = "",
 ) -> str:
-    """The text: the program, its inputs with what is known of their sizes, and the check, which fails."""
+    """The script's text: the program, its inputs with facts about their sizes, and the failing check."""
     named = sorted({str(fact).partition("(")[0] for fact in facts})
     imports = ["import base64", "import math", "import operator", "", "import torch", ""]
     lines = [f'"""symshape with torch {torch.__version__} {failure}"""', "", *imports]
@@ -69,7 +69,7 @@ def script(
 
 
 def inputs_text(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[str]) -> str:
-    """A function that makes the inputs."""
+    """The text of a function that creates the inputs."""
     lines = ["def inputs():", "    torch.manual_seed(0)"]
     lines += [f"    {name} = {text}" for name, text in zip(names, tensors)]
     lines += [f"    {fact}" for fact in facts]
@@ -88,7 +88,7 @@ def made_by(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[str])
 
 
 def tensor_text(x: torch.Tensor, *, seeded: bool) -> tuple[str, bool]:
-    """A tensor as Python, and whether it has the elements at hand."""
+    """A tensor as Python text, and whether it has the original elements."""
     sizes = ", ".join(map(str, x.shape))
     text = random_text(x, sizes) if seeded else None
     exact = text is None
@@ -100,7 +100,7 @@ def tensor_text(x: torch.Tensor, *, seeded: bool) -> tuple[str, bool]:
 
 
 def random_text(x: torch.Tensor, sizes: str) -> str | None:
-    """Random elements; None for what few of these are valid for: indices, and counts."""
+    """Random elements; None where few are valid: indices and counts."""
     if x.dtype is torch.bool:
         return f"torch.rand({sizes or '()'}) < 0.5"
     if x.is_floating_point() or x.is_complex():
@@ -109,7 +109,7 @@ def random_text(x: torch.Tensor, sizes: str) -> str | None:
 
 
 def elements_text(x: torch.Tensor, sizes: str) -> str:
-    """The very elements."""
+    """The original elements."""
     flat = x.detach().resolve_conj().resolve_neg().contiguous().view(-1)
     if flat.numel() <= FEW:
         numbers = flat.tolist()
