@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine, is_one
@@ -36,7 +36,8 @@ from solver.terms.prop import Prop
 class Operator(Protocol):
     """An operator of the frontend's framework, or a function in the place of one."""
 
-    def __call__(self, *arguments: object, **named: object) -> object: ...
+    # whatever it takes is the framework's
+    def __call__(self, *arguments: Any, **named: Any) -> object: ...  # type: ignore[explicit-any]
 
 
 @dataclass(eq=False, slots=True)

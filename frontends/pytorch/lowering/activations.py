@@ -9,8 +9,8 @@ from typing import Final
 import torch
 
 from backends.loops.operations import is_float
-from frontends.pytorch.lowering.pointwise import Argument, clamp
-from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.pointwise import clamp
+from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import sliced
 

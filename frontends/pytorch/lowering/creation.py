@@ -7,11 +7,10 @@ from typing import Final
 import torch
 
 from backends.loops.operations import computed_as
-from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
-Argument = Value | Number
 
 
 @lowering(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default)
@@ -25,7 +24,7 @@ def ones(at: Site, *given: object, **options: object) -> Value:
 
 
 @lowering(aten.full.default, aten.full_like.default, aten.new_full.default)
-def full(at: Site, given: object, *rest: object, **options: object) -> Value:
+def full(at: Site, given: object, *rest: Argument, **options: object) -> Value:
     """The fill value is the last argument."""
     return at.operand(rest[-1])
 
@@ -60,16 +59,16 @@ def eye(at: Site, *sizes: object, **options: object) -> Value:
 
 
 @lowering(aten.tril.default)
-def tril(at: Site, x: Value, diagonal: Number = 0) -> Value:
+def tril(at: Site, x: Value, diagonal: Size = 0) -> Value:
     return _below(at, x, diagonal).select(x, 0)
 
 
 @lowering(aten.triu.default)
-def triu(at: Site, x: Value, diagonal: Number = 0) -> Value:
+def triu(at: Site, x: Value, diagonal: Size = 0) -> Value:
     return _below(at, x, diagonal - 1).select(0, x)
 
 
-def _below(at: Site, x: Value, diagonal: Number) -> Value:
+def _below(at: Site, x: Value, diagonal: Size) -> Value:
     """Whether an index pair is on a diagonal or below it."""
     if x.rank < 2 or isinstance(diagonal, Value):
         raise Declined
@@ -77,17 +76,17 @@ def _below(at: Site, x: Value, diagonal: Number) -> Value:
 
 
 @lowering(aten.linspace.default)
-def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options: object) -> Value:
+def linspace(at: Site, start: Argument, end: Argument, steps: Size, **options: object) -> Value:
     """Computed from both ends towards the middle."""
     if (
-        type(start) not in (int, float)
-        or type(end) not in (int, float)
+        not (type(start) is int or type(start) is float)
+        or not (type(end) is int or type(end) is float)
         or at.dtype not in ("float32", "float64")
     ):
         raise Declined
     if type(steps) is int and steps < 2:
         raise Declined
-    count = at.build.lift(steps)
+    count = at.size(steps)
     place = at.iota(0)
     number = computed_as(at.dtype)
     step = at.full(float(end) - float(start), number) / at.full(

@@ -9,8 +9,9 @@ from typing import Final
 import torch
 
 from backends.loops.affine import is_zero
+from backends.loops.nodes import Sizes
 from frontends.pytorch.graphs.partition import FEW_PIECES
-from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import along_diagonal, first_of, selected, sliced
 from solver.terms.expr import Expr
@@ -65,14 +66,13 @@ def stack(at: Site, tensors: list[Value], axis: int = 0) -> Value:
 
 
 @lowering(aten.constant_pad_nd.default)
-def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) -> Value:
+def constant_pad_nd(at: Site, x: Value, pad: list[Size], value: Argument = 0) -> Value:
     """Negative padding removes elements, as in the gradient of padding."""
-    if any(isinstance(each, Value) for each in pad):
-        raise Declined
+    widths = [at.size(each) for each in pad]
     around, made = at.operand(value), x.cast(at.dtype)
     for place in range(len(pad) // 2):
         axis = x.rank - 1 - place
-        before, after = [at.build.lift(each) for each in pad[2 * place : 2 * place + 2]]
+        before, after = widths[2 * place : 2 * place + 2]
         if all(at.is_nonnegative(each, "elements around it", "no elements around it") for each in (before, after)):
             made = _within(at, around, made, axis, before, at.sizes[axis])
         elif all(at.is_nonnegative(-each, "elements taken away", "the operator of torch") for each in (before, after)):
@@ -85,7 +85,8 @@ def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) ->
 def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Expr) -> Value:
     """A longer axis: x between two parts of another tensor."""
     end = start + x.sizes[axis]
-    tensors, bounds = [around.tensor, x.tensor, around.tensor], (start, end)
+    tensors = [around.tensor, x.tensor, around.tensor]
+    bounds: Sizes = (start, end)
     first, last = is_zero(start), end is size
     sizes = _with(x.sizes, axis, size)
     if first and last:
@@ -95,14 +96,15 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
 
 
 @lowering(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
-def replication_pad(at: Site, x: Value, pad: list[Number]) -> Value:
+def replication_pad(at: Site, x: Value, pad: list[Size]) -> Value:
     """Repeat the first and the last element."""
-    if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
+    widths = [at.size(each) for each in pad]
+    if not all(map(at.is_nonnegative, widths)):
         raise Declined
     made = x
     for place in range(len(pad) // 2):
         axis = x.rank - 1 - place
-        before, after = [at.build.lift(each) for each in pad[2 * place : 2 * place + 2]]
+        before, after = widths[2 * place : 2 * place + 2]
         ends = (at.build.zero, before), (made.sizes[axis] - 1, after)
         first, last = [sliced(at, made, axis, start, 0, _with(made.sizes, axis, count)) for start, count in ends]
         sizes = _with(made.sizes, axis, at.sizes[axis])
@@ -117,7 +119,7 @@ def slice_scatter(
     x: Value,
     source: Value,
     axis: int = 0,
-    start: Number | None = None,
+    start: Size | None = None,
     end: object = None,
     step: int = 1,
 ) -> Value:
@@ -127,7 +129,7 @@ def slice_scatter(
 
 
 @lowering(aten.select_scatter.default)
-def select_scatter(at: Site, x: Value, source: Value, axis: int, place: Number) -> Value:
+def select_scatter(at: Site, x: Value, source: Value, axis: int, place: Size) -> Value:
     axis %= x.rank
     first = first_of(at, x.sizes[axis], place)
     return _replaced(at, x, lambda whole: selected(whole, axis, first), source)
@@ -143,7 +145,7 @@ def _replaced(at: Site, x: Value, part: Callable[[Value], Value], source: Value)
 
 @lowering(aten.slice_backward.default)
 def slice_backward(
-    at: Site, grad: Value, sizes: object, axis: int, start: Number, end: object, step: int
+    at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int
 ) -> Value:
     axis %= len(at.sizes)
     first, zero = first_of(at, at.sizes[axis], start), at.full(0)
@@ -153,7 +155,7 @@ def slice_backward(
 
 
 @lowering(aten.select_backward.default)
-def select_backward(at: Site, grad: Value, sizes: object, axis: int, place: Number) -> Value:
+def select_backward(at: Site, grad: Value, sizes: object, axis: int, place: Size) -> Value:
     axis %= len(at.sizes)
     first = first_of(at, at.sizes[axis], place)
     return _replaced(at, at.full(0), lambda whole: selected(whole, axis, first), grad)
@@ -175,15 +177,15 @@ def diagonal_backward(at: Site, grad: Value, sizes: object, offset: int, first: 
 
 
 @lowering(aten.roll.default)
-def roll(at: Site, x: Value, shifts: list[Number], axes: list[int] | None = None) -> Value:
+def roll(at: Site, x: Value, shifts: list[Size], axes: list[int] | None = None) -> Value:
     """Concatenate two slices along each axis."""
-    if not axes or any(isinstance(shift, Value) for shift in shifts):
+    if not axes:
         raise Declined
     terms = at.build.interner
     moves: list[tuple[int, list[tuple[Expr, Expr, Expr]]]] = []
     for axis, shift in zip([axis % x.rank for axis in axes], shifts):
         size = x.sizes[axis]
-        front = terms.mod(at.build.lift(shift), terms.maximum(size, 1))
+        front = terms.mod(at.size(shift), terms.maximum(size, 1))
         moves.append((axis, [(at.build.zero, size - front, front), (front, at.build.zero, size - front)]))
     if len({axis for axis, _ in moves}) < len(moves):
         raise Declined

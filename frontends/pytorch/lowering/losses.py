@@ -6,6 +6,7 @@ from typing import Final
 
 import torch
 
+from backends.loops.nodes import GatherIndices
 from frontends.pytorch.lowering.activations import log_sigmoid
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -120,7 +121,7 @@ def nll_loss_forward(
     counts = target.differs(ignored)
     inside = (target >= 0) & (target < x.sizes[1])
     at.require(inside | ~counts, IndexError, "a target is out of bounds")
-    places = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
+    places: GatherIndices = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
     sizes = inside.sizes
     share = counts.cast(x.dtype)
     if weight is not None:

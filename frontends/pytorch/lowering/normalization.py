@@ -179,8 +179,7 @@ def native_group_norm_backward(
     grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
     if is_by_channel(grad, x):
         grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
-        channels = Groups(at, x, *parts.sizes[1:3])
-        inner, *sums = group_norm_backward(grad, x, channels, mean, deviation, weight)
+        inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
         return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
     inside = range(2, parts.rank)
     mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
@@ -292,8 +291,8 @@ def batch_norm(
 
 @lowering(aten._native_batch_norm_legit_no_training.default)
 def batch_norm_no_training(at: Site, *given: Any) -> Lowered:
-    *tensors, momentum, eps = given
-    return batch_norm(at, *tensors, False, momentum, eps)
+    x, weight, bias, mean, variance, _, eps = given
+    return _by_statistics(at, x, weight, bias, mean, variance, eps)
 
 
 @lowering(aten._native_batch_norm_legit.no_stats)

@@ -6,10 +6,12 @@ A float of the run is the integer of its 64 bits, as in the engine, until a call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from backends.loops.program import Call, Check, Program
 from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
+from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
 from solver.terms.expr import Atom, Expr
@@ -45,6 +47,7 @@ class Numbers:
         if domain is value.operations.true or domain in self._checked:
             return
         self._checked.add(domain)
+        assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, value.operations.true)), Always):
             self.program.steps.append(Check(domain, message, error))
 
@@ -67,7 +70,7 @@ class Numbers:
         self.program.steps.append(Call(pattern_of, (number.expr,), {}, (atom,)))
         return number
 
-    def bind(self, node: Node) -> tuple[Atom, Callable[[object], object]]:
+    def bind(self, node: Node) -> tuple[Atom, Callable[[Any], object]]:
         """The symbol of an operator's scalar result, and the conversion to it."""
         value = node.value
         if isinstance(value, SymFloat):

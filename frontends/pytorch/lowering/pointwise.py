@@ -10,12 +10,11 @@ import torch
 
 from backends.loops.operations import is_float
 from frontends.pytorch.lowering.promotion import dtype_of
-from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Argument, Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-Argument = Value | Number
 
 FLOAT_FUNCTIONS: Final = (
     *("sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "erf", "erfc"),
@@ -301,7 +300,7 @@ def clamp_max(at: Site, x: Value, high: Argument) -> Value:
 @lowering(aten.nan_to_num.default)
 def nan_to_num(
     at: Site, x: Value, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-):
+) -> Value:
     if not x.is_float:
         return x
     range_ = torch.finfo(getattr(torch, x.dtype))

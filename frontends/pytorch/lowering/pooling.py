@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from backends.loops.affine import Affine
-from backends.loops.nodes import Gather
+from backends.loops.nodes import Gather, GatherIndices
 from backends.loops.operations import computed_as
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -62,9 +62,10 @@ def max_pool(
 def _two(numbers: list[Number] | int) -> tuple[int, int]:
     """Values for rows and columns: one number is for both."""
     given = list(numbers) if isinstance(numbers, list | tuple) else [numbers]
-    if len(given) not in (1, 2) or any(type(each) is not int for each in given):
+    known = [each for each in given if type(each) is int]
+    if len(given) not in (1, 2) or len(known) < len(given):
         raise Declined
-    return given[0], given[-1]
+    return known[0], known[-1]
 
 
 @lowering(aten.upsample_nearest2d.default)
@@ -120,5 +121,5 @@ def _between(at: Site, axis: int, given: Expr, dtype: str, align_corners: bool) 
 def _taken(at: Site, x: Value, rows: Value, columns: Value) -> Value:
     """Gather elements of each image at indices that are in bounds."""
     source = at.memory(at.operation.args[0])
-    places = (*at.build.axes(2), rows.tensor, columns.tensor)
+    places: GatherIndices = (*at.build.axes(2), rows.tensor, columns.tensor)
     return Value(at.build, Gather(at.sizes, x.dtype, source, places), at.sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import torch
 
@@ -14,6 +14,7 @@ from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Expr
 
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 Number: TypeAlias = int | float | bool | Expr
 Lowered: TypeAlias = Value | list[Value | None]
-Lowering = Callable[..., Lowered]
+Argument: TypeAlias = Value | Number
+Size: TypeAlias = Value | Expr | int
+"""A size among the arguments; a value if it is a float's or a truth of the run."""
+Lowering: TypeAlias = Callable[..., Lowered]
+Rule = TypeVar("Rule", bound=Lowering)
 
 LOWERINGS: Final[dict[object, Lowering]] = {}
 VIEWS: Final[set[Lowering]] = set()
@@ -33,11 +38,11 @@ class Declined(Exception):
     """A lowering declines this call: the operator is called."""
 
 
-def lowering(*operators: object, views: bool = False) -> Callable[[Lowering], Lowering]:
+def lowering(*operators: object, views: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the lowering of these operators. It receives the site and the arguments, tensors as values
     and numbers as numbers or sizes, and may raise `Declined`."""
 
-    def register(function: Lowering) -> Lowering:
+    def register(function: Rule) -> Rule:
         for operator in operators:
             LOWERINGS[operator] = function
         if views:
@@ -146,6 +151,12 @@ class Site:
         dtype = self.dtype if dtype is None else dtype
         return x.cast(dtype).expanded(sizes) if isinstance(x, Value) else self.full(x, dtype, sizes)
 
+    def size(self, given: Size) -> Expr:
+        """A size among the arguments."""
+        if isinstance(given, Value):
+            raise Declined
+        return self.build.lift(given)
+
     def is_nonnegative(
         self, size: Expr, yes: str = "a kernel", otherwise: str = "the operator of torch"
     ) -> bool | None:
@@ -155,12 +166,12 @@ class Site:
         return self.build.decisions.holds("sign", self.build.interner.ge(size, 0), Choice(yes, otherwise))
 
 
-def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
+def sizes_of(numbers: tuple[TorchValue, ...], build: Expressions) -> Sizes:
     """Sizes or strides of metadata as expressions."""
     return tuple(map(build.lift, symbolic_sizes_of(numbers, build)))
 
 
-def symbolic_sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
+def symbolic_sizes_of(numbers: tuple[TorchValue, ...], build: Expressions) -> Sizes:
     """The same without replacing symbols by known constants, for reading symbols off a tensor."""
     return tuple([build.interner.constant(size) if type(size) is int else size.node.value.expr for size in numbers])
 
@@ -170,6 +181,7 @@ def axes_of(axes: object, rank: int) -> tuple[int, ...]:
     if axes is None or (isinstance(axes, list) and not axes):
         return tuple(range(rank))
     listed = axes if isinstance(axes, list) else [axes]
-    if not all(type(axis) is int for axis in listed):
+    known = [axis for axis in listed if type(axis) is int]
+    if len(known) < len(listed):
         raise Declined
-    return tuple(sorted([axis % rank for axis in listed])) if rank else ()
+    return tuple(sorted([axis % rank for axis in known])) if rank else ()

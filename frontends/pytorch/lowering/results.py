@@ -7,6 +7,7 @@ materializes the expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 
 from backends.loops.affine import Affine, affine_sum
 from backends.loops.channels_last import channels_last_strides, is_channels_last
@@ -201,7 +202,7 @@ class Results:
                 return False
         return True
 
-    def read_by(self, tensor: Tensor) -> set[Result | None]:
+    def read_by(self, tensor: Tensor) -> AbstractSet[Result | None]:
         """The owners of the memory that an expression reads."""
         return {self.owners.get(each.buffer) for each in descend([tensor]) if isinstance(each, Memory)}
 

@@ -64,7 +64,7 @@ class Value:
                 tensor = self.build.view(tensor, sizes, self.build.axes(len(sizes)))
         return Value(self.build, tensor, sizes)
 
-    def number(self, value: int | float | bool | Expr, dtype: str | None = None) -> Value:
+    def number(self, value: Constant, dtype: str | None = None) -> Value:
         """A constant with the sizes of this one, and its dtype unless another is given."""
         dtype = self.dtype if dtype is None else dtype
         known = value if isinstance(value, Expr) else _converted(value, dtype)
@@ -110,25 +110,25 @@ class Value:
     def __add__(self, other: Operand) -> Value:
         return self.apply("add", other)
 
-    def __radd__(self, other: Operand) -> Value:
+    def __radd__(self, other: Constant) -> Value:
         return self.number(other) + self
 
     def __sub__(self, other: Operand) -> Value:
         return self.apply("sub", other)
 
-    def __rsub__(self, other: Operand) -> Value:
+    def __rsub__(self, other: Constant) -> Value:
         return self.number(other) - self
 
     def __mul__(self, other: Operand) -> Value:
         return self.apply("mul", other)
 
-    def __rmul__(self, other: Operand) -> Value:
+    def __rmul__(self, other: Constant) -> Value:
         return self.number(other) * self
 
     def __truediv__(self, other: Operand) -> Value:
         return self.apply("div", other)
 
-    def __rtruediv__(self, other: Operand) -> Value:
+    def __rtruediv__(self, other: Constant) -> Value:
         return self.number(other) / self
 
     def __neg__(self) -> Value:
@@ -161,7 +161,7 @@ class Value:
     def differs(self, other: Operand) -> Value:
         return self.apply("ne", other)
 
-    def select(self, yes: Value | float, no: Value | float) -> Value:
+    def select(self, yes: Operand, no: Operand) -> Value:
         """Select elementwise; at least one operand is a value."""
         dtype = yes.dtype if isinstance(yes, Value) else no.dtype if isinstance(no, Value) else "float32"
         sides = [
@@ -224,7 +224,8 @@ class Value:
         return self.unsqueezed([place for place in range(rank) if place != axis])
 
 
-Operand: TypeAlias = Value | Expr | int | float | bool
+Constant: TypeAlias = Expr | int | float | bool
+Operand: TypeAlias = Value | Constant
 
 
 def _is_literal(tensor: Tensor) -> bool:

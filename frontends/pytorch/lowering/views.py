@@ -10,8 +10,7 @@ import torch
 from backends.loops.affine import Affine
 from backends.loops.nodes import Memory, Number, Sizes
 from backends.loops.operations import DTYPES
-from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
-from frontends.pytorch.lowering.registry import Number as Scalar
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
@@ -65,7 +64,7 @@ def unsqueeze(at: Site, x: Value, axis: int) -> Value:
 
 
 @lowering(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, views=True)
-def squeeze(at: Site, x: Value, axes: object = None) -> Value:
+def squeeze(at: Site, x: Value, axes: int | list[int] | None = None) -> Value:
     listed = list(range(x.rank)) if axes is None else axes if isinstance(axes, list) else [axes]
     gone = [axis % x.rank for axis in listed if x.rank]
     gone = [axis for axis in gone if x.build.decisions.is_one(x.sizes[axis])]
@@ -90,7 +89,7 @@ def reshaped(x: Value, sizes: Sizes) -> Value:
 
 
 @lowering(aten.slice.Tensor, aten.slice_copy.Tensor, views=True)
-def slice_(at: Site, x: Value, axis: int = 0, start: Scalar | None = None, end: object = None, step: int = 1) -> Value:
+def slice_(at: Site, x: Value, axis: int = 0, start: Size | None = None, end: object = None, step: int = 1) -> Value:
     axis %= x.rank
     return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, at.sizes)
 
@@ -103,14 +102,12 @@ def sliced(at: Site, x: Value, axis: int, start: Expr, step: int, sizes: Sizes) 
     return viewed(x, sizes, places)
 
 
-def first_of(at: Site, size: Expr, start: Scalar | None) -> Expr:
+def first_of(at: Site, size: Expr, start: Size | None) -> Expr:
     """The start of a nonempty slice: negative ones count from the end, clamped to 0."""
     terms = at.build.interner
     if start is None:
         return at.build.zero
-    if isinstance(start, Value):
-        raise Declined
-    start = at.build.lift(start)
+    start = at.size(start)
     is_from_front = at.is_nonnegative(start, "as it is", "counted from the end where it is less")
     if is_from_front:
         return start
@@ -121,7 +118,7 @@ def first_of(at: Site, size: Expr, start: Scalar | None) -> Expr:
 
 
 @lowering(aten.select.int, aten.select_copy.int, views=True)
-def select(at: Site, x: Value, axis: int, place: Scalar) -> Value:
+def select(at: Site, x: Value, axis: int, place: Size) -> Value:
     axis %= x.rank
     return selected(x, axis, first_of(at, x.sizes[axis], place))
 
@@ -193,15 +190,13 @@ def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
 
 
 @lowering(aten.repeat.default)
-def repeat(at: Site, x: Value, times: list[Scalar]) -> Value:
+def repeat(at: Site, x: Value, times: list[Size]) -> Value:
     """Repeat each axis: insert a new axis before it, and merge both."""
     first = len(times) - x.rank
     sizes: list[Expr] = []
     places: list[Affine] = []
     for axis, count in enumerate(times):
-        if isinstance(count, Value):
-            raise Declined
-        sizes.append(at.build.lift(count))
+        sizes.append(at.size(count))
         if axis >= first:
             places.append(at.build.axis(len(sizes)))
             sizes.append(x.sizes[axis - first])

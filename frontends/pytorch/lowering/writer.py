@@ -6,7 +6,7 @@ A result (`results.py`) stays an expression until something needs its memory: a 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -16,7 +16,7 @@ from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.program.layouts import Layout, is_whole
+from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
@@ -216,7 +216,7 @@ class Writer:
         outputs = operation.outputs
         by_place, by_name = in_order(operation)
         images = images_of(operation, self.results, begins=self._begins)
-        read = dict.fromkeys(images, self.results.channels_last_strides)
+        read: dict[int, Callable[[Any], object]] = dict.fromkeys(images, self.results.channels_last_strides)
         args = tuple([read.get(place, self._argument)(arg) for place, arg in enumerate(by_place)])
         named = {name: self._argument(value) for name, value in by_name.items()}
         made: list[Buffer | Atom | None] = []
@@ -372,7 +372,9 @@ def checking(operation: Operation, made: Sequence[object]) -> Callable[..., obje
     kinds = [each.metadata if isinstance(each, Result) else None for each in operation.outputs]
     what = (str(operation.target.name()), prediction_of(operation), is_view(operation.target))
 
-    def checked(results: object, operands: Sequence[object], layouts: Sequence[Layout | None]) -> object:
+    def checked(
+        results: object, operands: Sequence[object], layouts: Sequence[tuple[Sequence[int], Sequence[int]] | None]
+    ) -> object:
         predicted = [
             None if layout is None or kind is None else (*layout, kind.dtype, kind.device)
             for layout, kind in zip(layouts, kinds)
