@@ -17,10 +17,21 @@ always    because  s % 16 == 0
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
+
+COMMANDS: Final[Mapping[str | None, str]] = {
+    None: "terminal:converse",
+    "ask": "asking:answer_question",
+    "certify": "certifying:certify_named",
+    "onnx": "models:infer_model",
+    "report": "reporting:report_session",
+    "replay": "replaying:replay_files",
+}
+"""What carries each command out, imported when it runs; it has a parameter for each option."""
 
 USAGE_ERROR: Final = 64
 """What a command line that cannot be understood exits with (EX_USAGE of sysexits.h)."""
@@ -50,12 +61,14 @@ class Version(argparse.Action):
 
 def arguments() -> Parser:
     solving = Parser(add_help=False)
-    solving.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
+    solving.add_argument("--no-solver", dest="solvers", action="store_false", help="leave out sympy and z3")
     parser = Parser(
         prog="shapes",
         description="Ask what follows from what about integer sizes. Without a command: a prompt.",
     )
-    parser.add_argument("--version", action=Version, nargs=0, help="the version, and which solver runs")
+    parser.add_argument(
+        "--version", action=Version, nargs=0, default=argparse.SUPPRESS, help="the version, and which solver runs"
+    )
     commands = parser.add_subparsers(dest="command", metavar="{ask,certify,onnx,report,replay}", parser_class=Parser)
     ask = commands.add_parser(
         "ask",
@@ -67,9 +80,14 @@ def arguments() -> Parser:
     ask.add_argument("question", help="a proposition, such as '(b*s) %% 64 == 0'")
     ask.add_argument("--given", action="append", default=[], metavar="PROPOSITION", help="a fact; may be repeated")
     ask.add_argument(
-        "--symbol", action="append", default=[], metavar="NAME:LO:HI", help="bounds, inclusive; empty is unbounded"
+        "--symbol",
+        dest="symbols",
+        action="append",
+        default=[],
+        metavar="NAME:LO:HI",
+        help="bounds, inclusive; empty is unbounded",
     )
-    ask.add_argument("--json", action="store_true", help="the answer as one JSON object")
+    ask.add_argument("--json", dest="as_json", action="store_true", help="the answer as one JSON object")
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
     ask.add_argument("--export", choices=["coq"], help="the evidence as a file for coqc, instead of the answer")
     certify = commands.add_parser(
@@ -82,7 +100,7 @@ def arguments() -> Parser:
         ">= 0.",
     )
     certify.add_argument(
-        "guards",
+        "what",
         metavar="FILE | MODULE:NAME",
         help="a guard on each line, or a recorded session; or what a module has, such as a compiled function that was "
         "called, or a function without arguments that gives one",
@@ -95,9 +113,11 @@ def arguments() -> Parser:
         metavar="NAME=LO..HI[:MULTIPLE]",
         help="the sizes that occur, such as s0=1..8192 or x.shape[1]=16..4096:16; may be repeated",
     )
-    certify.add_argument("--fact", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes")
+    certify.add_argument(
+        "--fact", dest="facts", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes"
+    )
     certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
-    certify.add_argument("--json", action="store_true", help="the certificate as one JSON object")
+    certify.add_argument("--json", dest="as_json", action="store_true", help="the certificate as one JSON object")
     onnx = commands.add_parser(
         "onnx",
         help="shape inference for an ONNX model; exits 0 inferred, 1 refused, 64 usage, 66 no such file",
@@ -105,16 +125,18 @@ def arguments() -> Parser:
         "them. Exits with 0, with 1 if the model is malformed or rejects all sizes in the ranges, 64 usage, 66 no such "
         "file.",
     )
-    onnx.add_argument("model", metavar="MODEL", help="a model file")
+    onnx.set_defaults(kind="onnx")
+    onnx.add_argument("file", metavar="MODEL", help="a model file")
     onnx.add_argument("-o", "--output", metavar="ANNOTATED", help="write the model with the sizes of all its values")
     onnx.add_argument(
         "--size",
+        dest="ranges",
         action="append",
         default=[],
         metavar="NAME=LO..HI[:MULTIPLE]",
         help="the sizes that occur, such as batch=1..64, by the name of a dimension; may be repeated",
     )
-    onnx.add_argument("--json", action="store_true", help="one JSON object")
+    onnx.add_argument("--json", dest="as_json", action="store_true", help="one JSON object")
     report = commands.add_parser(
         "report",
         parents=[solving],
@@ -123,7 +145,7 @@ def arguments() -> Parser:
         "evidence. Exits with 65 if a line was malformed, 64 if there is no such session, 66 if a file could not be "
         "read or written.",
     )
-    report.add_argument("recording", metavar="SESSION", help="the file of a recorded session, plain or .gz")
+    report.add_argument("file", metavar="SESSION", help="the file of a recorded session, plain or .gz")
     report.add_argument("-o", "--output", metavar="REPORT.html", help="write HTML instead of printing text")
     report.add_argument("--session", metavar="NAME", help="which session of the file; all of them without")
     replay = commands.add_parser(
@@ -134,8 +156,10 @@ def arguments() -> Parser:
         "truth is not read unless --judge asks for it. Exits with 65 if a line was malformed, 66 if a file could not "
         "be read, 70 if a question failed inside, 1 if --judge found a wrong answer.",
     )
-    replay.add_argument("files", nargs="+", metavar="FILE")
-    replay.add_argument("--json", action="store_true", help="one JSON object for each question, then a summary")
+    replay.add_argument("names", nargs="+", metavar="FILE")
+    replay.add_argument(
+        "--json", dest="as_json", action="store_true", help="one JSON object for each question, then a summary"
+    )
     replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
     replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
     return parser
@@ -143,59 +167,11 @@ def arguments() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the result is the exit status."""
-    options = arguments().parse_args(argv)
+    options = vars(arguments().parse_args(argv))
+    module, _, function = COMMANDS[options.pop("command")].partition(":")
+    run: Callable[..., int] = getattr(importlib.import_module(f"shapes.prompt.{module}"), function)  # type: ignore[explicit-any]
     try:
-        match options.command:
-            case "ask":
-                from shapes.prompt.asking import answer_question
-
-                return answer_question(
-                    options.question,
-                    options.given,
-                    options.symbol,
-                    as_json=options.json,
-                    why=options.why,
-                    export=options.export,
-                    solvers=not options.no_solver,
-                )
-            case "certify":
-                from shapes.prompt.certifying import certify_named
-
-                return certify_named(
-                    options.guards,
-                    options.ranges,
-                    options.fact,
-                    session=options.session,
-                    as_json=options.json,
-                    solvers=not options.no_solver,
-                )
-            case "onnx":
-                from shapes.prompt.models import infer_model
-
-                return infer_model("onnx", options.model, options.size, output=options.output, as_json=options.json)
-            case "report":
-                from shapes.prompt.reporting import report_session
-
-                return report_session(
-                    options.recording,
-                    session=options.session,
-                    output=options.output,
-                    solvers=not options.no_solver,
-                )
-            case "replay":
-                from shapes.prompt.replaying import replay_files
-
-                return replay_files(
-                    options.files,
-                    as_json=options.json,
-                    judge=options.judge,
-                    solvers=not options.no_solver,
-                    evidence=options.evidence,
-                )
-            case _:
-                from shapes.prompt.terminal import converse
-
-                return converse()
+        return run(**options)
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

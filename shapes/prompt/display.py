@@ -15,18 +15,16 @@ always    because  s % 16 == 0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
+from shapes.env import ShapeEnv
 from shapes.errors import sizes_text
+from shapes.guards.guards import Guard
 from shapes.origin import Origin
 from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
 from solver.proofs.fact import Fact
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
-    from shapes.guards.guards import Guard
 
 SIZES_SHOWN: Final = 12
 WIDTH: Final = 100

@@ -18,16 +18,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
+from shapes.env import ShapeEnv
 from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, digits, place_of, sizes_spans, verdict_name, verdict_page
 from shapes.prompt.page import Page, Span, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
 from solver.proofs.step import ProofStep
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 STEPS_SHOWN: Final = 60
 

@@ -52,6 +52,8 @@ def report_session(file: str, *, session: str | None = None, output: str | None 
             title = html.escape(f"{Path(file).name}: {', '.join([each.name for each in sessions])}")
             head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>\n'
             Path(output).write_text(head + html_of_page(page) + "\n</body></html>\n", encoding="utf-8")
+    except BrokenPipeError:  # for who calls this: the reader of our output has seen enough
+        raise
     except OSError as error:
         show(display.error_page(ShapeError(f"{error.filename or file}: {error.strerror or error}")), sys.stderr)
         return UNREADABLE

@@ -14,8 +14,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
@@ -25,9 +24,6 @@ from shapes.rules.promotion import floating
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Real, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def _kept(input: Shape) -> Shape:

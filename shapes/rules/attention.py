@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.matmul import common_dtype, expect_rank, matrix_product
@@ -24,9 +24,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 @rule("scaled_dot_product_attention")

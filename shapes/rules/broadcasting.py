@@ -18,13 +18,10 @@ the requirement a disjunction, so that one shape stands for every case.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
 from solver.decide.verdict import Always, Never
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def known(env: ShapeEnv, p: Truth) -> bool | None:

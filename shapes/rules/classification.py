@@ -14,8 +14,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.axes import without
 from shapes.rules.broadcasting import agree, broadcast
@@ -25,9 +24,6 @@ from shapes.rules.promotion import kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 SAMPLES = "target: expected one class for each sample"
 

@@ -29,8 +29,9 @@ holds of them, so that what the ranks receive adds up to what they sent:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
@@ -38,9 +39,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, sym_sum
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 REDUCTIONS: Final = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
 """How the tensors of a group are reduced to one."""

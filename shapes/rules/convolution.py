@@ -13,8 +13,8 @@ Shape(b, 8, s - 2)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, known
 from shapes.rules.registry import rule
@@ -30,9 +30,6 @@ from shapes.rules.windows import (
     window_reach,
 )
 from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Ints = Int | Sequence[Int]
 

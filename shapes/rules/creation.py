@@ -17,8 +17,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.matmul import expect_rank
@@ -28,9 +29,6 @@ from shapes.rules.shape import Shape, as_shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, Real, sym_and, sym_int, sym_max, sym_or
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Number = Real | bool | complex
 Sizes = Int | Sequence[Int]

@@ -12,8 +12,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, without
@@ -21,9 +20,6 @@ from shapes.rules.matmul import expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_ite, sym_max, sym_min
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 @rule("trace")

@@ -23,17 +23,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, broadcast, broadcast_size
 from shapes.rules.matmul import common_dtype
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Operand = Shape | Sequence[Shape]
 

@@ -15,15 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
+from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
-    from shapes.rules.shape import Shape
 
 
 def empty(sizes: Sequence[Int]) -> Truth:

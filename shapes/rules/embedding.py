@@ -14,8 +14,7 @@ Shape(b, s, u0, dtype=int64)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
@@ -24,9 +23,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
 from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 NUMBERS = ("int64", "int32")
 MODES = ("sum", "mean", "max")

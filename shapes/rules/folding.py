@@ -18,8 +18,8 @@ Shape(b, ceildiv(h, 2) - 1, 3)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
@@ -27,9 +27,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, positive, require_at_least, window_count, window_reach
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Ints = Int | Sequence[Int]
 

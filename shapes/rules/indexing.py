@@ -20,8 +20,8 @@ picked from is seen here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
@@ -30,9 +30,6 @@ from shapes.rules.elements import alike, count, empty, filled, pickable, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 MASKS = ("bool", "uint8")
 NUMBERS = ("int64", "int32")

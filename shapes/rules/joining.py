@@ -17,8 +17,8 @@ Torch passes over an empty tensor of one axis beside tensors of more: so does `c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of
@@ -28,9 +28,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.viewing import with_axes
 from shapes.symbolic.choices import Int, sym_and, sym_sum
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def joined(env: ShapeEnv, tensors: Sequence[Shape], dim: int) -> Shape:

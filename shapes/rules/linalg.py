@@ -15,8 +15,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree, same
@@ -25,9 +26,6 @@ from shapes.rules.promotion import COMPLEX_OF, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_min, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Order = int | float | str | None
 

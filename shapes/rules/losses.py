@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
@@ -30,9 +31,6 @@ from shapes.rules.reductions import need_elements
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or, sym_sum
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 VARIANCES: Final = "var: expected the sizes of the input, or one axis of size 1"
 REDUCTIONS: Final = ("none", "mean", "sum")

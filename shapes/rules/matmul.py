@@ -15,17 +15,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Real = int | float
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced, without
@@ -30,9 +30,6 @@ from shapes.rules.reductions import all_or, need_elements
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Real, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 ALONE = "input: one number alone has no variance"
 CDIST_MODES = (

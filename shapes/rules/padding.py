@@ -15,17 +15,15 @@ Shape(b, 3, s + 4)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import exactly, positive, reaches, require_at_least
 from shapes.symbolic.choices import Int, sym_max, sym_min, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 MODES: Final = ("reflect", "replicate", "circular")
 

@@ -19,17 +19,15 @@ Operators alike are lines of a table. What writes into its first operand (a name
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import broadcast, expandable
 from shapes.rules.promotion import COMPLEX_OF, floating, kind_of, promoted, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Real
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Result = Callable[[str | None], str | None]
 """From the dtype that the operands are computed in to the one of the result."""

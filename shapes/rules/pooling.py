@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
 from shapes.rules.registry import Output, rule
@@ -27,9 +27,6 @@ from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, per_axis, positive, reaches, require_at_least, split, window_reach
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_int, sym_max, sym_min, sym_or
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Ints = Int | Sequence[Int]
 Floats = float | Sequence[float]

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced
 from shapes.rules.broadcasting import broadcast
@@ -29,9 +30,6 @@ from shapes.rules.promotion import floating, named, promoted, real, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Real
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Dims = int | Sequence[int] | None
 

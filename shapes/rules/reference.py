@@ -12,14 +12,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
 
 from shapes.rules.registry import FAMILIES, Rule, rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HEADER = """\
 # Operators with a shape rule

@@ -24,17 +24,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shapes.accepted import did_you_mean
+from shapes.env import ShapeEnv
+from shapes.environment.events import Commitment
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.shape import Shape, as_shape
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
-    from shapes.environment.events import Commitment
-    from solver.proofs.fact import Fact
+from solver.proofs.fact import Fact
 
 Output = Shape | tuple["Output", ...] | None
 """What a rule gives: one shape, a tuple of outputs for an operator with several, None where there is none."""

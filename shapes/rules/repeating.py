@@ -13,8 +13,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import is_empty
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of
@@ -23,9 +23,6 @@ from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
 from shapes.rules.views import Sizes, numbers_of
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def repeated(env: ShapeEnv, x: Shape, repeats: Sequence[Int]) -> Shape:

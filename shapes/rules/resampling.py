@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
 from shapes.rules.pooling import divided
@@ -26,9 +27,6 @@ from shapes.rules.shape import Shape
 from shapes.rules.windows import positive
 from shapes.symbolic.choices import Int, sym_int, sym_or
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 T = TypeVar("T")
 

@@ -15,17 +15,14 @@ Sizes that stay cancel, so that what is required is about the others alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import replaced
 from shapes.rules.broadcasting import same
 from shapes.rules.structure import at_least, is_positive, simplified
 from shapes.symbolic.choices import Int, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def reshaped(env: ShapeEnv, sizes: Sequence[Int], target: Sequence[Int]) -> tuple[Int, ...]:

@@ -17,8 +17,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, replaced, without
 from shapes.rules.broadcasting import agree, broadcast, known, same
@@ -26,9 +26,6 @@ from shapes.rules.promotion import floating, named, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Real, sym_and, sym_ite, sym_max, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 SAMPLES = "x: expected one for each sample of y"
 

@@ -16,8 +16,8 @@ Shape(u0, 2, dtype=int64)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import is_positive, numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
@@ -26,9 +26,6 @@ from shapes.rules.elements import count, empty, filled, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 

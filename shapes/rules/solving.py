@@ -15,8 +15,8 @@ The axes before the matrices broadcast.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of
@@ -27,9 +27,6 @@ from shapes.rules.promotion import real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_min, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def _is_vector(env: ShapeEnv, a: Shape, b: Shape) -> bool:

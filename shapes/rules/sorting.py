@@ -12,8 +12,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree
@@ -21,9 +20,6 @@ from shapes.rules.elements import typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 @rule("sort")

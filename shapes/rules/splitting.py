@@ -22,8 +22,8 @@ Where the number of pieces depends on a size, that number is required, and with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import known
@@ -33,9 +33,6 @@ from shapes.rules.slices import sliced
 from shapes.rules.structure import at_least, counted, holds, simplified
 from shapes.rules.viewing import viewed
 from shapes.symbolic.choices import Int, sym_max, sym_or, sym_sum
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def pieces(x: Shape, axis: int, lengths: Sequence[Int]) -> Outputs:

@@ -16,8 +16,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import channels_last_strides, contiguous_strides, is_empty, max_storage_index, numel
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known
@@ -26,9 +27,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
 from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 COMPLEX_OF: Final = {real: dtype for dtype, real in REAL_OF.items()}
 """The dtype of numbers that consist of two real ones."""

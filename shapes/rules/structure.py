@@ -21,13 +21,9 @@ No rule guesses: what neither the facts nor a hint decide is an error that names
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shapes.env import ShapeEnv
 from shapes.symbolic.choices import Int, Truth
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def holds(env: ShapeEnv, p: Truth) -> bool:

@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import agree
@@ -28,9 +28,6 @@ from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Axes = int | Sequence[int] | None
 POINTS = "there are no data points"
@@ -116,14 +113,16 @@ def irfft(env: ShapeEnv, input: Shape, n: Int | None = None, dim: int = -1, norm
     return Shape(sizes, dtype=real(floating(input.dtype)))
 
 
-def _fftn(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+def _points(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+    """As many frequencies as points in every axis."""
     sizes = list(input)
     axes, given = _several_axes(input, s, dim)
     _full(env, sizes, given, axes)
     return Shape(sizes, dtype=_complex(input.dtype))
 
 
-def _rfftn(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+def _half_of_last(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+    """As many frequencies as points, in the last axis half as many and one."""
     sizes = list(input)
     axes, given = _several_axes(input, s, dim, least=1)
     _full(env, sizes, given, axes)
@@ -131,7 +130,8 @@ def _rfftn(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> S
     return Shape(sizes, dtype=_complex(input.dtype))
 
 
-def _irfftn(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+def _doubled_last(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
+    """As many points as are given; in the last axis, the even number that has these frequencies."""
     sizes = list(input)
     axes, given = _several_axes(input, s, dim, least=1)
     _full(env, sizes, given[:-1], axes)
@@ -139,52 +139,27 @@ def _irfftn(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> 
     return Shape(sizes, dtype=real(floating(input.dtype)))
 
 
-@rule("fft.fftn", "fft.ifftn")
-def fftn(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = None, norm: str | None = None
-) -> Shape:
-    """As many frequencies as points in every axis."""
-    return _fftn(env, input, s, dim)
+def _register(several: Callable[[ShapeEnv, Shape, Sequence[Int] | None, Axes], Shape], *names: str) -> None:
+    """Over any axes, which are all by default, and over two, which are the last by default."""
+
+    def over_any(
+        env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = None, norm: str | None = None
+    ) -> Shape:
+        return several(env, input, s, dim)
+
+    def over_two(
+        env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = (-2, -1), norm: str | None = None
+    ) -> Shape:
+        return several(env, input, s, dim)
+
+    over_any.__doc__ = over_two.__doc__ = several.__doc__
+    rule(*[f"fft.{name}n" for name in names])(over_any)
+    rule(*[f"fft.{name}2" for name in names])(over_two)
 
 
-@rule("fft.rfftn", "fft.ihfftn")
-def rfftn(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = None, norm: str | None = None
-) -> Shape:
-    """As many frequencies as points, in the last axis half as many and one."""
-    return _rfftn(env, input, s, dim)
-
-
-@rule("fft.irfftn", "fft.hfftn")
-def irfftn(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = None, norm: str | None = None
-) -> Shape:
-    """As many points as are given; in the last axis, the even number that has these frequencies."""
-    return _irfftn(env, input, s, dim)
-
-
-@rule("fft.fft2", "fft.ifft2")
-def fft2(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = (-2, -1), norm: str | None = None
-) -> Shape:
-    """As many frequencies as points in every axis."""
-    return _fftn(env, input, s, dim)
-
-
-@rule("fft.rfft2", "fft.ihfft2")
-def rfft2(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = (-2, -1), norm: str | None = None
-) -> Shape:
-    """As many frequencies as points, in the last axis half as many and one."""
-    return _rfftn(env, input, s, dim)
-
-
-@rule("fft.irfft2", "fft.hfft2")
-def irfft2(
-    env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = (-2, -1), norm: str | None = None
-) -> Shape:
-    """As many points as are given; in the last axis, the even number that has these frequencies."""
-    return _irfftn(env, input, s, dim)
+_register(_points, "fft", "ifft")
+_register(_half_of_last, "rfft", "ihfft")
+_register(_doubled_last, "irfft", "hfft")
 
 
 @rule("fft.fftshift", "fft.ifftshift")

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.environment.layout import contiguous_strides, numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of
@@ -33,9 +33,6 @@ from shapes.rules.shape import Shape, as_shape
 from shapes.rules.structure import at_least, holds
 from shapes.rules.viewing import permuted, view_strides, viewed, with_axes, with_axis
 from shapes.symbolic.choices import Int, sym_ite, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Sizes = Int | Sequence[Int]
 

@@ -15,14 +15,11 @@ ceildiv(s, 2)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 def per_axis(value: Int | Sequence[Int], axes: int, name: str) -> tuple[Int, ...]:

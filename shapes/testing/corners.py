@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
 from shapes.errors import Contradiction, ShapeError
 from shapes.guards.guards import Guard
@@ -36,9 +37,6 @@ from shapes.testing.satisfying import Satisfying, Values, without
 from solver.proofs.fact import Fact, Kind
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 EDGES: Final = (0, 1, 2**31)
 """Sizes at which programs break; the largest possible one comes on top."""

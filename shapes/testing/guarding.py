@@ -25,16 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from shapes.env import ShapeEnv
+from shapes.guards.guards import Guard
 from shapes.testing.corners import corners, violating_only
 from shapes.testing.sampling import around_corners
 from shapes.testing.satisfying import Satisfying
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
-    from shapes.guards.guards import Guard
-    from solver.proofs.fact import Fact
+from solver.proofs.fact import Fact
 
 EXAMPLES: Final = 300
 VIOLATIONS: Final = 40

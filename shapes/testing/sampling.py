@@ -22,14 +22,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.testing.corners import EDGES, UNBOUNDED, Corner, Violating, corners, violations
 from shapes.testing.satisfying import Satisfying, Values
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 MOVES: Final = 3
 """As many symbols at most are moved from one assignment to the next."""

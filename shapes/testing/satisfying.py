@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from solver.decide.consistency import Consistent, consistency
 from solver.decide.ladder import decide
@@ -34,9 +35,6 @@ from solver.samples.repair import Search
 from solver.samples.witness_search import find, grid_search
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 Values = dict[Atom, int]
 

@@ -24,16 +24,14 @@ facts allow, so no example is ever rejected, and examples shrink towards few wis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hypothesis import strategies as st
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.testing.corners import Corner, Violating, corners, violations
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 WISHES: Final = 6
 FAR: Final = 1 << 40

@@ -23,17 +23,14 @@ them, so that Python can be the oracle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from hypothesis import strategies as st
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.testing.calls import Input
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LARGEST: Final = 6
 NAMES: Final = ("b", "s", "t", "h", "w", "c")

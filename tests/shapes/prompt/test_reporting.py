@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapes import ShapeEnv
+from shapes.prompt import reporting
 from shapes.prompt.cli import main
 
 
@@ -80,3 +81,14 @@ def test_what_is_not_there(recording: Path, tmp_path: Path, capsys: pytest.Captu
     assert main(["report", str(recording), "-o", str(tmp_path)]) == 66
     assert main(["report", str(recording), "--session", "other"]) == 64
     assert "no session of the name 'other'" in capsys.readouterr().err
+
+
+def test_the_reader_of_the_output_may_leave(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, `shapes report ... | head` ends with an error about the recording."""
+
+    def left(page: object, stream: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("shapes.prompt.reporting.show", left)
+    with pytest.raises(BrokenPipeError):
+        reporting.report_session(str(recording))
