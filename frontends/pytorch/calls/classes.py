@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
@@ -24,6 +23,7 @@ from frontends.pytorch.python.fields import HEAP_TYPE
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import kind_of
 from frontends.pytorch.python.snapshots import has_fields_of_c
+from frontends.pytorch.python.weak_memo import while_alive
 
 SOLID: Final = (
     *(object, BaseException, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, bytearray),
@@ -52,22 +52,16 @@ def kind_of_class(kind: type) -> str:
     return kind_of(file)
 
 
-_names: Final[weakref.WeakKeyDictionary[type, frozenset[str]]] = weakref.WeakKeyDictionary()
-
-
+@while_alive
 def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
     """The names read by the methods that a module class inherits from torch."""
-    known = _names.get(kind)
-    if known is not None:
-        return known
     found: set[str] = set()
     for each in kind.__mro__:
         if kind_of_class(each) != "program" and each not in (torch.nn.Module, object):
             for name, method in vars(each).items():
                 if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
                     found.update(mentions_of(method.__code__).attributes)
-    known = _names[kind] = frozenset(found)
-    return known
+    return frozenset(found)
 
 
 def is_of_library(kind: type) -> bool:

@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Final, Unpack
-from weakref import WeakKeyDictionary
 
 import torch
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shallow_copy
+from frontends.pytorch.python.weak_memo import while_alive
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -204,23 +204,18 @@ def class_for(fn: object) -> type[Compiled]:
     return class_like(type(fn))
 
 
+@while_alive
 def class_like(kind: type) -> type[Compiled]:
     """A class with the special methods of another, since Python looks them up on the class: `len(x)`, `x[0]`, `with x`.
     Its instances pass `isinstance` for the other class."""
-    made = _classes.get(kind)
-    if made is None:
-        scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": property(original_class)}
-        for each in kind.__mro__:
-            if each not in (object, torch.nn.Module):
-                for name, value in vars(each).items():
-                    is_special = name[:2] == name[-2:] == "__" and name not in NOT_FORWARDED and name not in scope
-                    if is_special and (callable(value) or value is None):
-                        scope[name] = None if value is None else forwarded(name)
-        made = _classes[kind] = type(f"Compiled{kind.__name__}", (Standing,), scope)
-    return made
-
-
-_classes: Final[WeakKeyDictionary[type, type[Compiled]]] = WeakKeyDictionary()
+    scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": property(original_class)}
+    for each in kind.__mro__:
+        if each not in (object, torch.nn.Module):
+            for name, value in vars(each).items():
+                is_special = name[:2] == name[-2:] == "__" and name not in NOT_FORWARDED and name not in scope
+                if is_special and (callable(value) or value is None):
+                    scope[name] = None if value is None else forwarded(name)
+    return type(f"Compiled{kind.__name__}", (Standing,), scope)
 
 
 def original_class(compiled: Compiled) -> type:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MemberDescriptorType
@@ -22,10 +21,10 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.python.snapshots import attributes_of
+from frontends.pytorch.python.weak_memo import while_alive
 
 Found = tuple["Operand | None", "Operand | None"]
 LOADS: Final = frozenset(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST"))
-_known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Found, ...]]] = weakref.WeakKeyDictionary()
 _missing: Final = object()
 _IS: Final = dis.opmap["IS_OP"]
 _IS_CONSTANT: Final = bytes([dis.opmap["LOAD_CONST"], _IS])
@@ -53,24 +52,21 @@ def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | N
     return None
 
 
+@while_alive
 def _comparisons(function: FunctionType) -> tuple[Found, ...]:
     """The operands of a function's `is` with non-constants; None for an operand that is no name."""
-    found = _known.get(function)
-    if found is None:
-        # few functions compare with non-constants (`x is None` is another instruction), and disassembly is slow
-        operations = function.__code__.co_code[::2]
-        if operations.count(_IS) == operations.count(_IS_CONSTANT):
-            found = _known[function] = ()
-    if found is None:
-        steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
-        pairs: list[Found] = []
-        for place, step in enumerate(steps):
-            if step.opname == "IS_OP":
-                second, before = _operand(steps, place - 1)
-                first = None if second is None else _operand(steps, before)[0]
-                pairs.append((first, second))
-        found = _known[function] = tuple(pairs)
-    return found
+    # few functions compare with non-constants (`x is None` is another instruction), and disassembly is slow
+    operations = function.__code__.co_code[::2]
+    if operations.count(_IS) == operations.count(_IS_CONSTANT):
+        return ()
+    steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
+    pairs: list[Found] = []
+    for place, step in enumerate(steps):
+        if step.opname == "IS_OP":
+            second, before = _operand(steps, place - 1)
+            first = None if second is None else _operand(steps, before)[0]
+            pairs.append((first, second))
+    return tuple(pairs)
 
 
 def _operand(steps: Sequence[dis.Instruction], place: int) -> tuple[Operand | None, int]:

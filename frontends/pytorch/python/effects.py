@@ -49,6 +49,7 @@ from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.saved_values import MUTABLE, attribute_of, copied, differs, keeps_tensors, put_back
 from frontends.pytorch.python.snapshots import ABSENT, attributes_of
+from frontends.pytorch.python.weak_memo import while_alive
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.source_location import INSTALLED, is_users
 from frontends.pytorch.symbolic.tensor import Traced
@@ -349,9 +350,7 @@ def line_of(functions: Iterable[FunctionType], name: str) -> Origin | None:
     return mentioned
 
 
-_stored: weakref.WeakKeyDictionary[FunctionType, frozenset[str]] = weakref.WeakKeyDictionary()
 _candidates: weakref.WeakKeyDictionary[FunctionType, tuple[str, ...]] = weakref.WeakKeyDictionary()
-_data: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
 def is_settled(value: object) -> bool:
@@ -359,15 +358,13 @@ def is_settled(value: object) -> bool:
     return not isinstance(value, MUTABLE) and not is_generator(value)
 
 
+@while_alive
 def stored_names(function: FunctionType) -> frozenset[str]:
     """The globals that a function assigns."""
-    found = _stored.get(function)
-    if found is None:
-        # few functions have such an instruction, and disassembly is slow
-        storing = [each for each in codes(function.__code__) if not STORES.isdisjoint(each.co_code[::2])]
-        steps = [step for each in storing for step in dis.get_instructions(each)]
-        found = _stored[function] = frozenset([step.argval for step in steps if step.opcode in STORES])
-    return found
+    # few functions have such an instruction, and disassembly is slow
+    storing = [each for each in codes(function.__code__) if not STORES.isdisjoint(each.co_code[::2])]
+    steps = [step for each in storing for step in dis.get_instructions(each)]
+    return frozenset([step.argval for step in steps if step.opcode in STORES])
 
 
 def matches_torchs_numbers(function: FunctionType) -> bool:
@@ -377,16 +374,13 @@ def matches_torchs_numbers(function: FunctionType) -> bool:
     return any(step.opname == "MATCH_CLASS" for each in codes(function.__code__) for step in dis.get_instructions(each))
 
 
+@while_alive
 def data_of(kind: type) -> tuple[str, ...]:
     """The data attributes of a class of the program."""
-    found = _data.get(kind)
-    if found is None:
-        methods = (FunctionType, property, staticmethod, classmethod)
-        names = vars(kind).items() if is_programs(sys.modules.get(kind.__module__)) else ()
-        data = [name for name, held in names if not isinstance(held, methods) and name[:2] != "__"]
-        found = tuple([name for name in data if not is_of_enum(kind, name)])
-        _data[kind] = found
-    return found
+    methods = (FunctionType, property, staticmethod, classmethod)
+    names = vars(kind).items() if is_programs(sys.modules.get(kind.__module__)) else ()
+    data = [name for name, held in names if not isinstance(held, methods) and name[:2] != "__"]
+    return tuple([name for name in data if not is_of_enum(kind, name)])
 
 
 OPTIMIZING: Final = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)

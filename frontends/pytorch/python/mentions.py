@@ -13,13 +13,13 @@ Inner functions are included.
 
 from __future__ import annotations
 
-import functools
 import sys
-import weakref
 from dataclasses import dataclass
 from dis import hasname, opmap
 from types import CodeType
 from typing import Final
+
+from frontends.pytorch.python.weak_memo import while_alive
 
 EXTENDED: Final = opmap["EXTENDED_ARG"]
 LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
@@ -48,26 +48,14 @@ class Mentions:
     passed: frozenset[str]
 
 
-_known: Final[dict[int, tuple[weakref.ref[CodeType], Mentions]]] = {}
-
-
-def mentions_of(code: CodeType) -> Mentions:
-    """The names in code, cached."""
-    key = id(code)
-    found = _known.get(key)
-    if found is None or found[0]() is not code:
-        # at interpreter shutdown globals are gone before code
-        found = weakref.ref(code, functools.partial(_known.pop, key)), _mentions(code)
-        _known[key] = found
-    return found[1]
-
-
 def location(code: CodeType) -> tuple[str, int, str]:
     """The location of code, which is unchanged by interception."""
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
-def _mentions(code: CodeType) -> Mentions:
+@while_alive
+def mentions_of(code: CodeType) -> Mentions:
+    """The names in code."""
     names = code.co_names
     scope: dict[str, None] = {}
     attributes: dict[str, None] = {}

@@ -28,6 +28,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+from frontends.pytorch.python.weak_memo import while_alive
 from frontends.pytorch.source_location import is_users
 
 LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
@@ -47,7 +48,6 @@ caches: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
 """Those mentioned by programs."""
 
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
-_names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
 
 
 def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int, str]) -> CodeType:
@@ -70,19 +70,14 @@ def value_named(name: str, names: Mapping[str, object]) -> object:
     return getattr(builtins, name, None) if found is names else found
 
 
+@while_alive
 def all_names(code: CodeType) -> tuple[str, ...]:
     """The names that code mentions, including inner functions."""
-    found = _names.get(id(code))
-    if found is not None and found[0]() is code:
-        return found[1]
     # names that a test runner inserts in rewritten functions are no identifiers
     names = dict.fromkeys([name for name in code.co_names if name.isidentifier()])
     for constant in code.co_consts:
         if type(constant) is CodeType:
             names |= dict.fromkeys(all_names(constant))
-    key = id(code)
-    # at interpreter shutdown globals are gone before code
-    _names[key] = (weakref.ref(code, functools.partial(_names.pop, key)), tuple(names))
     return tuple(names)
 
 
