@@ -117,6 +117,11 @@ class Captured:
         return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]], ends)
 
     @property
+    def results(self) -> list[Result | Node]:
+        """The distinct tensors and numbers among the outputs and their bases."""
+        return [*dict.fromkeys([each for each in (*self.outputs, *self.bases) if isinstance(each, Result | Node)])]
+
+    @property
     def number_atoms(self) -> tuple[Atom, ...]:
         """The symbols of the graph's inputs that are numbers."""
         names = self.env.names

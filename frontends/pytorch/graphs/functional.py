@@ -181,13 +181,9 @@ def functional_joint(
     decisions = Decisions(program.env) if decisions is None else decisions
     values = _taken_over(program)
     ran = program.recording.operations
-    later, deferred = told_later(
-        program, [each for each in ran if not each.backward], [each for each in ran if each.backward]
-    )
+    later, deferred = told_later(program)
     checked = [check.prop.symbols for check in deferred]
-    returned = (*program.outputs, *program.bases)
-    first = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
-    results = [values.argument(output) for output in first]
+    results = [values.argument(output) for output in program.results]
     values.operations = list(in_parts(values.operations, program.recording))
     cut = len(values.operations)
     for operation in ran:

@@ -156,11 +156,8 @@ class JointRunner:
         self._whole = Backward(parts.backward, tuple(range(len(joint.tangents))))
         self._without = parts.without
         self._backwards: dict[frozenset[int], Backward] = {frozenset(): self._whole}
-        results: dict[object, int] = {}
+        results = {each: place for place, each in enumerate(program.results)}
         returned = (*program.outputs, *program.bases)
-        for output in returned:
-            if isinstance(output, Result | Node):
-                results.setdefault(output, len(results))
         self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in returned]
         self._plain = [None if isinstance(each, Result | Node) else each for each in returned]
         self._detached = [
@@ -356,13 +353,13 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
     return list(saved), list(symbols)
 
 
-def told_later(
-    program: Captured, forward: Sequence[Operation], backward: Sequence[Operation]
-) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
+def told_later(program: Captured) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
     """The unbacked numbers and sizes of the backward, such as the number of selected elements of a gradient, and the
     checks that need them."""
     given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
-    later = frozenset(told_by(backward).difference(told_by(forward), program.number_atoms, *given))
+    ran = program.recording.operations
+    forward, backward = [told_by([each for each in ran if each.backward is is_later]) for is_later in (False, True)]
+    later = frozenset(backward.difference(forward, program.number_atoms, *given))
     return later, [check for check in program.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
 
 
@@ -385,16 +382,14 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     recording = program.recording
     forward = [operation for operation in recording.operations if not operation.backward]
     backward = [operation for operation in recording.operations if operation.backward]
-    later, deferred = told_later(program, forward, backward)
+    later, deferred = told_later(program)
     checked = [check.prop.symbols for check in deferred]
     backward = unused_removed(backward, [*[each for each in joint.gradients if each is not None], *checked])
     saved, symbols = needed(backward, joint)
     atoms = [*symbols, *[atom for atoms in checked for atom in atoms]]
     symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
-    returned = (*program.outputs, *program.bases)
-    results = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
     first = [each for each in program.runtime_asserts if each not in deferred]
-    graph = program.graph_of(forward, [*results, *saved], symbols, first)
+    graph = program.graph_of(forward, [*program.results, *saved], symbols, first)
 
     def run(operations: Sequence[Operation], gradients: Sequence[Result | None], tangents: Sequence[Result]) -> Runner:
         checks = checkable(deferred, later, operations)
