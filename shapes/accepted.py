@@ -1,4 +1,4 @@
-"""What public functions are given, checked there: errors name the parameter, the value, what is accepted.
+"""Validation of public arguments: errors name the parameter, the value and what is accepted.
 
     >>> from shapes.accepted import one_of, whole_number
     >>> whole_number("lo", 3)

@@ -1,4 +1,4 @@
-"""The half of an environment that changes nothing: reading, asking, and the views of what was committed to.
+"""The read-only half of an environment: questions, and views of its commitments.
 
     >>> from shapes import Always, ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

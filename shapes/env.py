@@ -1,4 +1,4 @@
-"""The environment of one traced program: what is known about its sizes, what follows, and what was committed to.
+"""The shape environment of one traced program: facts about its sizes, questions about them, and commitments.
 
     >>> from shapes import Always, Depends, ShapeEnv
     >>> env = ShapeEnv()

@@ -1,4 +1,4 @@
-"""Where a user's files lie, as the XDG base directory specification has it.
+"""Folders for the files of a user, by the XDG base directory specification.
 
     >>> import os
     >>> os.environ["XDG_STATE_HOME"] = "/var/tmp/state"

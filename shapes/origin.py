@@ -1,4 +1,4 @@
-"""Places in a program: who asked, who assumed, who forced a value.
+"""Origins: the places in a program that asked, assumed or specialized.
 
     >>> from shapes.origin import Origin
     >>> place = Origin("/home/me/model.py", 41, "forward")

@@ -1,4 +1,4 @@
-"""What to do where knowledge alone does not decide: with a new input size, and with an open branch.
+"""Policies: decisions about new input sizes and open branches, which knowledge alone does not make.
 
 The environment asks its policy and obeys the choice; a choice is logged, and is a fact only if the environment then
 commits to a guard.

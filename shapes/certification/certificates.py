@@ -1,4 +1,4 @@
-"""Certificates: what guards are asked, and what became of each: proven, refuted by sizes, or not shown.
+"""Certificates for guards: each is proven, refuted by a counterexample, or not shown.
 
     >>> from shapes.certification.certificates import Condition
     >>> from shapes.origin import Origin

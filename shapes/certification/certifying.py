@@ -1,4 +1,4 @@
-"""Whether guards hold for all sizes in given ranges: a certificate with proofs, or each guard that can fail, and where.
+"""Certification of guards over a box of sizes: a proof for each guard, or the least sizes at which it fails.
 
     >>> from shapes.certification.certificates import Condition, Conditions
     >>> guards = Conditions([Condition("s % 8 == 0"), Condition("s <= 4096"), Condition("x.shape[0] == 1")])

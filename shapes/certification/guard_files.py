@@ -1,4 +1,4 @@
-"""Guards from a file: a proposition on each line with the place that made it, or a recorded session.
+"""Guards from a file: one proposition a line with its origin, or a recorded session.
 
     >>> text = '''# what the server drops
     ... s0 <= 8192                          # if tokens.shape[1] <= 8192:  # serve/model.py:41 in forward

@@ -1,4 +1,4 @@
-"""The sizes that guards are about, as programs write them: one name for each, whatever the spelling.
+"""Canonical names of sizes: one for each, whichever way a program or a compiler spells it.
 
     >>> canonical("L['x'].size()[0]"), canonical("x.size(0)"), canonical("x.0"), canonical("s0")
     ('x.shape[0]', 'x.shape[0]', 'x.shape[0]', 's0')

@@ -1,4 +1,4 @@
-"""Who may use an environment: one thread at a time, and inside of a scope the thread that opened it.
+"""Concurrency control: one thread at a time, and inside of a scope only the thread that opened it.
 
     >>> from threading import RLock
     >>> access = Access(RLock())

@@ -1,4 +1,4 @@
-"""Committing: facts, guards, run-time checks and forced values. What fails leaves the environment as it was.
+"""Commitments: facts, guards, run-time checks and specializations. Each is a transaction: what fails changes nothing.
 
 >>> from shapes import ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

@@ -1,4 +1,4 @@
-"""Declaring symbols: a name, a range, a hint, and what the policy makes of it.
+"""Declaration of symbols: a name, a range, a hint, and what the policy decides about it.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.policies import torch_defaults

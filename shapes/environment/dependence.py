@@ -1,4 +1,4 @@
-"""Whether two strided views of one storage share an element: dependence tests, as compilers make them.
+"""Dependence tests between two strided views of one storage: do they share an element?
 
     >>> from shapes import ShapeEnv
     >>> from shapes.environment.dependence import disjoint

@@ -1,4 +1,4 @@
-"""What happened in an environment, in order: the one stream behind every log.
+"""Events of an environment, in order: the one stream behind every log.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

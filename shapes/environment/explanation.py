@@ -1,4 +1,4 @@
-"""Verdicts in words: what the answer rests on, with lines, and the steps between.
+"""Explanations of verdicts: the premises with their lines, and the steps between.
 
 >>> from shapes import ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

@@ -1,4 +1,4 @@
-"""What holds, and what sizes are, at the hints: the sizes of this run, as far as they are known.
+"""Evaluation at the hints: the sizes of this run, as far as they are known.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner

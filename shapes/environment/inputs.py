@@ -1,4 +1,4 @@
-"""A tensor input, allocated as a whole: sizes, strides and storage offset at once.
+"""Symbols for a tensor input: sizes, strides and storage offset at once.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

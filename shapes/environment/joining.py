@@ -1,4 +1,4 @@
-"""Branches that join again: what holds after either of them.
+"""Join of branches: the facts that hold in all of them, and the hull of their bounds.
 
 >>> from shapes import Always, ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

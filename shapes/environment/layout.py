@@ -1,4 +1,4 @@
-"""Where the elements of a tensor lie: sizes, strides and storage offset, and what follows from them.
+"""Memory layouts of tensors: sizes, strides and storage offset, and predicates such as contiguity.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.environment.layout import Layout

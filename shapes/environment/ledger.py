@@ -1,4 +1,4 @@
-"""The ledger: what was committed to, in order, the facts that this makes, and how it is taken back.
+"""The ledger: the commitments in order, the facts that they make, and rollback.
 
     >>> from solver.terms.interner import Interner
     >>> from shapes.environment.events import Assumed, Sourced

@@ -1,4 +1,4 @@
-"""Bounds over a loop: what an expression is at most, or at least, whatever its bound variables are.
+"""Bounds of an expression over a loop, independent of its bound variables.
 
 >>> from shapes import ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

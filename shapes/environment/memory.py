@@ -1,4 +1,4 @@
-"""What is kept for questions that nobody asks any more, and when it is let go of.
+"""Garbage collection of interned terms: what was kept for questions of the past, and when it is swept.
 
 Expressions are interned, and what facts have found out about questions is remembered with the facts. A program that
 tries things out and takes them back would keep all of it; so it is looked through now and then, at a cost that each

@@ -1,4 +1,4 @@
-"""Machine integers: does an expression fit, with everything that is computed on the way?
+"""Overflow of machine integers: does an expression fit, with all of its intermediate results?
 
     >>> from shapes import Always, Depends, ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

@@ -1,4 +1,4 @@
-"""Reading questions and sizes: text, symbolic values or the solver's own, as expressions and propositions with domains.
+"""Reading of questions and sizes: text, symbolic values or terms, as terms with their domains.
 
 >>> from shapes import ShapeEnv
 >>> env = ShapeEnv(origin=lambda: None)

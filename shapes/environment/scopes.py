@@ -1,4 +1,4 @@
-"""Scopes: hypotheses and bound variables that are gone afterwards.
+"""Scopes: hypotheses and bound variables with an extent.
 
     >>> from shapes import Always, ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

@@ -1,4 +1,4 @@
-"""The symbols of an environment: their names, ranges, hints and kinds.
+"""The symbol table of an environment: names, ranges, hints and kinds.
 
     >>> from shapes.environment.events import Declared
     >>> from solver.knowledge.facts import range_prop

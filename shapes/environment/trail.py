@@ -1,4 +1,4 @@
-"""Memory that goes back: what a rollback takes away of it is what is newer than the mark.
+"""Caches with a trail, as in SAT solvers: a rollback removes the entries that are newer than the mark.
 
     >>> trail = Trail(4)
     >>> trail["a"] = trail["b"] = 1

@@ -1,4 +1,4 @@
-"""Propositions of one environment in terms of another's sizes.
+"""Substitution of the sizes of one environment for those of another in propositions.
 
     >>> from shapes import ShapeEnv
     >>> here, there = ShapeEnv(origin=lambda: None), ShapeEnv(origin=lambda: None)

@@ -1,4 +1,4 @@
-"""The errors where a program needs an answer or a number that there is not: what is known, and what would decide.
+"""Errors for undecided branches and missing values: what is known, and what would decide.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

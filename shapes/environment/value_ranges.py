@@ -1,4 +1,4 @@
-"""The least and the greatest value of an expression, remainders included.
+"""Value ranges of expressions, remainders included.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

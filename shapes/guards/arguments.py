@@ -1,4 +1,4 @@
-"""Where the sizes of symbols are found among the arguments of generated code.
+"""Sources of sizes: the paths at which generated code finds them among its arguments.
 
 A source is a position, `0`, or a path into nested arguments: `("x", 0)` is element 0 of the argument named x, `("x",
 ".shape", 0)` goes through an attribute, `("x", ".stride()", 0)` through a call, `("batch", "mask", 0)` through a key. A

@@ -1,4 +1,4 @@
-"""Compiled checks: whether concrete sizes satisfy everything that was assumed about them, as one fast call.
+"""Compiled checks: whether concrete sizes satisfy all assumptions and guards, as one fast call.
 
     >>> from solver.terms.interner import Interner
     >>> from shapes.guards.codegen import Requirement, compile_check

@@ -1,4 +1,4 @@
-"""Guards that say of one expression what it leaves modulo several numbers: which of them follow from the others.
+"""Congruences of one expression modulo several numbers: which are redundant.
 
     >>> from shapes.guards.congruences import implied
     >>> from solver.terms.interner import Interner

@@ -1,4 +1,4 @@
-"""What the variants of a dispatch cover together, and which of them overlap: asked of the solver, inputs as symbols.
+"""Coverage and overlap of the variants of a dispatch, decided by the solver with symbolic inputs.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.guards.dispatch import Dispatch

@@ -1,4 +1,4 @@
-"""Choosing among variants by few tests: a decision tree over the conditions of all of them.
+"""A decision tree over the conditions of all variants: chooses one by few tests.
 
 A variant is a list of conditions over shared operations, and of opaque tests (an input equals a value). The first
 variant, in the order in which they were added, whose conditions all hold is the answer; the tree gives the same

@@ -1,4 +1,4 @@
-"""Choosing among guarded variants: which one accepts these sizes, without asking them one by one.
+"""Dispatch among guarded variants: which one accepts these sizes, without testing them one by one.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.guards.dispatch import Dispatch

@@ -1,4 +1,4 @@
-"""Conditions printed as C: the text of a small extension module with one vectorcall function.
+"""Emission of conditions as C: a small extension module with one vectorcall function.
 
     >>> from shapes.guards.arguments import Arguments
     >>> from shapes.guards.lowering import Operations

@@ -1,4 +1,4 @@
-"""Conditions printed as one Python function.
+"""Emission of conditions as one Python function.
 
     >>> from solver.terms.interner import Interner
     >>> from shapes.guards.arguments import Arguments

@@ -1,4 +1,4 @@
-"""A decision tree printed as Python: one function from arguments to the value of the first variant that accepts them.
+"""Emission of a decision tree as Python: from arguments to the value of the first variant that accepts them.
 
     >>> from shapes.guards.arguments import Arguments
     >>> from shapes.guards.decision_tree import Variant, grow

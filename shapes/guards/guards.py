@@ -1,4 +1,4 @@
-"""Guards as people and compilers read them: the minimal set, what each alone rejects, and where the whole is accepted.
+"""Guards as people and compilers read them: the minimal set, a witness for each that is irredundant, and coverage.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

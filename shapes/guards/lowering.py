@@ -1,4 +1,4 @@
-"""From normal forms to few operations that a machine runs: the step before any text is generated.
+"""Lowering of normal forms to few machine operations: the step before code generation.
 
 The normal form is made for reasoning: `a % b` is `a - b*(a//b)` and `max(a, b)` is `b + relu(a - b)`. Here the
 operations come back, differences are put on the two sides of a comparison, and everything is numbered by value, so

@@ -1,4 +1,4 @@
-"""In which order a check tests its conditions, and what the tests passed so far establish.
+"""The order in which a check tests its conditions, and what passed tests establish for later ones.
 
 Cheap tests that reject much come first. What a test passed establishes is used by those after it: a divisor known
 not to be zero needs no test of its own, and a condition that follows is left out.

@@ -1,4 +1,4 @@
-"""The C compiler of the machine, and the folder in which its results are kept for later processes.
+"""The C compiler of the machine, and the cache of what it built for later processes.
 
     >>> from shapes.guards.toolchain import Unavailable, compiler, library
     >>> match compiler():

@@ -1,4 +1,4 @@
-"""Guards judged from a command line: `shapes certify guards.txt --range s0=1..8192 --fact 's1 % 16 == 0'`.
+"""Certification from a command line: `shapes certify guards.txt --range s0=1..8192 --fact 's1 % 16 == 0'`.
 
 `shapes certify MODULE:NAME` judges what a module has by that name: guards (`Conditions`), or what a reader among the
 entry points `symshape.guards` knows, such as a compiled function; else a function that gives one of these.

@@ -1,4 +1,4 @@
-"""What a person reads: verdicts with their core or their two witnesses, facts, bounds, errors.
+"""Rendering: verdicts with their core or their witnesses, facts, bounds, errors.
 
 Every function gives a page (see `shapes.prompt.page`), so that a terminal, a plain file and a notebook show the same.
 What stands behind a verdict is shown by `shapes.prompt.evidence`.

@@ -1,4 +1,4 @@
-"""What stands behind an answer: a proof in numbered steps, or what both sides of a question come to at its witnesses.
+"""Rendering of evidence: a proof in numbered steps, or the values of both sides at the witnesses.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.prompt.page import text_of_page

@@ -1,4 +1,4 @@
-"""Styled lines of text and the places they go: a plain stream, a terminal with colours, a notebook cell.
+"""Styled text and its back ends: a plain stream, a terminal with colours, HTML.
 
 >>> page = [line(span("always", "always"), "   because  ", span("s % 16 == 0", "fact"))]
 >>> text_of_page(page)

@@ -1,4 +1,4 @@
-"""Axes by number, from the front or from the back.
+"""Axes by number, counted from the front or from the back.
 
     >>> from shapes.rules.axes import axis_of, axes_of
     >>> axis_of(-1, 3), axes_of((0, -1), 3), axes_of(None, 2)

@@ -1,4 +1,4 @@
-"""Sizes that meet: broadcasting, and axes that must agree.
+"""Broadcasting, and axes that must agree.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules.broadcasting import broadcast

@@ -1,4 +1,4 @@
-"""Losses over classes: targets that are classes, or probabilities of them, and labels along time.
+"""Classification losses: targets that are class indices, probabilities, or label sequences.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape, rules

@@ -1,4 +1,4 @@
-"""Diagonals: taken out of matrices, put into them, and the triangles on either side.
+"""Diagonals: extracted, embedded, and the triangles on either side.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

@@ -1,4 +1,4 @@
-"""How many elements: whether there are any, and counts that only a run can tell.
+"""Numbers of elements: emptiness, and counts that are known only at run time.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules.elements import count, empty

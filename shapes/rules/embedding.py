@@ -1,4 +1,4 @@
-"""Tables that are looked up by number: embeddings, bags of them, and one-hot vectors.
+"""Table look-ups: embeddings, embedding bags and one-hot vectors.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules

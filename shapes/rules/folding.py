@@ -1,4 +1,4 @@
-"""Sliding blocks as an axis of their own, and back.
+"""Sliding blocks as an axis of their own (im2col), and back (col2im).
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules

@@ -1,4 +1,4 @@
-"""Indexing with tensors: what is read or written where other tensors say.
+"""Advanced indexing: gathers and scatters with index tensors and masks.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape, rules

@@ -1,4 +1,4 @@
-"""Operators that put tensors beside each other.
+"""Concatenation and stacking.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

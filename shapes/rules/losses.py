@@ -1,4 +1,4 @@
-"""Losses: what predictions and targets have to agree in, and the sizes before and after they are averaged.
+"""Losses: the agreement of predictions and targets, and the sizes before and after the reduction.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

@@ -1,4 +1,4 @@
-"""Pooling: windows that slide, windows that divide an axis evenly, and the way back.
+"""Pooling: sliding windows, adaptive and fractional windows, and unpooling.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules

@@ -1,4 +1,4 @@
-"""The dtype of a result: what operands of several dtypes are computed in.
+"""Type promotion: the dtype of a result.
 
     >>> from shapes.rules import Shape
     >>> from shapes.rules.promotion import floating, promoted

@@ -1,4 +1,4 @@
-"""Operators that make one number, or one row, of many: sums, extremes, moments, norms, quantiles.
+"""Reductions: sums, extremes, moments, norms, quantiles.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

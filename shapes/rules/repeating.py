@@ -1,4 +1,4 @@
-"""Operators that repeat, shift or flip.
+"""Repetition, rolls, flips and rotations.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

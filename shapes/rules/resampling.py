@@ -1,4 +1,4 @@
-"""Images at another resolution: interpolation, sampling at a grid, and channels that become pixels.
+"""Resampling of images: interpolation, grid sampling and pixel shuffles.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules

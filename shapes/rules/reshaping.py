@@ -1,4 +1,4 @@
-"""The sizes of a tensor that is read as one of another shape.
+"""Sizes of a reshaped tensor.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules.reshaping import reshaped

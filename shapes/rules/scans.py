@@ -1,4 +1,4 @@
-"""Operators that run along an axis: running sums and extremes, differences, integrals and derivatives.
+"""Scans along an axis: running sums and extremes, differences, integrals and derivatives.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

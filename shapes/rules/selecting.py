@@ -1,4 +1,4 @@
-"""Selecting by value: how many elements come out only a run can tell, within what the sizes allow.
+"""Selection by value: data-dependent numbers of elements, within the bounds that sizes give.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules

@@ -1,4 +1,4 @@
-"""The part of an axis that a slice takes: where it starts, and how many elements it has.
+"""Slices: the first element and the number of elements that one takes of an axis.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules.slices import sliced

@@ -1,4 +1,4 @@
-"""Parts of tensors along their axes, and writing into them.
+"""Basic indexing: parts of tensors along their axes, read and written.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape, rules

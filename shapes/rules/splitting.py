@@ -1,4 +1,4 @@
-"""Operators that cut a tensor into pieces along an axis.
+"""Splits of a tensor along an axis.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import rules

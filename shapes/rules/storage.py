@@ -1,4 +1,4 @@
-"""Operators that are about where the elements of a tensor lie: copies, and the two numbers of a complex one.
+"""Operators on memory layouts: copies, strided views, and the real view of complex numbers.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape, rules

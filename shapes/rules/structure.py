@@ -1,4 +1,4 @@
-"""What decides the structure of a result: whether an axis is there, how many pieces there are.
+"""Structural decisions of a result: whether an axis exists, how many pieces there are.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules.structure import counted, holds

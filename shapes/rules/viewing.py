@@ -1,4 +1,4 @@
-"""Tensors on the elements of another one: where these lie, and when the strides allow another shape.
+"""Views of a tensor: their strides, and when the strides allow another shape.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape

@@ -1,4 +1,4 @@
-"""Operators that read the elements of a tensor in another shape or order, mostly without moving them.
+"""Reshapes, permutations and expansions: views where the strides allow it.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules import Shape, rules

@@ -1,4 +1,4 @@
-"""Windows that slide over an axis: how many there are, and arguments that come once or once for each axis.
+"""Sliding windows along an axis: their number, and arguments given once or once an axis.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules.windows import per_axis, window_count, window_reach

@@ -1,4 +1,4 @@
-"""What an environment rests on, and what it concluded, as one SMT-LIB file that any solver can read.
+"""Proof obligations of an environment as one SMT-LIB file: its assumptions and its conclusions.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

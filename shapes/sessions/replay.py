@@ -1,4 +1,4 @@
-"""Replay of recorded sessions: what each question's answer is, from which lines it follows, and what it cost.
+"""Replay of recorded sessions: the answer to each question, the lines that it follows from, and its cost.
 
 The lines of a session are read and decoded first; then the clock runs from the text of each line to its answer with the
 certificate or the witnesses that were found, and nothing is prepared or kept from one session to the next. What makes

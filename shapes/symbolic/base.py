@@ -1,4 +1,4 @@
-"""What symbolic numbers are made of: an environment, a domain, and an expression, a proposition or a float program.
+"""The state of symbolic numbers: an environment, a domain, and an expression, a proposition or a float program.
 
     >>> from shapes import ShapeEnv
     >>> s = ShapeEnv(origin=lambda: None).symbol("s")

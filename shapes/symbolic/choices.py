@@ -1,4 +1,4 @@
-"""What stays symbolic where Python's own words force a value: choices, roots and sums.
+"""Symbolic forms of what Python concretizes: choices, connectives, roots and sums.
 
     >>> from shapes import ShapeEnv, sym_and, sym_ite, sym_max, sym_not, sym_or, sym_sqrt, sym_sum
     >>> env = ShapeEnv(origin=lambda: None)

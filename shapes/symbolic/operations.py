@@ -1,4 +1,4 @@
-"""The arithmetic of symbolic numbers: each operation is done once, and remembered.
+"""Memoized arithmetic of symbolic numbers: equal operations give one object (hash consing).
 
     >>> from shapes import ShapeEnv
     >>> b, s = ShapeEnv().sizes("b s")

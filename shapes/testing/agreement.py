@@ -1,4 +1,4 @@
-"""One call, put to a rule and to the operator itself: do they agree?
+"""Differential testing of one call: do a rule and the operator agree?
 
     >>> from shapes.rules import rules
     >>> from shapes.testing.agreement import disagreement

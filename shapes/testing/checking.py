@@ -1,4 +1,4 @@
-"""A rule against the real operator on generated calls; the smallest call on which they differ, as a test to paste.
+"""Differential testing of a rule against the operator, shrunk to the smallest failing call, as a test to paste.
 
     >>> from shapes.testing import Call, Input, check_rule
     >>> from shapes.testing.checking import RuleDisagrees

@@ -1,4 +1,4 @@
-"""The edges of what facts allow: each fact tight, each symbol at its ends, and each fact just violated.
+"""Corner cases of facts: each fact tight, each symbol at its bounds, each fact just violated.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.testing.corners import corners, violations

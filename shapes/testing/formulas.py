@@ -1,4 +1,4 @@
-"""Formulas that fit numbers: the size of an output axis from the sizes and integers that went in.
+"""Formula synthesis: the size of an output axis from the sizes and integers of the inputs.
 
     >>> from shapes.testing.formulas import fitted
     >>> rows = [{"x[0]": n, "size": k, "step": s} for n in range(4, 9) for k in (1, 2, 4) for s in (1, 2, 3)]

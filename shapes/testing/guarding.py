@@ -1,4 +1,4 @@
-"""Guards against the program itself: do they let nothing through that behaves differently, and reject nothing else?
+"""Differential testing of guards: are they complete (nothing else behaves differently) and minimal?
 
     >>> from shapes import ShapeEnv
     >>> from shapes.testing import check_guards

@@ -1,4 +1,4 @@
-"""A rule guessed from what an operator does, and attacked until it holds.
+"""Synthesis of a rule from an operator, refined by counterexamples (CEGIS).
 
     >>> from shapes.testing import Call, infer_rule
     >>> def pairs(call: Call):

@@ -1,4 +1,4 @@
-"""Sizes that satisfy the facts of an environment, or violate one of them only just, as many as wanted.
+"""Sampling of sizes that satisfy the facts of an environment, or violate just one.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.testing.sampling import assignments

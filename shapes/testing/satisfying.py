@@ -1,4 +1,4 @@
-"""Assignments that satisfy facts, made by moving symbols of one that does.
+"""Local search for assignments that satisfy facts, from one that does.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.testing.satisfying import Satisfying

@@ -1,4 +1,4 @@
-"""Calls of an operator of which nothing is known but the signature of its rule.
+"""Fuzzing of an operator from the signature of its rule.
 
     >>> from shapes.rules.registry import Rule
     >>> from shapes.testing.signatures import kinds_of

@@ -1,4 +1,4 @@
-"""Calls with one argument changed, so that what an operator refuses comes up for each reason by itself.
+"""Mutations of calls: one argument changed, so that each reason to refuse occurs alone.
 
     >>> from hypothesis import strategies as st
     >>> from shapes.testing.arguments.alterations import altered

@@ -1,1 +1,1 @@
-"""The real operators: what each library does with a call. None is loaded before it is asked for."""
+"""Reference implementations: what each library does with a call, loaded when asked for."""
