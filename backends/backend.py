@@ -26,20 +26,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 
-import torch
-
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable
 
 if TYPE_CHECKING:
+    import torch
     from torch.fx import GraphModule
 
 Sizes: TypeAlias = Sequence[int]
 Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
 """What runs a graph: its inputs as one sequence to its outputs."""
-LargeMemory: TypeAlias = tuple[int, Callable[[torch.Tensor], None]]
-Pool: TypeAlias = Callable[[int, Sizes, Sizes, torch.dtype], torch.Tensor]
+LargeMemory: TypeAlias = "tuple[int, Callable[[torch.Tensor], None]]"
+Pool: TypeAlias = "Callable[[int, Sizes, Sizes, torch.dtype], torch.Tensor]"
 
 
 class Launch(Protocol):

@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "sympy", "z3", "numpy", "rich", "prompt_toolkit", "hypothesis")
 NEEDS_TORCH = (
-    *("backends.cpu", "backends.program.host", "backends.interpreter", "backends.results", "backends.triton"),
-    "frontends",
+    *("backends.cpu", "backends.program.host", "backends.interpreter", "backends.results", "backends.testing"),
+    *("backends.triton", "frontends"),
 )
 
 

@@ -126,7 +126,8 @@ def test_norms_of_groups(groups: int, dtype: torch.dtype) -> None:
             # eager adds up less exactly where channels lie innermost
             results = [compiled(x, *vectors), program(x.contiguous(), *vectors)]
             torch.testing.assert_close(*results, **tolerances)
-            grad = torch.randn(sizes, dtype=dtype)
+            # rounding decides on which side of the corner of relu a value next to it lies
+            grad = torch.randn(sizes, dtype=dtype) * (results[0].sign() == results[1].sign())
             found, expected = [torch.autograd.grad(result, leaves, grad) for result in results]
             for one, other in zip(found, expected):
                 torch.testing.assert_close(one, other, **{**tolerances, "atol": 20 * tolerances["atol"]})
