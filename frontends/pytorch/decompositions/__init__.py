@@ -20,7 +20,7 @@ from typing import Final
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
-    *("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing", "dropping"),
+    *("linalg", "indexing", "statistics", "differences", "pooling", "transforms", "recurrent", "packing", "dropout"),
 )
 
 for family in FAMILIES:

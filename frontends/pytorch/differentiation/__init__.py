@@ -21,7 +21,7 @@ from typing import Final
 
 from frontends.pytorch.differentiation.registry import GRADIENTS, gradient, override_gradient
 
-FAMILIES: Final = ("products", "deviations", "factors", "reflections", "least_squares", "pointwise", "extremes")
+FAMILIES: Final = ("reductions", "linalg", "pointwise")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.differentiation.{family}")

@@ -13,7 +13,7 @@ from typing import Final
 from frontends.pytorch.meta_rules.registry import RULES, Kind, kind_rule, ruled
 
 FAMILIES: Final = (
-    "data_dependent", "missing_meta", "storage", "sequences", "pointwise", "views", "matmul", "reductions",
+    "data_dependent", "missing_meta", "storage", "pointwise", "views", "matmul", "reductions",
     "normalization", "embedding", "convolution", "joining", "creation", "attention", "scans", "recurrent", "transforms",
 )  # fmt: skip
 
