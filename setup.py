@@ -36,9 +36,9 @@ HOT = {
         """,
     "solver/knowledge": """
         clamps draft equalities factor_cancellation facts inequalities propagation roots
-        samples selection substitution
+        samples selection substitution symbols
         """,
-    "solver/samples": "repair replenish sampling shrinking witness witness_search",
+    "solver/samples": "repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split

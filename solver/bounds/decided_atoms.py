@@ -31,14 +31,14 @@ class Deciding(Knowledge):
 
     __slots__ = ()
 
-    def settled_rule(self, atom: Atom) -> Rule | None:
-        return _settled_rule(self, atom)
+    def decided_rule(self, atom: Atom) -> Rule | None:
+        return _decided_rule(self, atom)
 
     def prove_sign(self, e: Expr, without: Atom | None = None) -> ProofStep | None:
         return _prove_sign(self, e, without)
 
 
-def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
+def _decided_rule(known: Knowledge, atom: Atom) -> Rule | None:
     """The value of an atom, if interval arithmetic determines it."""
     zero = known.interner.zero
     match atom.kind, atom.args:
@@ -51,7 +51,7 @@ def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
             if high is not None and high <= 0:
                 premise = prove_side(known, e, False, 0)
                 return Rule(zero, ProofStep("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
-            return _settled_by_sign(known, atom, e)
+            return _decided_by_sign(known, atom, e)
         case "ite", (Prop() as p, Expr() as e):
             decided = prove_by_intervals(known, p)
             if decided is not None:
@@ -107,7 +107,7 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
     return None
 
 
-def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
+def _decided_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
     """A relu whose argument has a sign by shifting its atoms to their bounds, or by isolating a division."""
     positive = _prove_sign(known, e, atom)
     if positive is not None:

@@ -45,12 +45,12 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
         return None
     _nesting.depth = depth + 1
     try:
-        return Apart(known, FEW).prove(Prop.nonnegative(e))
+        return ClampSplit(known, FEW).prove(Prop.nonnegative(e))
     finally:
         _nesting.depth = depth
 
 
-class Apart:
+class ClampSplit:
     """The state of splitting one question."""
 
     __slots__ = ("facts", "goals")
@@ -83,8 +83,8 @@ class Apart:
         positive = Prop.nonnegative(argument)
         branches = []
         for case, image in ((positive, argument), (positive.negation, goal.interner.zero)):
-            settled = settled_under(case, atom, argument, image)
-            steps = ((atom.monomial, image, settled),)
+            value = value_under(case, atom, argument, image)
+            steps = ((atom.monomial, image, value),)
             smaller = apply_round_to_prop(goal, steps)
             proof = ProofStep("trivial", smaller) if smaller.kind == "true" else self.prove(smaller)
             if proof is None:
@@ -136,7 +136,7 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
     return None
 
 
-def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> ProofStep:
+def value_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> ProofStep:
     """The value of a relu under the hypothesis of its sign."""
     supposed = hypothesis(case)
     if image is argument:

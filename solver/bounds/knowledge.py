@@ -38,7 +38,7 @@ DEEP: Final = 24
 """Atoms nested deeper than this are bounded level by level."""
 ROUNDS: Final = 24
 """Substitution stops after this many rounds."""
-TURNS: Final = 4
+REWRITES: Final = 4
 
 
 class Range:
@@ -64,6 +64,14 @@ class Range:
 
 
 UNBOUNDED: Final = Range(None, None)
+
+
+def tightened(known: Range | None, lower: bool, value: int, proof: ProofStep) -> Range:
+    """A range with a new bound, which keeps the one before it."""
+    before = known or UNBOUNDED
+    if lower:
+        return Range(value, before.hi, proof, before.hi_proof, known)
+    return Range(before.lo, value, before.lo_proof, proof, known)
 
 
 class Entry:
@@ -270,11 +278,11 @@ class Knowledge:
         if rule is None:
             atoms = self.interner.monomials[m]
             if len(atoms) == 1 and atoms[0].kind != "symbol":
-                rule = self.settled_rule(atoms[0])
+                rule = self.decided_rule(atoms[0])
         cache[m] = rule
         return rule
 
-    def settled_rule(self, atom: Atom) -> Rule | None:
+    def decided_rule(self, atom: Atom) -> Rule | None:
         """What an operation equals, where its arguments decide it. Bounds alone decide none: the subclass does
         (`solver.bounds.decided_atoms`), by lemmas that rest on bounds in turn.
         """
@@ -330,18 +338,18 @@ class Knowledge:
         if len(atoms) < 2:
             return None
         for product, rule in self.product_rules:
-            if divides(self.interner.monomials[product], atoms) and not self.turned(product, rule):
+            if divides(self.interner.monomials[product], atoms) and not self.diverges(product, rule):
                 return product, rule
         return None
 
-    def turned(self, product: int, rule: Rule) -> bool:
+    def diverges(self, product: int, rule: Rule) -> bool:
         """Whether later equalities have made the image of a product larger than the product: the rule would not
         terminate.
         """
         found = self.scratch.get(rule)
         if found is None:
             image = rule.image
-            for _ in range(TURNS):
+            for _ in range(REWRITES):
                 solved = {
                     atom.monomial: known
                     for m, _ in image.terms

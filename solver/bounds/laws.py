@@ -120,14 +120,14 @@ def unfold(known: Knowledge, proof: ProofStep) -> ProofStep | None:
     """Rewrite an equality after the facts have decided an operation in it (a known quotient, say)."""
     p = proof.conclusion
     rounds: list[Round] = []
-    settled = False
+    decided = False
     for _ in range(UNFOLDED):
         steps = []
         for atom in sorted(p.atoms, key=lambda atom: atom.serial):
-            rule = known.settled_rule(atom) if atom.args else known.solved.get(atom.monomial)
+            rule = known.decided_rule(atom) if atom.args else known.solved.get(atom.monomial)
             if rule is not None:
                 steps.append((atom.monomial, rule.image, rule.proof))
-                settled = settled or bool(atom.args)
+                decided = decided or bool(atom.args)
         if not steps:
             break
         new = apply_round_to_prop(p, tuple(steps))
@@ -135,4 +135,4 @@ def unfold(known: Knowledge, proof: ProofStep) -> ProofStep | None:
             break
         rounds.append(tuple(steps))
         p = new
-    return rewritten(p, proof, tuple(rounds)) if settled and p.kind != "true" else None
+    return rewritten(p, proof, tuple(rounds)) if decided and p.kind != "true" else None

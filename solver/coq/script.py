@@ -74,7 +74,7 @@ class Script:
         return self._assert("E", statement, f"exact ({term}).")
 
     def computed(self, statement: str) -> str:
-        """A closed statement that computation settles."""
+        """A closed statement that computation decides."""
         return self._assert("E", statement, "vm_compute. reflexivity.")
 
     def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ class Theorem(Protocol):
         """A local lemma of the step at hand."""
 
     def computed(self, statement: str) -> str:
-        """A closed statement that computation settles."""
+        """A closed statement that computation decides."""
 
     def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:
         """What a term shows once equations are rewritten in it."""

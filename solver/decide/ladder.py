@@ -214,8 +214,8 @@ def _last_rungs(question: Question, prover: LadderProver, directions: tuple[bool
                     return question.countered(truth, Witness(row, full))
     tried, work = tuple(prover.tried), WORK[prover.effort] - prover.work + prover.spent
     if prover.is_late():
-        return GaveUp(prop, domain, "no rung settled it before its timeout", tried, work=work)
-    unknown = GaveUp(prop, domain, "no rung settled it within its budget", tried, work=work)
+        return GaveUp(prop, domain, "no rung decided it before its timeout", tried, work=work)
+    unknown = GaveUp(prop, domain, "no rung decided it within its budget", tried, work=work)
     for truth in (True, False):
         facts.scratch[GaveUp, question.goal(truth), domain, prover.rungs] = (
             EFFORTS[prover.effort] + prover.solvers,

@@ -30,8 +30,8 @@ from solver.decide.ladder import attempt
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
-from solver.knowledge.samples import declared_symbols
 from solver.knowledge.selection import Step, learned_from
+from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, absurd, leaves
 from solver.rungs.prover import Effort
@@ -110,7 +110,7 @@ class Deletion:
         self.facts = facts
         self.left = work
         self.looked_at = 0
-        self.symbols = _symbols([goal, domain, *[p for fact in core for p in (fact.prop, fact.domain)]])
+        self.symbols = _symbols(goal, domain, *[p for fact in core for p in (fact.prop, fact.domain)])
         self.sample = self.sampled()
         self.ranges: dict[Atom, Fact] = {}
         self.needed: set[int] = set()  # by serial number, as are all sets of facts here
@@ -142,7 +142,7 @@ class Deletion:
                         self.needed.add(found.serial)
                         if len(self.needed) == len(core):
                             return True
-                        if self.moved(core, {**values, atom: place}, _symbols([found.prop, found.domain])):
+                        if self.moved(core, {**values, atom: place}, _symbols(found.prop, found.domain)):
                             return True
         return False
 
@@ -153,7 +153,7 @@ class Deletion:
             return False
         self.needed.add(found.serial)
         if len(self.needed) < len(core):
-            self.moved(core, values, _symbols([found.prop, found.domain]))
+            self.moved(core, values, _symbols(found.prop, found.domain))
         return True
 
     def only_violated(self, core: Sequence[Fact], values: dict[Atom, int]) -> Fact | None:
@@ -300,24 +300,13 @@ class Deletion:
                         steps.append(Step(atom, fact, lo, hi, self.sample[atom]))
 
         for fact in selection:
-            declare(_symbols([fact.prop, fact.domain]))
+            declare(_symbols(fact.prop, fact.domain))
             if fact.serial not in declaring:
                 steps.append(Step(None, fact))
         declare(self.symbols)
         return learned_from(self.facts.subsets, steps)
 
 
-def _symbols(props: Sequence[Prop]) -> list[Atom]:
+def _symbols(*props: Prop) -> list[Atom]:
     """The declared symbols of propositions, oldest first."""
-    found: set[Atom] = set()
-    for p in props:
-        for atom in p.symbols:
-            if atom.definition is None:
-                found.add(atom)
-            else:
-                found.update(declared_symbols(atom.definition))
-    return sorted(found, key=_age)
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial
+    return sorted(declared_in(*props), key=by_age)

@@ -30,6 +30,7 @@ from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.substitution import by_equalities, equalities, merged, named, with_product
+from solver.knowledge.symbols import by_age
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
 from solver.syntax.printer import Printer
@@ -135,12 +136,12 @@ class Simplification:
         return best
 
     def candidates(self, e: Expr) -> Iterator[Expr]:
-        settled = self.settled(e)
-        yield settled
-        for replaced in by_equalities(self.facts, settled):
-            yield self.settled(replaced)
-        yield self.merged(named(self.facts, settled))
-        for start in dict.fromkeys((settled, e)):
+        simpler = self.bottom_up(e)
+        yield simpler
+        for replaced in by_equalities(self.facts, simpler):
+            yield self.bottom_up(replaced)
+        yield self.merged(named(self.facts, simpler))
+        for start in dict.fromkeys((simpler, e)):
             if self.proposable(start):
                 yield from self.proposed(start)
                 if len(start.terms) > 2:
@@ -159,7 +160,7 @@ class Simplification:
 
     # ------------------------------------------------------------------ bottom-up
 
-    def settled(self, e: Expr) -> Expr:
+    def bottom_up(self, e: Expr) -> Expr:
         """The expression with every operation simplified, innermost first."""
         interner = self.interner
         images: dict[Atom, Expr] = {}
@@ -293,7 +294,7 @@ class Simplification:
         near = e.symbols
         found: dict[Atom, None] = {}
         for equality in equalities(self.facts, e):
-            for atom in sorted(equality.symbols - near, key=_age):
+            for atom in sorted(equality.symbols - near, key=by_age):
                 found[atom] = None
         return [atom.expr for atom in list(found)[:RELATED]]
 
@@ -373,7 +374,7 @@ class Simplification:
         for m, _ in simple.terms:
             atoms_here = set(interner.monomials[m])
             shared = atoms_here if shared is None else shared & atoms_here
-        for atom in sorted(shared or (), key=_age):
+        for atom in sorted(shared or (), key=by_age):
             if not simple.constant:
                 inner = interner.sum(
                     [with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
@@ -394,7 +395,3 @@ class Simplification:
         interner = self.interner
         both = [interner.disjunction([p.negation, q]), interner.disjunction([p, q.negation])]
         return all(isinstance(self.decide(each, hard=True), Always) for each in both)
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial

@@ -26,7 +26,8 @@ from solver.bounds.knowledge import Rule
 from solver.integer import Limits
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.samples import Samples, declared_symbols
+from solver.knowledge.samples import Samples
+from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.samples.replenish import replenished
 from solver.terms.expr import Atom, Expr
@@ -99,7 +100,7 @@ def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
 
 def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list[Fact]] | None:
     """The connected component of a question: declared symbols, in their order, and the facts that connect them."""
-    pending = [atom for p in (prop, domain) for atom in _declared(p)]
+    pending = [atom for p in (prop, domain) for atom in declared_in(p)]
     symbols: set[Atom] = set()
     related: dict[int, Fact] = {}
     while pending:
@@ -114,9 +115,9 @@ def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list
                 related[fact.serial] = fact
                 if len(related) > LARGEST:
                     return None
-                pending += [*_declared(fact.prop), *_declared(fact.domain)]
+                pending += [*declared_in(fact.prop), *declared_in(fact.domain)]
             touching = touching.rest
-    return sorted(symbols, key=_age), [related[serial] for serial in sorted(related)]
+    return sorted(symbols, key=by_age), [related[serial] for serial in sorted(related)]
 
 
 def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: int) -> Slice:
@@ -180,7 +181,7 @@ class Order:
     def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int]:
         """Inequalities first, whose factors equalities would expand, then by the first symbols."""
         prop = fact.prop
-        symbols = tuple(sorted([self._mark(atom) for atom in _declared(prop)]))
+        symbols = tuple(sorted([self._mark(atom) for atom in declared_in(prop)]))
         return KINDS.get(prop.kind, 0), symbols, prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
 
     def _of_prop(self, prop: Prop) -> int:
@@ -208,16 +209,3 @@ class Order:
                 found = hash((*atom.kind.encode(), 0, *atom.name.encode(), *args))
             self._marks[atom] = found
         return found
-
-
-def _declared(p: Prop) -> list[Atom]:
-    """The symbols of a proposition, with names of composite atoms resolved."""
-    found: dict[Atom, None] = {}
-    for atom in sorted(p.symbols, key=_age):
-        for symbol in [atom] if atom.definition is None else declared_symbols(atom.definition):
-            found[symbol] = None
-    return list(found)
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial

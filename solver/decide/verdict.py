@@ -64,7 +64,7 @@ class Answer:
         return _exporters[system](cast("Verdict", self))
 
 
-class Settled(Answer):
+class Decided(Answer):
     """A proof of the proposition or of its negation."""
 
     __slots__ = ("_core", "_facts", "_minimal", "_records", "_used", "found")
@@ -145,13 +145,13 @@ class Settled(Answer):
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
 
 
-class Always(Settled):
+class Always(Decided):
     """True for every assignment that satisfies the facts, inside the domain of the question."""
 
     __slots__ = ()
 
 
-class Never(Settled):
+class Never(Decided):
     """False for every assignment that satisfies the facts, inside the domain of the question."""
 
     __slots__ = ()

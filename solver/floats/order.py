@@ -38,7 +38,7 @@ from solver.floats.ordinals import (
     Ordinals,
     complement,
     from_ordinal,
-    taken_back,
+    inverse_image,
     values_where,
 )
 from solver.floats.ordinals import ordinal as to_ordinal
@@ -213,7 +213,7 @@ def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: O
         if not complement(values):
             return interner.true
         operation, constants, inner = outermost_step(node)
-        before = None if inner is None else taken_back(operation, constants, values)
+        before = None if inner is None else inverse_image(operation, constants, values)
         if before is None or inner is None:
             break
         node, values = inner, before

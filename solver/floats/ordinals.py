@@ -162,7 +162,7 @@ def steps_of(operation: str, constants: tuple[float | None, ...]) -> Steps | Non
 
 
 @lru_cache(maxsize=4096)
-def taken_back(operation: str, constants: tuple[float | None, ...], values: Ordinals) -> Ordinals | None:
+def inverse_image(operation: str, constants: tuple[float | None, ...], values: Ordinals) -> Ordinals | None:
     """The doubles that an operation takes to one of the values; None where it is not known to be monotone."""
     steps = steps_of(operation, constants)
     return None if steps is None else preimage(steps, values)

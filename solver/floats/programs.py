@@ -229,7 +229,7 @@ def _comparison_bounds(operations: Sequence[ast.cmpop], ranges: Sequence[Range])
     """0 and 1 unless the ranges settle the chain. One that may raise is left open: it may state a domain."""
     if any(x.raises for x in ranges):
         return (0, 1)
-    settled = []
+    decided = []
     for operation, a, b in zip(operations, ranges, ranges[1:], strict=False):
         if isinstance(operation, ast.Lt | ast.LtE):
             a, b = b, a
@@ -239,10 +239,10 @@ def _comparison_bounds(operations: Sequence[ast.cmpop], ranges: Sequence[Range])
         else:
             yes = a.lo > b.hi if strict else a.lo >= b.hi
             no = a.hi <= b.lo if strict else a.hi < b.lo
-        settled.append(1 if yes and not (a.nan or b.nan) else 0 if no else None)
-    if all(settled):
+        decided.append(1 if yes and not (a.nan or b.nan) else 0 if no else None)
+    if all(decided):
         return (1, 1)
-    return (0, 0) if 0 in settled else (0, 1)
+    return (0, 0) if 0 in decided else (0, 1)
 
 
 # ---------------------------------------------------------------------- reading

@@ -44,14 +44,14 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
     """A refutation, or a solution in the variables of the question."""
     if depth > DEPTH:
         raise Exhausted("depth")
-    settle = depth == 0
+    outermost = depth == 0
     while True:
         contradiction = system.tidy()
         if contradiction is not None:
             return contradiction
-        if settle:
+        if outermost:
             system.change = Settling(system.change, [vector for vector, _ in system.inequalities])
-            settle = False
+            outermost = False
         if not system.inequalities:
             return point_of(system.change, [0] * system.width)
         dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.budget)

@@ -147,7 +147,7 @@ class Question:
     def answer(self, limits: Limits, minimal: bool) -> Proved | Refuted | Unknown:
         outcome, steps = self.check(range(len(self.facts)), limits)
         if outcome is None:
-            return Unknown("z3 gave up within its limits")
+            return Unknown("z3 answered unknown within its limits")
         if not isinstance(outcome, list):
             return self.evaluated(outcome)
         return Proved(self.minimal(outcome, steps, limits) if minimal else tuple(outcome))

@@ -16,7 +16,7 @@ from typing import Final
 from solver.bounds import remainder
 from solver.bounds.by_intervals import bounded_away
 from solver.bounds.explain import prove_bound, prove_side
-from solver.bounds.knowledge import Range, form_key
+from solver.bounds.knowledge import form_key, tightened
 from solver.bounds.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
 from solver.knowledge.clamps import one_sided, unclamped
 from solver.knowledge.draft import Contradictory, Draft
@@ -94,29 +94,14 @@ class Inequalities(Draft):
     def set_bound(self, m: int, lower: bool, value: int, proof: ProofStep) -> bool:
         """Record a bound of a monomial; returns whether it is new."""
         current = self.range_of(m)
-        if lower:
-            if current.lo is not None and current.lo >= value:
-                return False
-            if current.hi is not None and value > current.hi:
-                raise Contradictory(combine([proof, prove_bound(self, m, False, current.hi)], [1, 1]))
-        else:
-            if current.hi is not None and current.hi <= value:
-                return False
-            if current.lo is not None and value < current.lo:
-                raise Contradictory(combine([proof, prove_bound(self, m, True, current.lo)], [1, 1]))
+        if not _is_tighter(lower, value, current.lo if lower else current.hi):
+            return False
+        end = current.hi if lower else current.lo
+        if end is not None and (value > end if lower else value < end):
+            raise Contradictory(combine([proof, prove_bound(self, m, not lower, end)], [1, 1]))
         if self.moved_enough(m, lower, value):
             return False
-        recorded = self.ranges.get(m)
-        lo, hi, lo_proof, hi_proof = (
-            (None, None, None, None)
-            if recorded is None
-            else (recorded.lo, recorded.hi, recorded.lo_proof, recorded.hi_proof)
-        )
-        if lower:
-            lo, lo_proof = value, proof
-        else:
-            hi, hi_proof = value, proof
-        self.ranges.set(m, Range(lo, hi, lo_proof, hi_proof, recorded))
+        self.ranges.set(m, tightened(self.ranges.get(m), lower, value, proof))
         self.forget()
         atoms = self.interner.monomials[m]
         for atom in dict.fromkeys(atoms):
@@ -229,30 +214,15 @@ class Inequalities(Draft):
 
     def set_form_bound(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> bool:
         """Record a bound of a linear form; returns whether it is new."""
-        current_low, current_high = self.low(form), self.high(form)
-        if lower:
-            if current_low is not None and current_low >= value:
-                return False
-            if current_high is not None and value > current_high:
-                raise Contradictory(self._clash(proof, form, False, current_high))
-        else:
-            if current_high is not None and current_high <= value:
-                return False
-            if current_low is not None and value < current_low:
-                raise Contradictory(self._clash(proof, form, True, current_low))
+        if not _is_tighter(lower, value, self.low(form) if lower else self.high(form)):
+            return False
+        end = self.high(form) if lower else self.low(form)
+        if end is not None and (value > end if lower else value < end):
+            raise Contradictory(self._clash(proof, form, not lower, end))
         if self.moved_enough(-form_key(form), lower, value):
             return False
-        recorded = self.forms.get(form_key(form))
-        lo, hi, lo_proof, hi_proof = (
-            (None, None, None, None)
-            if recorded is None
-            else (recorded.lo, recorded.hi, recorded.lo_proof, recorded.hi_proof)
-        )
-        if lower:
-            lo, lo_proof = value, proof
-        else:
-            hi, hi_proof = value, proof
-        self.forms.set(form_key(form), Range(lo, hi, lo_proof, hi_proof, recorded))
+        key = form_key(form)
+        self.forms.set(key, tightened(self.forms.get(key), lower, value, proof))
         self.forget()
         low, high = self.low(form), self.high(form)
         if low is not None and low == high:
@@ -357,3 +327,7 @@ class Inequalities(Draft):
             premises.append(prove_bound(self, other, not high, end))
             multipliers.append(abs(c))
         return combine(premises, multipliers)
+
+
+def _is_tighter(lower: bool, value: int, known: int | None) -> bool:
+    return known is None or (value > known if lower else value < known)

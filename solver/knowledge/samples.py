@@ -17,10 +17,11 @@ when few are left, `solver.samples.repair` repairs some. Columns are shared with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from solver.bounds.knowledge import Rule
+from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr, arguments, evaluate_atom
 from solver.terms.persistent import ShardedMap
@@ -102,7 +103,7 @@ class Samples:
         if solved:
             samples.dependents = self.dependents.draft()
             for atom, rule in solved:
-                for symbol in _sources(rule.image):
+                for symbol in sources(rule.image):
                     if symbol is not atom:
                         known = samples.dependents.get(symbol.serial) or ()
                         samples.dependents.set(symbol.serial, (*known, atom))
@@ -339,27 +340,6 @@ class Samples:
         return found
 
 
-def declared_symbols(e: Expr) -> list[Atom]:
-    """The symbols that an expression depends on, with names of composite atoms resolved."""
-    found: dict[Atom, None] = {}
-    stack = [e]
-    while stack:
-        for atom in sorted(stack.pop().symbols, key=_serial):
-            if atom.definition is None:
-                found[atom] = None
-            else:
-                stack.append(atom.definition)
-    return list(found)
-
-
-def _sources(e: Expr) -> list[Atom]:
-    """The symbols of an expression, and those that the names among them stand for."""
-    symbols = sorted(e.symbols, key=_serial)
-    if all(atom.definition is None for atom in symbols):
-        return symbols
-    return list(dict.fromkeys([*declared_symbols(e), *symbols]))
-
-
 def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
     """The truth of a compound in each row, from those of its parts."""
     decisive = p.kind == "or"
@@ -374,9 +354,6 @@ def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
 def _is_plain(p: Prop) -> bool:
     """Whether it mentions declared symbols only, without operations."""
     return not p.schedule and all(atom.definition is None for atom in p.symbols)
-
-
-_serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
 
 
 def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:

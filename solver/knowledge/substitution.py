@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from solver.knowledge.facts import Facts
+from solver.knowledge.symbols import by_age
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -74,9 +75,9 @@ def with_product(e: Expr, product: tuple[Atom, ...], image: Expr) -> Expr:
 def named(facts: Facts, e: Expr) -> Expr:
     """The canonical expression, with names replaced by their definitions."""
     canonical, _ = facts.canonical(e)
-    for t in sorted([atom for atom in canonical.symbols if atom.definition is not None], key=_age):
+    for t in sorted([atom for atom in canonical.symbols if atom.definition is not None], key=by_age):
         assert t.definition is not None
-        for x in sorted(t.definition.symbols, key=_age):
+        for x in sorted(t.definition.symbols, key=by_age):
             terms = facts.canonical(x.expr)[0].terms
             if len(terms) == 1 and terms[0][0] == t.monomial:
                 canonical = with_multiple(canonical, t, terms[0][1], x)
@@ -120,7 +121,3 @@ def merged(e: Expr) -> Expr:
             taken = interner.expr(tuple(sorted([(m, c) for m, c, _ in found])), 0)
             e = e - taken + interner.ite(p, interner.sum([value * c for _, c, value in found]), 0)
     return e
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.extremes import Apart, outermost
+from solver.bounds.extremes import ClampSplit, outermost
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
@@ -32,8 +32,8 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
     """An inequality over clamps, by inequalities over their arguments."""
     if goal.kind != "ge" or depth or outermost(goal.expr) is None:
         return None
-    apart = Apart(facts, min(GOALS, prover.work // GOAL))
-    before = apart.goals
-    proof = apart.prove(goal)
-    prover.work -= GOAL * (before - apart.goals)
+    splits = ClampSplit(facts, min(GOALS, prover.work // GOAL))
+    before = splits.goals
+    proof = splits.prove(goal)
+    prover.work -= GOAL * (before - splits.goals)
     return proof

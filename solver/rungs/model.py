@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from solver.integer import Point
-from solver.knowledge.samples import declared_symbols
+from solver.knowledge.symbols import declared_symbols
 from solver.rungs.rows import Rows
 from solver.terms.expr import Atom, Expr, bounded_power
 from solver.terms.functions import function

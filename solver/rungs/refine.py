@@ -92,7 +92,7 @@ def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep],
     if found is not None:
         return found
     rows = rows_near(facts, near, stated)
-    rows.settle()
+    rows.mark_question()
     model = None
     violated: list[ProofStep] = []
     for _ in range(ROUNDS):
@@ -118,7 +118,7 @@ def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep],
             break
         if added:
             rows.grow()
-            rows.settle()
+            rows.mark_question()
         elif not lemmas.strengthen(rows, model, model.spurious()):
             break
     if model is None or level >= NESTED:

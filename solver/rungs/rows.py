@@ -107,7 +107,7 @@ class Rows:
                 if len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
                     self.add_facts(atom.serial)
 
-    def settle(self) -> None:
+    def mark_question(self) -> None:
         """Mark the end of the question's own rows; later ones are lemmas."""
         self.original = len(self.monomials)
         monomials = self.known.interner.monomials

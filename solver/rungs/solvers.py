@@ -26,7 +26,7 @@ from typing import Final
 from solver.bounds.laws import definition_of
 from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.samples import declared_symbols
+from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
@@ -180,4 +180,4 @@ def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
                 return Consistent(values)
         case _:
             pass
-    return Unknown("z3 gave up within its limits")
+    return Unknown("z3 answered unknown within its limits")

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from solver.knowledge.symbols import by_age
 from solver.samples.sampling import Column, Probes
 from solver.terms.expr import Atom, Expr
 
@@ -99,7 +100,7 @@ def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterato
 def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[Block]:
     """Symbols, operations and arguments of e, the branches of its choices, and related expressions."""
     found: dict[Expr, None] = {}
-    for atom in sorted(e.symbols, key=_age):
+    for atom in sorted(e.symbols, key=by_age):
         found[atom.expr] = None
     for other in related:
         found[other] = None
@@ -270,9 +271,6 @@ def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> 
 def matches(target: Column, a: Column, b: Column, pick: Callable[[int, int], int]) -> bool:
     return all(pick(v, w) == t for t, v, w in zip(target, a, b, strict=True))
 
-
-def _age(atom: Atom) -> int:
-    return atom.serial
 
 
 def _size(number: int) -> tuple[int, int]:

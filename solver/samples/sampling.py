@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Final
 
 from solver.knowledge.facts import Facts
+from solver.knowledge.symbols import by_age
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -54,7 +55,7 @@ def rows(facts: Facts, e: Expr, domain: Prop) -> list[dict[Atom, int]]:
     """Assignments of the declared symbols and of those of the expression, inside the domain."""
     rng = random.Random(1)
     base = [facts.samples.row_values(facts.all_symbols(), row) for row in facts.samples.alive]
-    symbols = sorted(e.symbols, key=_age)
+    symbols = sorted(e.symbols, key=by_age)
     own = [atom for atom in symbols if atom.definition is None]
     for row in base:
         for atom in own:
@@ -101,7 +102,3 @@ def moved(
                 yield row
         except OverflowError:
             continue
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial

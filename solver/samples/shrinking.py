@@ -20,13 +20,13 @@ deterministic and bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from math import lcm
 from typing import Final
 
 from solver.knowledge.facts import Facts
-from solver.knowledge.samples import declared_symbols
+from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -82,7 +82,7 @@ def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
 
 def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
     """The declared symbols of a question and those that facts connect with them, oldest first (cone of influence)."""
-    pending = [atom for p in (prop, domain) for atom in _declared(p)]
+    pending = [atom for p in (prop, domain) for atom in declared_in(p)]
     found: set[Atom] = set()
     seen: set[int] = set()
     while pending:
@@ -92,9 +92,9 @@ def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
             for fact in about(facts, atom):
                 if fact.serial not in seen:
                     seen.add(fact.serial)
-                    pending += [*_declared(fact.prop), *_declared(fact.domain)]
+                    pending += [*declared_in(fact.prop), *declared_in(fact.domain)]
     columns = facts.samples.columns  # a witness has no value for an undeclared symbol
-    return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=_age)
+    return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=by_age)
 
 
 def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
@@ -170,7 +170,7 @@ class Shrinking:
         """Whether changing few symbols of the question from the simplest values, which are a witness of the contrary,
         gives a witness.
         """
-        asked = [atom for p in (self.prop, self.domain) for atom in _declared(p)]
+        asked = [atom for p in (self.prop, self.domain) for atom in declared_in(p)]
         free = [atom for atom in dict.fromkeys(asked) if atom in self.choices]
         if not 0 < len(free) < len(COMBINED):
             return False
@@ -253,7 +253,7 @@ class Shrinking:
         for fact in about(self.facts, atom):
             props += [fact.prop, fact.domain]
         for p in props:
-            found.update(dict.fromkeys(_declared(p)))
+            found.update(dict.fromkeys(declared_in(p)))
         return list(found)
 
     def moved(self, move: dict[Atom, int]) -> bool:
@@ -356,18 +356,3 @@ def _complexity(value: int) -> int:
 def _complexities(values: tuple[int, ...]) -> tuple[int, int]:
     each = [_complexity(value) for value in values]
     return max(each, default=0), sum(each)
-
-
-def _declared(p: Prop) -> Iterable[Atom]:
-    """The symbols of a proposition, with names of composite atoms resolved."""
-    found: dict[Atom, None] = {}
-    for atom in sorted(p.symbols, key=_age):
-        if atom.definition is None:
-            found[atom] = None
-        else:
-            found.update(dict.fromkeys(declared_symbols(atom.definition)))
-    return found
-
-
-def _age(atom: Atom) -> int:
-    return atom.serial
