@@ -408,7 +408,7 @@ class Asking(ABC):
         sizes = None
         if witness is not None:
             sizes = shown({declared.name: witness[atom] for atom, declared in self.symbols.items()})
-        return obligations(self._ledger.commitments, self.guards(), self._answers.standing_verdicts(), sizes)
+        return obligations(self._ledger.commitments, self.guards(), self._answers.valid_verdicts(), sizes)
 
     def _size(self, expr: Expr, domain: Prop | None = None) -> SymInt:
         """An expression as a symbolic number of this environment."""

@@ -41,14 +41,13 @@ from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import Attempt, supposing
 from shapes.errors import Contradiction, ShapeError
 from shapes.origin import Origin
-from shapes.symbolic.numbers import SymBool, SymInt
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
 from solver.proofs.fact import Kind
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
     from shapes.environment.layout import Layout
-    from shapes.symbolic.numbers import SymFloat
 
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
@@ -150,7 +149,6 @@ class ShapeEnv(Asking):
             case "bool":
                 return SymBool(self, self.interner.eq(symbol, 1), self._true)
             case "float":
-                from shapes.symbolic.numbers import SymFloat
                 from solver.floats.values import from_pattern
 
                 self.interner.doubles.add(symbol.atom)
@@ -348,7 +346,7 @@ class ShapeEnv(Asking):
         self._access_changed()
 
     def _access_changed(self) -> None:
-        self._answers.give_at_once(not self._access.owners and not self._watched)
+        self._answers.answer_without_lock(not self._access.owners and not self._watched)
 
     # ------------------------------------------------------------------ scopes
 

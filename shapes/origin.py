@@ -9,7 +9,7 @@
 
 The provider walks up the stack to the first frame that belongs to the user: frames of this project and of registered
 frameworks are skipped. It keeps the code object and the instruction, and works out line, column and text only when
-somebody looks, so it costs about a microsecond.
+it is read, so it costs about a microsecond.
 """
 
 from __future__ import annotations

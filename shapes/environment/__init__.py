@@ -5,7 +5,7 @@
 - `ledger`: commitments, the facts that they make, rollback; `trail`, what goes back with it;
 - `answers`: what was asked and still stands;
 - `declaring`, `commands`, `scopes`, `joining`, `loop_bounds`: what goes on between these;
-- `access`: threads; `memory`: what is let go of; `hints`: the sizes of this run.
+- `access`: threads; `memory`: garbage collection; `hints`: the sizes of this run.
 
 `shapes.env` and `shapes.asking` are the facade over them.
 """

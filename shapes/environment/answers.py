@@ -99,8 +99,8 @@ class Answers:
                 access.refuse_others("ask")
             return self._decide(key, prop, domain, effort, timeout)
 
-    def give_at_once(self, allowed: bool) -> None:
-        """Whether known answers may be given at once from here on: no scope is open, and nobody listens."""
+    def answer_without_lock(self, allowed: bool) -> None:
+        """Whether cached verdicts may be returned without the lock: no scope is open, no listener is attached."""
         self.decided_now = self.decided if allowed else {}
         self.open_now = self.open if allowed else {}
 
@@ -136,8 +136,8 @@ class Answers:
             self.open[key] = OpenVerdict(verdict, facts, len(ledger.commitments), tried)
         return verdict
 
-    def standing_verdicts(self) -> list[Verdict]:
-        """The answers that still hold."""
+    def valid_verdicts(self) -> list[Verdict]:
+        """The cached verdicts that hold under the present facts."""
         facts = self.ledger.facts
         return [
             *self.decided.values(),
@@ -172,7 +172,7 @@ class Answers:
         return self.decided.position
 
     def return_to(self, position: int) -> None:
-        """Forget the answers that were found since; the ledger has gone back already."""
+        """Remove the verdicts that were found since; the ledger has been rolled back already."""
         self.decided.return_to(position)
         left = len(self.ledger.commitments)
         while self.open and next(reversed(self.open.values())).position > left:

@@ -20,7 +20,7 @@ run-time check s >= u0: more tokens than slots
 from __future__ import annotations
 
 from shapes.environment.answers import Answers, Effort, decided
-from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Forced, Guarded
+from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Guarded, Specialized
 from shapes.environment.hints import value_at_hints
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.undecided import undecided, valueless
@@ -53,13 +53,13 @@ class Commands:
     # ------------------------------------------------------------------ facts
 
     def assume(self, question: Question, kind: Kind) -> None:
-        """A fact of this kind that somebody vouches for."""
+        """Assume a fact of this kind."""
         prop, domain = self.reader.read(question)
         fact = self.ledger.fact(prop, domain, kind, _written(question))
         self.ledger.add(fact, Assumed(fact))
 
     def suppose(self, question: Question) -> Prop:
-        """Take a proposition for granted, until the environment returns to an earlier position."""
+        """Assume a hypothesis, until a rollback."""
         prop, domain = self.reader.read(question)
         fact = self.ledger.fact(prop, domain, "hypothesis", question if isinstance(question, str) else str(prop))
         self.ledger.add(fact, Assumed(fact))
@@ -125,7 +125,7 @@ class Commands:
             raise valueless(ledger, expr, domain, f"{why} needs its value, which is known only at run time")
         prop = self.interner.eq(expr, int(value))
         fact = ledger.fact(prop, domain, "guard")
-        ledger.add(fact, Forced(expr, int(value), why, fact))
+        ledger.add(fact, Specialized(expr, int(value), why, fact))
         return int(value)
 
     # ------------------------------------------------------------------ one branch

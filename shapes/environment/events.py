@@ -56,8 +56,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A fact that somebody vouches for: the caller (given), a scope (hypothesis), or the construction itself (range).
-    """
+    """An assumed fact: of the caller (given), of a scope (hypothesis), or by construction (range)."""
 
     fact: Fact
 
@@ -67,7 +66,7 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A branch that was committed to. `question` is what was asked, the fact is the side that was taken."""
+    """A guard on a branch. `question` is the condition, the fact is the side that was taken."""
 
     fact: Fact
     question: Prop
@@ -93,7 +92,7 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An answer that a policy or a fallback gave to an open question: no verdict, no fact, only a choice."""
+    """A policy or a fallback answered an open question: neither a verdict nor a fact."""
 
     question: Prop
     answer: bool
@@ -105,8 +104,8 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Forced:
-    """Python, or a caller, needed the value of a size; the fact says that it is this value."""
+class Specialized:
+    """A size that was concretized by Python or a caller; the fact is the equality with its value."""
 
     expr: Expr
     value: int
@@ -128,12 +127,12 @@ class Sourced:
         return f"{self.name} is also {self.source}"
 
 
-Commitment = Declared | Assumed | Guarded | Deferred | Chosen | Forced | Sourced
+Commitment = Declared | Assumed | Guarded | Deferred | Chosen | Specialized | Sourced
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and what was answered. `commits` where a branch of the program hung on it."""
+    """A question and its verdict; `commits` if it was the condition of a branch."""
 
     prop: Prop
     domain: Prop
@@ -159,7 +158,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class RolledBack:
-    """The commitments from `position` on were taken back."""
+    """The commitments from `position` on were undone."""
 
     position: int
 

@@ -31,7 +31,7 @@ def truth_at_hints(
     Raises:
         Undefined: the hints are outside the domain.
     """
-    if hypotheses and _beside_hints(hypotheses, hints):
+    if hypotheses and _excluded_by_hints(hypotheses, hints):
         return None
     if hints:
         try:
@@ -47,7 +47,7 @@ def truth_at_hints(
         return None
 
 
-def _beside_hints(hypotheses: Sequence[Prop], hints: Mapping[Atom, int]) -> bool:
+def _excluded_by_hints(hypotheses: Sequence[Prop], hints: Mapping[Atom, int]) -> bool:
     """Whether the scope is one that this run does not enter."""
     for scope in hypotheses:
         try:

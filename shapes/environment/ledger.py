@@ -26,12 +26,12 @@ from shapes.environment.events import (
     Declared,
     Deferred,
     Event,
-    Forced,
     Guarded,
     Listener,
     Marked,
     RolledBack,
     Sourced,
+    Specialized,
     fact_of,
 )
 from shapes.environment.hints import truth_at_hints
@@ -152,7 +152,7 @@ class Ledger:
         try:
             for commitment in commitments:
                 match commitment:
-                    case Guarded() | Assumed() | Deferred() | Forced():
+                    case Guarded() | Assumed() | Deferred() | Specialized():
                         fact = replace(commitment.fact, serial=len(self.commitments))
                         self.add(fact, replace(commitment, fact=fact))
                     case _:

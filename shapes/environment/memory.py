@@ -1,8 +1,7 @@
 """Garbage collection of interned terms: what was kept for questions of the past, and when it is swept.
 
-Expressions are interned, and what facts have found out about questions is remembered with the facts. A program that
-tries things out and takes them back would keep all of it; so it is looked through now and then, at a cost that each
-node pays once.
+Expressions are interned, and facts cache what they found out about questions. A program that speculates and rolls back
+would keep all of it, so unreferenced nodes are swept from time to time, at constant amortized cost.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from shapes.environment.ledger import Ledger
 from solver.terms.sweep import size, sweep
 
 NODES_SWEPT: Final = 1 << 15
-"""Fewer nodes of the interner than these are never looked through. After that, those that nobody holds are looked for
-whenever there are twice as many nodes as were left the last time, so that the search costs each node the same."""
+"""Below this number of nodes the interner is never swept. Above it, unreferenced nodes are swept whenever the number
+has doubled since the last sweep, so that the amortized cost of a node is constant."""
 
 
 class Memory:
-    """The nodes of an interner, as far as one environment has to do with them."""
+    """The garbage collector of one environment."""
 
     __slots__ = ("_ledger", "nodes_allowed")
 
@@ -28,11 +27,11 @@ class Memory:
 
     @property
     def is_full(self) -> bool:
-        """Whether nodes that nobody holds are looked for."""
+        """Whether a sweep is due."""
         return size(self._ledger.interner) >= self.nodes_allowed
 
     def forget(self) -> None:
-        """Let go of what was kept for questions that have been dropped."""
+        """Drop what was cached for questions, and sweep unreferenced nodes if that is due."""
         self._ledger.table.sides.clear()
         self._ledger.facts.forget_questions()
         if self.is_full:

@@ -24,7 +24,17 @@ from typing import Final
 
 from shapes.environment.commands import Commands
 from shapes.environment.declaring import Declarations
-from shapes.environment.events import Assumed, Chosen, Commitment, Declared, Deferred, Forced, Guarded, Sourced, fact_of
+from shapes.environment.events import (
+    Assumed,
+    Chosen,
+    Commitment,
+    Declared,
+    Deferred,
+    Guarded,
+    Sourced,
+    Specialized,
+    fact_of,
+)
 from shapes.environment.joining import symbols_of
 from shapes.environment.reader import Question
 from solver.proofs.fact import Fact
@@ -93,7 +103,7 @@ def _lasting(since: Sequence[Commitment], scope: Prop) -> list[Commitment]:
         if fact is not None and not local.isdisjoint(symbols_of(fact)):
             continue
         match event:
-            case Guarded() | Forced() | Sourced() | Chosen():
+            case Guarded() | Specialized() | Sourced() | Chosen():
                 lasting.append(event)
             case Assumed(fact=fact) if conditional and fact.kind != "hypothesis":
                 lasting.append(replace(event, fact=_implied(scope, fact)))

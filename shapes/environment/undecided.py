@@ -46,7 +46,7 @@ def _near(ledger: Ledger, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom,
     """The witnesses of an open question, close to where its answer changes, as far as it is about them."""
     prop, domain, facts = verdict.prop, verdict.domain, ledger.facts
     about = sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial)
-    floats = ledger.interner.doubles  # the nearest double to where the answer changes is one that nobody reads
+    floats = ledger.interner.doubles  # the double nearest to the boundary has unreadable digits
     targets = {atom: facts.bounds(atom.expr)[0] or 0 for atom in about if atom not in floats}
 
     def shown(values: Mapping[Atom, int], truth: bool) -> dict[Atom, int]:

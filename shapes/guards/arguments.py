@@ -189,7 +189,7 @@ def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, 
 
 
 def usable(name: str) -> bool:
-    """Whether a name can be a parameter of generated code; names with a role there are left alone."""
+    """Whether a name can be a parameter of generated code; names that it uses itself cannot."""
     return name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not RESERVED.match(name)
 
 

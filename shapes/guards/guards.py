@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from shapes.accepted import shown, whole_number
 from shapes.environment.answers import Answers, decided
-from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
+from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized
 from shapes.errors import ShapeError, fact_place
 from shapes.guards.congruences import implied
 from shapes.guards.rejection import OneMoved, rejected_alone
@@ -89,7 +89,7 @@ class RuntimeAssert:
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """A size that became a constant, and the facts that made it one, in order; `why` where Python forced it."""
+    """A size that became a constant, and the facts that made it one, in order; `why` where Python concretized it."""
 
     text: str
     value: int
@@ -114,7 +114,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     the hints. Of the others, half are tested under the other half, recursively, so that n guards cost n log n
     assumptions.
     """
-    guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
+    committed = [event.fact for event in events if isinstance(event, Guarded | Specialized)]
+    guards = [fact for fact in committed if fact.kind == "guard"]
     if not guards:
         return ()
     inputs = {
@@ -263,7 +264,7 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
 def specializations(answers: Answers) -> tuple[Specialization, ...]:
     """The sizes that became constants, in the order in which they did."""
     ledger = answers.ledger
-    reasons = {event.expr: event for event in ledger.commitments if isinstance(event, Forced)}
+    reasons = {event.expr: event for event in ledger.commitments if isinstance(event, Specialized)}
     sizes: dict[Expr, None] = {}
     for atom, declared in ledger.table.symbols.items():
         lo, hi = ledger.facts.bounds(atom.expr)

@@ -88,7 +88,7 @@ def guards_of(text: str, session: str | None) -> Read:
 
 
 def read_by_all(value: object) -> Iterator[Read]:
-    """What is read of an object, by whoever knows it."""
+    """The guards of an object, by each reader that recognizes it."""
     if isinstance(value, Conditions):
         yield [value], True
         return

@@ -1,6 +1,6 @@
 """The command language of the prompt: one line of text becomes one command, or an error that points at a column.
 
-A command keeps its argument together with the column where it begins, so that whoever reads the argument later can
+A command keeps its argument together with the column where it begins, so that the reader of the argument can
 still point into the line that the person wrote.
 
 >>> parse_command("assume s % 16 == 0")

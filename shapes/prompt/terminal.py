@@ -101,7 +101,7 @@ def editor(session: Session) -> PromptSession[str]:
     from prompt_toolkit.styles import Style
 
     class Highlight(Lexer):
-        """The command's name, and names that nobody declared."""
+        """The command's name, and undeclared names."""
 
         def lex_document(self, document: Document):  # type: ignore[no-untyped-def]
             return lambda number: highlighted(document.lines[number], session.names)

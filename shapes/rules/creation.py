@@ -1,15 +1,15 @@
 """New tensors: filled, counted, drawn at random, and grids.
 
-    >>> from shapes import ShapeEnv
-    >>> from shapes.rules import rules
-    >>> env = ShapeEnv(origin=lambda: None)
-    >>> b, s = env.sizes("b s")
-    >>> rules["zeros"](env, b, s + 1), rules["eye"](env, s, dtype="bool")
-    (Shape(b, s + 1), Shape(s, s, dtype=bool))
-    >>> rules["arange"](env, 1, 2*s + 1, 2)
-    Shape(s, dtype=int64)
-    >>> rules["tril_indices"](env, s, s)
-    Shape(2, (s**2 + s)//2, dtype=int64)
+>>> from shapes import ShapeEnv
+>>> from shapes.rules import rules
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s = env.sizes("b s")
+>>> rules["zeros"](env, b, s + 1), rules["eye"](env, s, dtype="bool")
+(Shape(b, s + 1), Shape(s, s, dtype=bool))
+>>> rules["arange"](env, 1, 2*s + 1, 2)
+Shape(s, dtype=int64)
+>>> rules["tril_indices"](env, s, s)
+Shape(2, (s**2 + s)//2, dtype=int64)
 """
 
 from __future__ import annotations
@@ -147,9 +147,7 @@ def like(env: ShapeEnv, input: Shape, *, dtype: str | None = None, **options: ob
 
 
 @rule("full_like")
-def full_like(
-    env: ShapeEnv, input: Shape, fill_value: Number, *, dtype: str | None = None, **options: object
-) -> Shape:
+def full_like(env: ShapeEnv, input: Shape, fill_value: Number, *, dtype: str | None = None, **options: object) -> Shape:
     """As the input."""
     _place(options)
     return Shape(input, dtype=dtype or input.dtype)
@@ -199,15 +197,11 @@ def arange(
     **options: object,
 ) -> Shape:
     """As many steps as fit before the end, which is the only argument where there is one."""
-    _place(options)
     if end is None:
         start, end = 0, start
     if (kind_of(dtype) or 2) < 2:
         start, end, step = sym_int(start), sym_int(end), sym_int(step)
-    _expect_direction(env, start, end, step)
-    if isinstance(start, int | SymInt) and isinstance(end, int | SymInt) and isinstance(step, int | SymInt):
-        return Shape((-((start - end) // step),), dtype=dtype or "int64")
-    return Shape((((end - start) / step).__ceil__(),), dtype=dtype)
+    return _counted(env, start, end, step, dtype, options, inclusive=False)
 
 
 @rule("range")
@@ -221,13 +215,22 @@ def inclusive_range(
     **options: object,
 ) -> Shape:
     """As many steps as fit up to the end, and one."""
-    _place(options)
     if end is None:
         start, end = 0, start
+    return _counted(env, start, end, step, dtype, options, inclusive=True)
+
+
+def _counted(
+    env: ShapeEnv, start: Real, end: Real, step: Real, dtype: str | None, options: dict[str, object], *, inclusive: bool
+) -> Shape:
+    _place(options)
     _expect_direction(env, start, end, step)
     if isinstance(start, int | SymInt) and isinstance(end, int | SymInt) and isinstance(step, int | SymInt):
-        return Shape(((end - start) // step + 1,), dtype=dtype)
-    return Shape((((end - start) / step).__floor__() + 1,), dtype=dtype)
+        if inclusive:
+            return Shape(((end - start) // step + 1,), dtype=dtype)
+        return Shape((-((start - end) // step),), dtype=dtype or "int64")
+    steps = (end - start) / step
+    return Shape((steps.__floor__() + 1 if inclusive else steps.__ceil__(),), dtype=dtype)
 
 
 def _expect_direction(env: ShapeEnv, start: Real, end: Real, step: Real) -> None:

@@ -37,7 +37,7 @@ NUMBERS = ("int64", "int32")
 
 @rule("index")
 def index(env: ShapeEnv, input: Shape, indices: Sequence[Shape | None]) -> Shape:
-    """The axes that indices broadcast to, in the place of those they pick from; in front where these are apart."""
+    """The axes that indices broadcast to, instead of the indexed axes; in front where these are not adjacent."""
     return Shape(_indexed(env, input, indices), dtype=input.dtype)
 
 

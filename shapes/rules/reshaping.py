@@ -26,7 +26,7 @@ from shapes.symbolic.choices import Int, sym_or
 
 
 def reshaped(env: ShapeEnv, sizes: Sequence[Int], target: Sequence[Int]) -> tuple[Int, ...]:
-    """The target, with the size that is missing in the place of a -1; as many elements as before are required."""
+    """The target, with a -1 resolved; the number of elements has to stay the same."""
     missing = _missing(env, target)
     left, wanted, common = _cancelled(sizes, [size for axis, size in enumerate(target) if axis != missing])
     if missing is not None:

@@ -63,19 +63,19 @@ def reshape_to(env: ShapeEnv, x: Shape, target: Sequence[Int], *, may_copy: bool
 
 @rule("reshape")
 def reshape(env: ShapeEnv, input: Shape, shape: Sizes) -> Shape:
-    """The sizes asked for, with what remains in the place of a -1."""
+    """The target sizes, with a -1 inferred."""
     return reshape_to(env, input, numbers_of((shape,)))
 
 
 @rule("view")
 def view(env: ShapeEnv, input: Shape, *shape: Sizes) -> Shape:
-    """The sizes asked for, with what remains in the place of a -1, as far as the strides allow it."""
+    """The target sizes, with a -1 inferred, if the strides allow it."""
     return reshape_to(env, input, numbers_of(shape), may_copy=False)
 
 
 @rule("view_as")
 def view_as(env: ShapeEnv, input: Shape, other: Shape) -> Shape:
-    """The sizes of the other tensor, as far as the strides allow it."""
+    """The sizes of the other tensor, if the strides allow it."""
     return reshape_to(env, input, other, may_copy=False)
 
 
@@ -87,7 +87,7 @@ def reshape_as(env: ShapeEnv, input: Shape, other: Shape) -> Shape:
 
 @rule("flatten")
 def flatten(env: ShapeEnv, input: Shape, start_dim: int = 0, end_dim: int = -1) -> Shape:
-    """One axis in the place of several."""
+    """Several axes collapsed to one."""
     rank = len(input)
     start, end = axis_of(start_dim, rank, "start_dim"), axis_of(end_dim, rank, "end_dim")
     if start > end:
@@ -99,7 +99,7 @@ def flatten(env: ShapeEnv, input: Shape, start_dim: int = 0, end_dim: int = -1) 
 
 @rule("ravel")
 def ravel(env: ShapeEnv, input: Shape) -> Shape:
-    """One axis in the place of all."""
+    """All axes collapsed to one."""
     if input.strides is None:
         return Shape((numel(input),), dtype=input.dtype)
     layout = input.layout()
@@ -109,7 +109,7 @@ def ravel(env: ShapeEnv, input: Shape) -> Shape:
 
 @rule("unflatten")
 def unflatten(env: ShapeEnv, input: Shape, dim: int, sizes: Sequence[Int]) -> Shape:
-    """Several axes in the place of one."""
+    """One axis split into several."""
     if not input or not sizes:
         raise ShapeError("expected a tensor with axes, and sizes for one of them")
     axis = axis_of(dim, len(input))

@@ -169,7 +169,7 @@ class _Environment:
         self.about: frozenset[str] | None = frozenset()
         """The names in the lines that were left out; None where they are not known."""
         self.solvers = solvers
-        self.evidence = evidence  # else verdicts are let go, and the facts that they know
+        self.evidence = evidence  # else verdicts are dropped, with the facts that they refer to
         self.decimals: Decimals = decimals
 
     def declare(self, line: SymbolLine) -> None:

@@ -36,11 +36,11 @@ from shapes.environment.events import (
     Declared,
     Deferred,
     Event,
-    Forced,
     Guarded,
     Listener,
     Marked,
     RolledBack,
+    Specialized,
     SymbolKind,
 )
 from shapes.errors import Contradiction, ParseError, ShapeError, shortened
@@ -270,7 +270,7 @@ def _line(env: Recorded, event: Event) -> Record | None:
             line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "given"}
             if fact.kind != "given":
                 line["as"] = fact.kind
-        case Guarded(fact=fact) | Forced(fact=fact):
+        case Guarded(fact=fact) | Specialized(fact=fact):
             line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "guard"}
         case Deferred(fact=fact, message=message):
             line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "assert"}

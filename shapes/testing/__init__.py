@@ -14,7 +14,7 @@ loaded before it is asked for.
 - `check_rule(rule, reference)`: a rule gives the sizes that the operator gives, and refuses what it refuses;
 - `check_guards(trace, reference)`: guards let nothing through that behaves differently, and reject nothing else;
 - `infer_rule(operator, samples)`: a rule guessed from what an operator does;
-- `sizes_for(env)`, `assignments(env, count)`: sizes that satisfy facts, or violate one of them only just;
+- `sizes_for(env)`, `assignments(env, count)`: sizes that satisfy facts, or just violate one of them;
 - `shapes`, `shapes_that_broadcast`, `environments`, `expressions`, `propositions`: strategies;
 - `arguments_for`, `arguments_of`: the calls of an operator.
 """

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapes.env import ShapeEnv
-from shapes.environment.events import Assumed, Declared, Deferred, Forced, Guarded
+from shapes.environment.events import Assumed, Declared, Deferred, Guarded, Specialized
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.registry import Output, Rule
 from shapes.rules.shape import Shape
@@ -104,7 +104,7 @@ def on_sizes(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | No
 
 
 def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
-    """What the rule gives for a symbol in the place of each size, evaluated at the sizes."""
+    """What the rule gives for a symbol for each size, evaluated at the sizes."""
     return _symbolically(rule, call, expected, lambda place, size: (0, None))
 
 
@@ -241,7 +241,7 @@ def _assignments(env: ShapeEnv, values: dict[Atom, int]) -> Iterator[dict[Atom, 
 def recorded_facts(env: ShapeEnv) -> Iterator[Fact]:
     """Every fact of an environment, in order."""
     for commitment in env.events:
-        if isinstance(commitment, Declared | Assumed | Guarded | Deferred | Forced):
+        if isinstance(commitment, Declared | Assumed | Guarded | Deferred | Specialized):
             yield commitment.fact
 
 

@@ -70,7 +70,7 @@ class Call:
         return iter(found)
 
     def replaced(self, by: Callable[[Input], object]) -> tuple[tuple[object, ...], dict[str, object]]:
-        """Arguments with something else in the place of each tensor."""
+        """Arguments with a replacement for each tensor."""
 
         def walk(value: object) -> object:
             if isinstance(value, Input):

@@ -76,7 +76,7 @@ def corners(env: ShapeEnv, inside: Satisfying | None = None) -> Iterator[Corner]
 
 
 def tightest(inside: Satisfying, comparison: Prop) -> Values | None:
-    """An assignment where a comparison holds only just; None where it always does or none was found."""
+    """An assignment at which a comparison is tight; None where it always does or none was found."""
     e = comparison.expr
     match comparison.kind:
         case "ge":
@@ -119,7 +119,7 @@ def _climbed(inside: Satisfying, atom: Atom, values: Values, end: int) -> Values
 
 
 def violations(env: ShapeEnv, violating: Violating = True) -> Iterator[Corner]:
-    """Assignments that violate one fact, only just, while all others hold. A fact that follows from them has none.
+    """Assignments that just violate one fact while all others hold. A fact that follows from them has none.
 
     Raises:
         ShapeError: there is no such fact.
@@ -153,7 +153,7 @@ def _of_proposition(env: ShapeEnv, facts: list[Fact], question: Question) -> lis
 
 
 def violating_only(env: ShapeEnv, fact: Fact, *, dropped: Sequence[Fact] = ()) -> Iterator[Corner]:
-    """Assignments that violate this fact only just, each of its comparisons in turn, and no other fact but, perhaps,
+    """Assignments that just violate this fact, each of its comparisons in turn, and no other fact but, perhaps,
     dropped ones."""
     try:
         others = Satisfying(without(env, fact, *dropped))

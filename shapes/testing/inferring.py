@@ -178,7 +178,7 @@ def _like(call: Call, seed: int) -> Iterator[Call]:
 
 
 def _is_plain(default: object) -> bool:
-    """Whether a default can be written down; a parameter with another one is left alone."""
+    """Whether a default can be written down; a parameter with another one is omitted."""
     plain = default is inspect.Parameter.empty or default is None or isinstance(default, bool | int | float | str)
     return plain or (isinstance(default, tuple) and all(_is_plain(each) for each in default))
 

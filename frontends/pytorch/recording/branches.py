@@ -32,7 +32,7 @@ from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.env import ShapeEnv
-from shapes.environment.events import Forced, Guarded
+from shapes.environment.events import Guarded, Specialized
 from shapes.guards.guards import within
 from shapes.origin import Origin
 from shapes.symbolic.choices import Int
@@ -163,7 +163,7 @@ class Choice:
                     values, structure = tree_flatten(function())
                 values = [substitution.of(value) if isinstance(value, torch.Tensor) else value for value in values]
                 known = env.fork()
-                committed = [event for event in env.events[start:] if isinstance(event, Guarded | Forced)]
+                committed = [event for event in env.events[start:] if isinstance(event, Guarded | Specialized)]
                 checks = env.runtime_asserts()[checked:]
         shared = _sharing(operations, [each.result for each in substitution.inner.values()])
         branch = Branch([], [], operations, [_recorded(value) for value in values], checks)

@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -19,14 +18,10 @@ LARGEST = {1: 7, 2: 5, 3: 4}
 """By the number of axes, the largest size of one."""
 
 
-@arguments_of("conv1d", "conv2d", "conv3d")
-def convolutions(name: str) -> SearchStrategy[Call]:
+@calls_of("conv1d", "conv2d", "conv3d")
+def convolutions(draw: Draw, name: str) -> Call:
     """A kernel over an input, in groups."""
-    return _convolutions(int(name[-2]))
-
-
-@st.composite
-def _convolutions(draw: Draw, axes: int) -> Call:
+    axes = int(name[-2])
     groups = draw(st.sampled_from((1, 1, 1, 2, 2, 3)))
     inside = draw(mostly((1, 2), (0,), 8))
     out = groups * draw(mostly((1, 2), (0,), 20))
@@ -49,38 +44,6 @@ def _convolutions(draw: Draw, axes: int) -> Call:
         kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))
         if kwargs["padding"] == "same" and draw(st.booleans()):
             kwargs.pop("stride", None)
-    if groups != 1:
-        kwargs["groups"] = groups
-    if draw(seldom(30)):
-        kwargs["groups"] = draw(st.integers(0, 3))
-    return Call((Input(x), Input(weight)), kwargs)
-
-
-@st.composite
-def _transposed(draw: Draw, axes: int) -> Call:
-    groups = draw(st.sampled_from((1, 1, 1, 2, 2)))
-    channels = groups * draw(st.integers(1, 2))
-    inside = draw(mostly((1, 2), (0,), 20))
-    sizes = [draw(mostly((1, 2, 3), (0,), 15)) for _ in range(axes)]
-    kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
-    batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
-    x = draw(spoiled((*batch, channels, *sizes), 16))
-    weight = draw(spoiled((channels, inside, *kernel), 16))
-    stride = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
-    dilation = draw(once_or_each(st.sampled_from((1, 1, 2, 3)), axes))
-    padding = draw(once_or_each(mostly((0, 0, 0, 1), (-1, 2)), axes))
-    most = max(min(each(stride, axes)), min(each(dilation, axes)))
-    extra = draw(
-        once_or_each(
-            st.sampled_from((*range(most), *range(most), *range(most), *range(most), *range(-1, most + 1))), axes
-        )
-    )
-    kwargs: dict[str, object] = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
-    for option in list(kwargs):
-        if draw(st.booleans()):
-            del kwargs[option]
-    if draw(st.booleans()):
-        kwargs["bias"] = Input(draw(spoiled((inside * groups,), 10)))
     if groups != 1:
         kwargs["groups"] = groups
     if draw(seldom(30)):
@@ -123,20 +86,43 @@ def _is_computed_alike(call: Call) -> bool:
     )
 
 
-@arguments_of("conv_transpose1d", "conv_transpose2d", "conv_transpose3d", only=_is_computed_alike)
-def transposed_convolutions(name: str) -> SearchStrategy[Call]:
+@calls_of("conv_transpose1d", "conv_transpose2d", "conv_transpose3d", only=_is_computed_alike)
+def transposed_convolutions(draw: Draw, name: str) -> Call:
     """A kernel that spreads an input out, in groups."""
-    return _transposed(int(name[-2]))
+    axes = int(name[-2])
+    groups = draw(st.sampled_from((1, 1, 1, 2, 2)))
+    channels = groups * draw(st.integers(1, 2))
+    inside = draw(mostly((1, 2), (0,), 20))
+    sizes = [draw(mostly((1, 2, 3), (0,), 15)) for _ in range(axes)]
+    kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
+    x = draw(spoiled((*batch, channels, *sizes), 16))
+    weight = draw(spoiled((channels, inside, *kernel), 16))
+    stride = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
+    dilation = draw(once_or_each(st.sampled_from((1, 1, 2, 3)), axes))
+    padding = draw(once_or_each(mostly((0, 0, 0, 1), (-1, 2)), axes))
+    most = max(min(each(stride, axes)), min(each(dilation, axes)))
+    extra = draw(
+        once_or_each(
+            st.sampled_from((*range(most), *range(most), *range(most), *range(most), *range(-1, most + 1))), axes
+        )
+    )
+    kwargs: dict[str, object] = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
+    for option in list(kwargs):
+        if draw(st.booleans()):
+            del kwargs[option]
+    if draw(st.booleans()):
+        kwargs["bias"] = Input(draw(spoiled((inside * groups,), 10)))
+    if groups != 1:
+        kwargs["groups"] = groups
+    if draw(seldom(30)):
+        kwargs["groups"] = draw(st.integers(0, 3))
+    return Call((Input(x), Input(weight)), kwargs)
 
 
-@arguments_of("conv_tbc")
-def convolutions_over_time(name: str) -> SearchStrategy[Call]:
+@calls_of("conv_tbc")
+def convolutions_over_time(draw: Draw, name: str) -> Call:
     """Time first, the channels last."""
-    return _over_time()
-
-
-@st.composite
-def _over_time(draw: Draw) -> Call:
     time, batch, channels, out = [draw(st.integers(0, most)) for most in (5, 2, 2, 2)]
     kernel = draw(st.integers(0, 4))
     x = Input(draw(spoiled((time, batch, channels))))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.windows import Draw, mostly, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -46,12 +46,6 @@ def padded(name: str) -> SearchStrategy[Call]:
     return st.one_of(_constant("pad"), _repeated())
 
 
-@arguments_of("constant_pad_nd")
-def constant(name: str) -> SearchStrategy[Call]:
-    """Any rank."""
-    return _constant(name)
-
-
 @st.composite
 def _constant(draw: Draw, name: str) -> Call:
     sizes = draw(st.lists(st.integers(0, 4), max_size=4))
@@ -67,6 +61,9 @@ def _constant(draw: Draw, name: str) -> Call:
     if name == "pad" and draw(st.booleans()):
         kwargs["mode"] = draw(st.sampled_from(("constant", "constant", "mirror")))
     return Call((Input(sizes), 1 if draw(seldom(30)) else tuple(pads)), kwargs)
+
+
+arguments_of("constant_pad_nd")(_constant)
 
 
 @st.composite
@@ -94,16 +91,10 @@ def _repeated(draw: Draw) -> Call:
     return Call((x, pads), kwargs)
 
 
-@arguments_of(*[f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)], only=_within)
-def repeated(name: str) -> SearchStrategy[Call]:
+@calls_of(*[f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)], only=_within)
+def repeated(draw: Draw, name: str) -> Call:
     """Pads for a number of axes."""
-    mode = "reflect" if name.startswith("reflection") else "replicate"
-    return _fixed(int(name[-2]), mode)
-
-
-@st.composite
-def _fixed(draw: Draw, axes: int, mode: str) -> Call:
-    x, pads = draw(_image(axes, mode))
+    x, pads = draw(_image(int(name[-2]), "reflect" if name.startswith("reflection") else "replicate"))
     if draw(seldom(12)):
         pads = draw(st.sampled_from((pads[:-1], (*pads, 0), (*pads, 0, 0))))
     return Call((x, pads))

@@ -1,4 +1,4 @@
-"""A suite for anybody's symbolic shapes: an environment that answers questions, and rules of operators.
+"""Conformance suite for symbolic shapes: an environment that answers questions, and rules of operators.
 
     pytest --pyargs shapes.testing.conformance
     pytest --pyargs shapes.testing.conformance --shape-env=mylib.testing:environment --shape-rules=mylib.shapes:rules

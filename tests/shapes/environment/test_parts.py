@@ -84,7 +84,7 @@ def test_answers_stand_as_long_as_their_witnesses(
     declarations.declare("s", 0, None, None, "backed", None)
     prop, domain = reader.parse("s >= 8")
     first = answers.decide(prop, domain)
-    assert isinstance(first, Depends) and answers.standing_verdicts() == [first]
+    assert isinstance(first, Depends) and answers.valid_verdicts() == [first]
     for text, kind in (("s <= 10000", Depends), ("s >= 16", Always)):
         fact = ledger.fact(*reader.parse(text), "given", text)
         ledger.add(fact, Assumed(fact))

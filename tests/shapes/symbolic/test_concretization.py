@@ -24,7 +24,7 @@ import pytest
 
 import shapes
 from shapes import ShapeEnv, SymBool, SymFloat, SymInt
-from shapes.environment.events import Forced, Guarded
+from shapes.environment.events import Guarded, Specialized
 from shapes.origin import Origin
 
 PAGE = Path(__file__).parents[3] / "docs" / "concretization.md"
@@ -112,7 +112,7 @@ def test_row(code: str, happens: str) -> None:
     result = run(code, sizes)
     events = env.events[before:]
     for event in events:
-        assert isinstance(event, Guarded | Forced) and event.fact is not None
+        assert isinstance(event, Guarded | Specialized) and event.fact is not None
         assert isinstance(event.fact.origin, Origin) and event.fact.origin.file == str(PAGE)
     match happens:
         case "stays symbolic":
@@ -128,7 +128,7 @@ def test_row(code: str, happens: str) -> None:
         case "guards":
             assert events and all(isinstance(event, Guarded) for event in events)
         case "specializes":
-            assert any(isinstance(event, Forced) for event in events) and env.specializations()
+            assert any(isinstance(event, Specialized) for event in events) and env.specializations()
         case _:
             raise AssertionError(happens)
     assert plain(env, result) == run(code, numbers_)
