@@ -13,17 +13,18 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, TextIO
-
-from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from typing import TYPE_CHECKING, Final, TextIO
 
 from shapes.folders import base_folder, make_private
 from shapes.prompt.grammar import USAGE
 from shapes.prompt.page import line, show, span, wants_colour
 from shapes.prompt.session import Reply, Session
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 FUNCTIONS: Final = ("min(", "max(", "abs(", "ceildiv(", "and", "or", "not")
 GREETING: Final = "sizes b s   assume s % 16 == 0   (b*s) % 64 == 0 ?   why   help   quit"

@@ -22,29 +22,30 @@ loaded before it is asked for.
 from __future__ import annotations
 
 import importlib
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from shapes.testing.arguments import arguments_for as arguments_for
-from shapes.testing.arguments import arguments_of as arguments_of
-from shapes.testing.calls import Call as Call
-from shapes.testing.calls import Input as Input
-from shapes.testing.checking import NothingAccepted as NothingAccepted
-from shapes.testing.checking import RuleDisagrees as RuleDisagrees
-from shapes.testing.checking import check_call as check_call
-from shapes.testing.checking import check_rule as check_rule
-from shapes.testing.guarding import GuardsDisagree as GuardsDisagree
-from shapes.testing.guarding import check_guards as check_guards
-from shapes.testing.inferring import NotInferred as NotInferred
-from shapes.testing.inferring import infer_rule as infer_rule
-from shapes.testing.sampling import assignments as assignments
-from shapes.testing.sizes import sizes_for as sizes_for
-from shapes.testing.strategies import environments as environments
-from shapes.testing.strategies import expressions as expressions
-from shapes.testing.strategies import facts as facts
-from shapes.testing.strategies import propositions as propositions
-from shapes.testing.strategies import shapes as shapes
-from shapes.testing.strategies import shapes_that_broadcast as shapes_that_broadcast
-from shapes.testing.strategies import symbols as symbols
+if TYPE_CHECKING:
+    from shapes.testing.arguments import arguments_for as arguments_for
+    from shapes.testing.arguments import arguments_of as arguments_of
+    from shapes.testing.calls import Call as Call
+    from shapes.testing.calls import Input as Input
+    from shapes.testing.checking import NothingAccepted as NothingAccepted
+    from shapes.testing.checking import RuleDisagrees as RuleDisagrees
+    from shapes.testing.checking import check_call as check_call
+    from shapes.testing.checking import check_rule as check_rule
+    from shapes.testing.guarding import GuardsDisagree as GuardsDisagree
+    from shapes.testing.guarding import check_guards as check_guards
+    from shapes.testing.inferring import NotInferred as NotInferred
+    from shapes.testing.inferring import infer_rule as infer_rule
+    from shapes.testing.sampling import assignments as assignments
+    from shapes.testing.sizes import sizes_for as sizes_for
+    from shapes.testing.strategies import environments as environments
+    from shapes.testing.strategies import expressions as expressions
+    from shapes.testing.strategies import facts as facts
+    from shapes.testing.strategies import propositions as propositions
+    from shapes.testing.strategies import shapes as shapes
+    from shapes.testing.strategies import shapes_that_broadcast as shapes_that_broadcast
+    from shapes.testing.strategies import symbols as symbols
 
 HOMES: Final = {
     "arguments_for": "arguments",
