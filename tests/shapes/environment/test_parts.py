@@ -60,7 +60,7 @@ def test_a_ledger_takes_back_symbols_and_facts(
     ledger.return_to(mark)
     assert list(ledger.table.names) == ["s"] and not ledger.table.strict and not ledger.table.hints
     assert ledger.facts is mark.facts and len(ledger.commitments) == 1
-    assert not answers.settled and not reader.texts
+    assert not answers.decided and not reader.texts
     with pytest.raises(StaleCheckpoint):
         ledger.return_to(within)
 
