@@ -175,16 +175,9 @@ def write_column_reduction(loops: Loops, text: Text, name: str, run: str, *, ite
     line(f"char *const sums = (char *)(((__UINTPTR_TYPE__)memory + {ALIGNED - 1}) & -{ALIGNED});")
     call = f"{run}(pointers, numbers, block * step, iterations - block * step < step ? iterations - block * step : step"
     call += f"{sums.arguments('sums + block * size')});"
-    line("#ifdef _OPENMP")
-    line(f"int64_t parts = iterations * columns / {grain};")
-    line("parts = parts < blocks ? parts : blocks;")
-    line(f"parts = parts < {threads} ? parts : {threads};")
-    with text.block("if (parts > 1)"):
-        line("#pragma omp parallel for num_threads(parts) schedule(static)")
-        line(f"for (int64_t block = 0; block < blocks; block++) {call}")
-    line("else")
-    line("#endif")
-    line(f"for (int64_t block = 0; block < blocks; block++) {call}")
+    text.count_threads(f"iterations * columns / {grain}", "blocks", threads)
+    loop = f"for (int64_t block = 0; block < blocks; block++) {call}"
+    text.parallel("parts > 1", "num_threads(parts) schedule(static)", loop)
     unless = "if (!direct) " if sums.may_be_direct() else ""
     line(f"{unless}{name}(pointers, numbers, sums, blocks);")
     line("if (memory != fixed) free(memory);")

@@ -51,12 +51,8 @@ def write_full_reduction(plan: LoopPlan, text: Text, run: str, *, elements: str,
     call = f"{run}(pointers, numbers, first, first + step < {extent} ? first + step : {extent}, partials + "
     call += f"first / step * {SLOT * len(kernel.reductions)});"
     line("#ifdef _OPENMP")
-    with text.block(f"if ({threads} > 1 && chunks > 1)"):
-        line(f"#pragma omp parallel for num_threads({threads}) schedule(dynamic, 1)")
-        line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
-    line("else")
-    line("#endif")
-    line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
+    loop = f"for (int64_t first = 0; first < {extent}; first += step) {call}"
+    text.parallel(f"{threads} > 1 && chunks > 1", f"num_threads({threads}) schedule(dynamic, 1)", loop)
     for place, reduction in enumerate(kernel.reductions):
         element, name = element_of(reduction.dtype), f"r{next(nest.writer.serial)}"
         line(f"{element.vector} {name} = {identity(reduction.operation, reduction.dtype)};")

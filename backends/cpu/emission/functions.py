@@ -53,6 +53,11 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     for kernel in kernels:
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
             plans.append(plan(kernel, decisions))
+    return printed(plans)
+
+
+def printed(plans: Sequence[KernelPlan]) -> str:
+    """One C file with planned kernels as k0, k1..."""
     texts: list[tuple[int, str]] = []
     group: list[KernelPlan] = []
     for place, each in enumerate(plans):
@@ -173,10 +178,7 @@ def _common_iterations(form: LoopPlan, text: Text, name: str) -> None:
 
 def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
     """The iterations divided among threads, where there is enough work."""
-    text.line("#ifdef _OPENMP")
-    text.line(f"int64_t parts = iterations * ({inner}) / {grain};")
-    text.line("parts = parts < iterations ? parts : iterations;")
-    text.line(f"parts = parts < {threads} ? parts : {threads};")
+    text.count_threads(f"iterations * ({inner}) / {grain}", "iterations", threads)
     with text.block("if (parts > 1)"):
         text.line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
         with text.block("for (int64_t part = 0; part < parts; part++)"):

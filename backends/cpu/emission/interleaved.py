@@ -80,11 +80,9 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
         with text.block(f"if (bytes > {LARGEST})"):
             one_after_the_other()
         line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
-        line("#ifdef _OPENMP")
         work = " + ".join([f"iterations * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
         threads = f"numbers[0][{len(group[0].scalars)}]"
-        line(f"int64_t parts = {work};")
-        line(f"parts = parts < {threads} ? parts : {threads};")
+        text.count_threads(work, "", threads)
         with text.block("if (parts > 1)"):
             with text.block(f"if (iterations < {EACH} * parts)"):
                 one_after_the_other()

@@ -36,5 +36,21 @@ class Text:
         self._depth -= 1
         self.line("}")
 
+    def parallel(self, condition: str, clauses: str, loop: str) -> None:
+        """A loop, run by several threads where a condition holds."""
+        with self.block(f"if ({condition})"):
+            self.line(f"#pragma omp parallel for {clauses}")
+            self.line(loop)
+        self.line("else")
+        self.line("#endif")
+        self.line(loop)
+
+    def count_threads(self, work: str, most: str, threads: str) -> None:
+        """Into how many parts work is divided, where OpenMP is."""
+        self.line("#ifdef _OPENMP")
+        self.line(f"int64_t parts = {work};")
+        for limit in filter(None, (most, threads)):
+            self.line(f"parts = parts < {limit} ? parts : {limit};")
+
     def __str__(self) -> str:
         return "\n".join(self._lines)

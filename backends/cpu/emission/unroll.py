@@ -58,9 +58,7 @@ def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool
         with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
             yield unroll(count)
     if has_tail:
-        with text.block(f"if ({place} < {stop})"):
-            text.line(f"const int64_t n = {stop} - {place};")
-            yield TAIL
+        yield from _tail(text, place, stop)
 
 
 def vector_loops_reversed(
@@ -74,9 +72,13 @@ def vector_loops_reversed(
         yield ONE
     if has_tail:
         text.line(f"{place} = {stop} / N * N;")
-        with text.block(f"if ({place} < {stop})"):
-            text.line(f"const int64_t n = {stop} - {place};")
-            yield TAIL
+        yield from _tail(text, place, stop)
+
+
+def _tail(text: Text, place: str, stop: str) -> Iterator[Sequence[Vector]]:
+    with text.block(f"if ({place} < {stop})"):
+        text.line(f"const int64_t n = {stop} - {place};")
+        yield TAIL
 
 
 __all__ = ["ONE", "TAIL", "Vector", "unroll", "vector_loops", "vector_loops_reversed"]

@@ -314,37 +314,28 @@ class Writer:
         if where is not None and load.condition is not None and load.condition not in self.loops.varying:
             loaded, zero = self._loaded(load, kind, step, vector), f"splat_{element.name}(0)"
             return f"{self._first(load.condition, vector)} ? {loaded} : {zero}"
-        if where is not None:
-            return self._load_where(load, kind, step, vector, where)
-        return self._loaded(load, kind, step, vector)
+        return self._loaded(load, kind, step, vector, where)
 
-    def _load_where(self, load: Load, kind: str, step: Expr | None, vector: Vector, where: CValue) -> str:
-        """Lanes under a mask: where it is false, nothing is read."""
-        mask = where.mask(8 * ITEMSIZE[load.buffer.dtype])
+    def _loaded(self, load: Load, kind: str, step: Expr | None, vector: Vector, where: CValue | None = None) -> str:
+        """The lanes of a load; where a mask is false, nothing is read."""
+        masked, mask = "", ""
+        if where is not None:
+            masked, mask = "_where", f"{where.mask(8 * ITEMSIZE[load.buffer.dtype])}, "
         if any(part in self.loops.varying for part, _ in load.indirect):
-            return f"gather_where_{kind}({self._gathered(load, step, vector)}, {mask}, {vector.count})"
+            return f"gather{masked}_{kind}({self._gathered(load, step, vector)}, {mask}{vector.count})"
         address = self._address(load.buffer, load.offset, vector, load.indirect)
+        broadcast = f"broadcast_{kind}({address})"
+        if step is None and where is None:
+            return broadcast
+        contiguous = f"load{masked}_{kind}({address}, {mask}{vector.count})"
         known = step is not None and self.loops.is_contiguous(step)
         if known or (known is None and self.is_narrow):
-            return f"load_where_{kind}({address}, {mask}, {vector.count})"
-        stride = "0" if step is None else self.size(step)
-        return f"load_strided_where_{kind}({address}, {stride}, {mask}, {vector.count})"
-
-    def _loaded(self, load: Load, kind: str, step: Expr | None, vector: Vector) -> str:
-        if any(part in self.loops.varying for part, _ in load.indirect):
-            return f"gather_{kind}({self._gathered(load, step, vector)}, {vector.count})"
-        address = self._address(load.buffer, load.offset, vector, load.indirect)
-        if step is None:
-            return f"broadcast_{kind}({address})"
-        contiguous = f"load_{kind}({address}, {vector.count})"
-        known = self.loops.is_contiguous(step)
-        if known or (known is None and self.is_narrow):
             return contiguous
-        strided = f"load_strided_{kind}({address}, {self.size(step)}, {vector.count})"
-        if known is not None:
+        size = "0" if step is None else self.size(step)
+        strided = f"load_strided{masked}_{kind}({address}, {size}, {mask}{vector.count})"
+        if known is not None or where is not None:
             return strided
-        size = self.size(step)
-        return f"{size} == 1 ? {contiguous} : {size} == 0 ? broadcast_{kind}({address}) : {strided}"
+        return f"{size} == 1 ? {contiguous} : {size} == 0 ? {broadcast} : {strided}"
 
     def _gathered(self, load: Load, step: Expr | None, vector: Vector) -> str:
         """Where elements lie that are at places of their own."""

@@ -35,6 +35,7 @@ from backends.program.launch_groups import interleaved_counts
 from shapes.guards.arguments import Path
 from shapes.guards.emit_c import NotNative
 from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 
 
 def described(host: Host) -> Description:
@@ -83,6 +84,8 @@ def _output(output: object, place: int, made: dict[Buffer, int], plan: HostProgr
     """An output of a program; a slot that is returned is put in `made`, with the first output that it is."""
     if isinstance(output, Expr):
         return Number(output)
+    if isinstance(output, Prop):
+        raise NotNative("a comparison of sizes is returned")
     if not isinstance(output, Memory):
         return Fixed(output)
     slot = plan.slot(output.buffer)

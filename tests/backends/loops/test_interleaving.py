@@ -120,6 +120,7 @@ def test_a_whole_graph_runs_turn_by_turn(sizes):
     made.program.outputs.append(made.taken(made.taken(made.x, 1), 2))
     description = described(hosted(made.program, cpu))
     assert [launch.kernels for launch in description.launches] == [2, 1]
+    assert not description.scratch, "a slot that is returned is no temporary, for C as for Python"
     given = torch.rand(sizes)
     (found,) = make_native(description)(given)
     scale = 1e-6 * max(1, given.numel())
