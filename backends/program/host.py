@@ -24,10 +24,9 @@
     [tensor([[1., 1., 1.],
             [1., 1., 1.]])]
 
-Sizes are computed once, right before they are needed. Memory is allocated right before the step that writes it, in the
-place of other memory where that is planned (`backends.program.memory`), and let go of after the last that reads it.
-Kernels do not care for sizes and strides of tensors: memory is made as most operators take it, so that they need no
-view.
+Sizes are computed once, right before they are needed. A slot is allocated right before the step that writes it first,
+and freed after the last step that reads it (`backends.program.memory`). Kernels ignore sizes and strides of tensors, so
+buffers have the layout that most operators take, which then need no view.
 """
 
 from __future__ import annotations
@@ -203,7 +202,7 @@ class Host:
         yield f"{name}({', '.join(given)})"
 
     def _allocate(self, made: Allocation) -> Iterator[str]:
-        """Memory for a slot, when it is first written."""
+        """Allocate a slot, right before it is first written."""
         name = self._names[made.buffer] = f"m{next(self._allocated)}"
         sizes, strides = made.layout
         for size in (*sizes, *strides):
@@ -263,7 +262,7 @@ class Host:
                 yield from self._laid_out(result, name)
 
     def _checked(self, call: Call, text: str, operands: Sequence[str]) -> Generator[str, None, str]:
-        """The text of what an operator gives, compared with its prediction before anything is read of it."""
+        """The text of an operator's results, checked against their prediction before they are used."""
         predicted = []
         for result in call.results:
             if not isinstance(result, Buffer):
@@ -281,12 +280,12 @@ class Host:
         return f"{name}({text}, ({given}), ({''.join([f'{each}, ' for each in predicted])}))"
 
     def _predicted(self, sizes: Sequence[Expr]) -> str:
-        """Sizes as the text of a tuple, None for what only a run tells that is not there yet."""
+        """Sizes as the text of a tuple, None for those that are not bound yet."""
         texts = [self._sizes.text(size) if self._is_bound(size) else "None" for size in sizes]
         return f"({''.join([f'{text}, ' for text in texts])})"
 
     def _is_bound(self, size: Expr) -> bool:
-        """Whether every symbol in a size has a value by now."""
+        """Whether every symbol in a size is bound."""
         return all(
             atom in self._bound or (atom.definition is not None and self._is_bound(atom.definition))
             for atom in size.symbols
@@ -300,7 +299,7 @@ class Host:
         return self._names.setdefault(result, f"r{next(self._results)}")
 
     def _laid_out(self, buffer: Buffer, name: str) -> Iterator[str]:
-        """An operator that lays out its result otherwise than foreseen: elements are put where others look for them."""
+        """A result with other strides than predicted is copied to the predicted layout."""
         self.scope["laid_out"] = laid_out
         for size in (*buffer.sizes, *buffer.strides):
             yield from self._sizes.naming(size)
@@ -316,7 +315,7 @@ class Host:
         return self.operators[target]
 
     def _argument(self, value: object, lines: list[str], seen: str) -> str:
-        """The text of an argument, by `seen` where it is a view; statements that it needs are added to `lines`."""
+        """The text of an argument, by `seen` if it is a view; statements that it needs are added to `lines`."""
         if isinstance(value, Memory):
             return self._memory(value, lines, seen)
         if isinstance(value, Expr | Prop):
@@ -332,8 +331,8 @@ class Host:
         return name
 
     def _memory(self, memory: Memory, lines: list[str], seen: str) -> str:
-        """Memory as a tensor; where that is a view, `seen` makes it: `as_strided`, or what is faster but not known to
-        autograd as a view."""
+        """Memory as a tensor; if it is a view, `seen` makes it: `as_strided`, or what is faster but unknown to
+        autograd."""
         name = self._name(memory.buffer)
         if self.plan.is_whole(memory):
             return name

@@ -10,8 +10,8 @@
     >>> is_whole(x, program.decisions), is_whole(program.build.permute(x, (1, 0)), program.decisions)
     (True, False)
 
-Kernels take memory as it is, whatever the sizes and strides of the tensor are that holds it. So a buffer is made with
-those that a call of an operator takes, or with which it is returned, and no view of it is needed.
+Kernels ignore the sizes and strides of tensors. So a buffer is allocated with those that an operator takes, or with
+which it is returned, and no view of it is needed.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Layout: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 def is_whole(memory: Memory, decisions: Decisions) -> bool:
-    """Whether this is all of a buffer, as that is laid out."""
+    """Whether this is all of a buffer, with its layout."""
     return has_layout(memory, memory.buffer.sizes, memory.buffer.strides, decisions)
 
 
 def has_layout(memory: Memory, sizes: Sequence[Expr], strides: Sequence[Expr], decisions: Decisions) -> bool:
-    """Whether this is all that a tensor of these sizes and strides holds; along an axis of size 1 any stride is."""
+    """Whether this is all of a tensor of these sizes and strides; along an axis of size 1 any stride will do."""
     if len(memory.sizes) != len(sizes) or not is_zero(memory.offset.constant):
         return False
     if not all(map(decisions.equal, memory.sizes, sizes)):
@@ -57,7 +57,7 @@ def strides_of(memory: Memory) -> tuple[Expr, ...]:
 
 
 def layouts_of(program: Program, steps: Sequence[Scheduled], places: Mapping[Buffer, Buffer]) -> dict[Buffer, Layout]:
-    """How memory is best laid out, by the first buffer in it: as it is returned, else as most calls take it."""
+    """The best layout of each slot: as it is returned, else as most operators take it."""
     wanted: dict[Buffer, Counter[Layout]] = {}
     one = program.build.one
 

@@ -22,8 +22,8 @@
         t1 = libdevice.exp(t0)
         tl.store(p0 + column, t1, column_mask)
 
-Rows that fit stay in registers, and each element is loaded once; other rows are walked through once for each pass, a
-maximum and the sum of the exponentials below it (`online`) being one.
+Rows that fit stay in registers, and each element is loaded once; other rows are traversed once for each pass, where a
+maximum and the sum of exponentials below it are one (`online`).
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def _is_aligned(size: Expr, facts: Facts, form: Form) -> bool:
 
 
 class Emission:
-    """One run over a kernel that writes its lines.
+    """Prints a kernel in one form.
 
     Attributes:
-        names: of the values computed so far, as far as they are still there.
-        spread: along which of rows and columns a value differs.
+        names: of the values in scope.
+        spread: along which of rows and columns a value varies.
     """
 
     def __init__(self, kernel: Kernel, facts: Facts, form: Form) -> None:
@@ -156,7 +156,7 @@ class Emission:
     # ------------------------------------------------------------------ places
 
     def _places(self) -> None:
-        """Which rows and columns the program is for."""
+        """The rows and columns of the program's tile."""
         form = self.form
         program = "tl.program_id(0)" + (".to(tl.int64)" if form.bits == 64 else "")
         match self.tile.kind:
@@ -231,7 +231,7 @@ class Emission:
         return frozenset([self.side[axis] for axis in index.axes])
 
     def _masks(self, sides: frozenset[str]) -> str:
-        """The mask of what differs along these sides, as one more argument."""
+        """The mask of what varies along these sides, as one more argument."""
         form = self.form
         wanted = [("row", form.masks_rows), ("column", form.masks_columns)]
         masks = [f"{side}_mask" for side, masked in wanted if masked and side in sides]
@@ -240,7 +240,7 @@ class Emission:
     # ------------------------------------------------------------------ values
 
     def value(self, root: Scalar) -> str:
-        """The name of a value, which is computed if it is not there."""
+        """The name of a value, which is defined if it is not."""
         for value in walk([root]):
             if value not in self.names:
                 self.names[value] = self._computed(value)
@@ -282,7 +282,7 @@ class Emission:
         return self.fresh(f"{text}.to({LANGUAGE[load.dtype]})" if narrow else text)
 
     def _shape(self, sides: frozenset[str]) -> str:
-        """The shape of what differs along these sides."""
+        """The shape of what varies along these sides."""
         if self.tile.kind == "flat":
             return f"({self.form.columns},)"
         return f"({self.form.rows if 'row' in sides else 1}, {self.form.columns if 'column' in sides else 1})"
@@ -318,14 +318,14 @@ class Emission:
         self._stores(each)
 
     def _stores(self, each: Pass) -> None:
-        """All stores of a pass, behind all that it reads: one may be in the place of what another's is made of."""
+        """All stores of a pass, behind all loads: one may overwrite what another's value is computed from."""
         for store in each.stores:
             self.value(store.value)
         for store in each.stores:
             self._store(store)
 
     def _masked(self, reduction: Reduction, text: str) -> str:
-        """What changes nothing in place of what is behind the end of a row."""
+        """The identity in place of lanes behind the end of a row."""
         if not self.form.masks_columns:
             return text
         return self.fresh(f"tl.where(column_mask, {text}, {identity(reduction.operation, reduction.dtype)})")
@@ -374,7 +374,7 @@ class Emission:
             self._reduce(reduction, lowered)
 
     def _partial(self, function: str, place: int, part: str, row: str, value: str, sides: frozenset[str]) -> str:
-        """An access to what parts of rows have become."""
+        """An access to the partial results of rows."""
         rows = self.arguments.product([self.kernel.extents[axis] for axis in self.tile.rows])
         text = f"{function}(w{place} + {part} * {rows} + {row}{value}{self._masks(sides)})"
         if not value:
@@ -383,7 +383,7 @@ class Emission:
         return text
 
     def _gathered(self, each: Pass) -> None:
-        """A pass whose reductions have been made of parts of rows."""
+        """A pass whose reductions combine partial results."""
         for place, reduction in enumerate(self.kernel.reductions):
             text = self._partial("tl.load", place, "column", "row", "", frozenset(["row", "column"]))
             self._reduce(reduction, self._masked(reduction, text))

@@ -14,7 +14,7 @@
     >>> facts.narrow, facts.step
     (True, 64)
 
-A fact that is not known is no guard: the launch looks at the actual sizes and takes the variant for them.
+An open fact adds no guard: the launch picks the variant for the actual sizes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SHORT_ALONG_ROWS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the engine says of one kernel.
+    """What is proven of one kernel.
 
     Attributes:
         narrow: whether no index needs more than 32 bits.
@@ -62,7 +62,7 @@ class Facts:
 
     @staticmethod
     def of(kernel: Kernel, decisions: Decisions) -> Facts:
-        """Ask all that there is to ask."""
+        """Ask every question about a kernel."""
         with decisions.at(kernel.name):
             shape = tile(kernel)
             columns = product([kernel.extents[axis] for axis in shape.columns], decisions)
@@ -116,7 +116,7 @@ def is_aligned(size: Expr, decisions: Decisions) -> bool | None:
 
 
 def greatest_step(columns: Expr, decisions: Decisions) -> int:
-    """The power of two that divides the columns for sure."""
+    """The power of two that is proven to divide the columns."""
     if columns.is_constant:
         constant = columns.constant
         step = min(constant & -constant, GREATEST_STEP) if constant else GREATEST_STEP
@@ -158,7 +158,7 @@ def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
 
 
 def farthest(offset: Affine, kernel: Kernel, decisions: Decisions) -> Expr | None:
-    """No less than an index; None where a stride may be negative."""
+    """An upper bound of an index; None if a stride may be negative."""
     interner, choice = decisions.interner, Choice("forwards", "at run time", added="branch")
     total = offset.constant
     for axis, coefficient in offset.terms:

@@ -10,8 +10,7 @@
     >>> choose(facts, rows=4096, columns=100_000, narrow=True, aligned=True).is_looped
     True
 
-What is known of the sizes leaves fewer forms to choose from; what is not known is looked at when the kernel is
-launched.
+Proven facts leave fewer forms to choose from; what is open is tested at launch.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from solver.terms.expr import Expr
 Stage = Literal["whole", "part", "rest"]
 
 FEW: Final = 256
-"""Programs that keep a device busy, about: with fewer, tiles are made smaller."""
+"""Programs that occupy a device, about: with fewer, tiles are made smaller."""
 BLOCK: Final = 1024
 """Elements of a tile, where nothing speaks for another number."""
 LONG_BLOCK: Final = 2048
@@ -101,7 +100,7 @@ def warps(elements: int) -> int:
 
 
 def reduction_block(facts: Facts, rows: int, columns: int) -> tuple[int, int]:
-    """How many rows, and how much of them, a program has at a time."""
+    """The tile of a reduction: rows, and columns at a time."""
     if facts.tile.is_along_rows:
         high = min(power_of_two(rows), 32)
         return high, min(power_of_two(columns), 4 * BLOCK // high)
@@ -123,7 +122,8 @@ class Parts:
 
 
 def longer(form: Form, rows: int, columns: int) -> Form:
-    """The same with more of a row at a time, if there are too few rows to keep a device busy; no mask for that."""
+    """The same with larger tiles along the row, if there are too few rows to occupy a device, unless that needs a
+    mask."""
     if not form.is_looped or form.rows > 1 or rows > FEW // 2:
         return form
     wide = form.columns
@@ -133,7 +133,7 @@ def longer(form: Form, rows: int, columns: int) -> Form:
 
 
 def divided(form: Form, rows: int, columns: int) -> Parts | None:
-    """The parts of rows, if there are too few rows to keep a device busy."""
+    """Split rows in parts (split-K), if there are too few to occupy a device."""
     tiles = -(-rows // form.rows)
     blocks = -(-columns // form.columns)
     if not 0 < tiles <= FEW // 2 or blocks < LEAST_BLOCKS:
@@ -159,5 +159,5 @@ def divided(form: Form, rows: int, columns: int) -> Parts | None:
 
 
 def power_of_two(size: int) -> int:
-    """The least one that is no smaller."""
+    """The least power of two that is no smaller."""
     return 1 << max(size - 1, 0).bit_length()

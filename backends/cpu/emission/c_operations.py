@@ -81,10 +81,10 @@ def width(dtype: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CValue:
-    """A value in C: a text for it, and for a bool that is a mask, how wide it is (0 for bytes that are 0 or 1).
+    """A value in C: its expression, and for a bool that is a mask its width (0 for bytes that are 0 or 1).
 
     Attributes:
-        number: the text of what is the same in all lanes, where it is one number in C.
+        number: the expression of the scalar, if the value is uniform.
     """
 
     text: str
@@ -111,7 +111,7 @@ class CValue:
 
 
 def constant(value: int | float | bool, dtype: str) -> str:
-    """The same number in all lanes."""
+    """A constant, broadcast."""
     return f"splat_{element_of(dtype).name}({scalar(value, dtype)})"
 
 
@@ -211,13 +211,13 @@ def identity(operation: str, dtype: str) -> str:
 
 COMBINED: Final = {"sum": "add", "product": "mul"}
 ACROSS_LANES: Final = {"minimum": "min", "maximum": "max"}
-"""What the helper is called that reduces over lanes, where it is not called as the reduction."""
+"""Names of helpers that reduce over lanes, where they differ from the reduction's."""
 SPREAD: Final = {"sum": "total", "minimum": "least", "maximum": "greatest"}
 """For floats: what the helper is called that leaves the result in all lanes; the extremes are of what is no NaN."""
 
 
 def combined(operation: str, first: str, second: str, dtype: str) -> str:
-    """Two partial results as one."""
+    """Two partial results combined."""
     if dtype == "bool":
         return f"({first} {'|' if operation in ('any', 'maximum', 'sum') else '&'} {second})"
     return applied(COMBINED.get(operation, operation), [CValue(first, dtype), CValue(second, dtype)], dtype).text

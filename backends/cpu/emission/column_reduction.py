@@ -28,19 +28,19 @@ from backends.loops.kernels import Load, Reduction, Store
 LONGEST: Final = 256
 """Rows of a block at most: the additions that one accumulator takes."""
 SHORTEST: Final = 32
-"""Rows of a block at least: beside so many, adding up the blocks is little."""
+"""Rows of a block at least: that amortizes adding up the blocks."""
 BLOCKS: Final = 64
 """Blocks that are enough for all threads."""
 SIDE_BY_SIDE: Final = 4
 """Vectors of sums that are added up in one iteration: an addition waits for the one before."""
 STACK: Final = 1 << 16
-"""Bytes of sums that lie on the stack."""
+"""Bytes of sums at most on the stack."""
 ALIGNED: Final = 64
 """The sums begin at multiples of so many bytes, those of a cache line."""
 
 
 class Sums:
-    """The sums of a block: for each store its columns, in rows that are as long as whole vectors."""
+    """The partial sums of a block: for each store its columns, in rows padded to whole vectors."""
 
     def __init__(self, loops: Loops, writer: Writer, text: Text) -> None:
         self._loops = loops
@@ -50,7 +50,7 @@ class Sums:
         self.stores = loops.kernel.accumulating
 
     def measure(self) -> None:
-        """Declare how many columns there are for each store, and how many bytes a block has."""
+        """Declare the columns of each store and the bytes of a block."""
         *around, last = [self._extent(axis) for axis in self._axes]
         size = sum([element_of(store.value.dtype).size for store in self.stores])
         self._text.line(f"const int64_t length = ({last} + N - 1) / N * N;")
@@ -58,7 +58,7 @@ class Sums:
         self._text.line(f"const int64_t size = columns * {size};")
 
     def parameters(self) -> str:
-        """What a function is given that goes over a block: where the sums of each store are."""
+        """The parameters of a function over a block: pointers to the sums of each store."""
         return "".join([f", {kind} *c{place}" for place, kind in enumerate(self._kinds())])
 
     def arguments(self, block: str) -> str:
@@ -70,12 +70,13 @@ class Sums:
         return "".join([f", {each}" for each in found])
 
     def begin(self) -> None:
-        """Nothing has been added yet to the sums of the block."""
+        """Begin a block, whose sums are uninitialized."""
         self.measure()
         self._text.line("int is_first = 1;")
 
     def may_be_direct(self) -> bool:
-        """Whether the memory that is stored to is like the sums of a block, and nothing else is read from there."""
+        """Whether the outputs have the layout of a block's sums and are not read, so that they can serve as the only
+        block."""
         loaded = {value.buffer for value in self._loops.values() if isinstance(value, Load)}
         return all(store.buffer not in loaded and self._is_like_sums(store) for store in self.stores)
 
@@ -88,7 +89,7 @@ class Sums:
         return store.buffer.dtype == store.value.dtype and is_zero(store.offset.constant)
 
     def add(self, store: Store, vectors: Sequence[Vector]) -> None:
-        """Add what is in registers: whole vectors, as a masked store makes the next load wait."""
+        """Add what is in registers: whole vectors, as a masked store is not forwarded to the next load."""
         for vector in vectors:
             value = self._writer.name(store.value, vector).vector
             kind, sums = KINDS[store.value.dtype], self._at(store, vector)
@@ -97,7 +98,7 @@ class Sums:
             self._text.line(f"store_{kind}({sums}, {total}, N);")
 
     def write_totals(self, name: str) -> None:
-        """The function that adds up the blocks and stores."""
+        """The second stage: the function that adds up the blocks and stores."""
         line, block = self._text.line, self._text.block
         parameters = "void *const *pointers, const int64_t *numbers, const char *sums, int64_t blocks"
         with block(f"static void {name}({parameters})"), ExitStack() as nest:
@@ -141,7 +142,7 @@ class Sums:
         return [MEMORY[KINDS[store.value.dtype]] for store in self.stores]
 
     def _offsets(self) -> list[int]:
-        """Where the sums of each store begin in a block, as bytes for each column."""
+        """The offset of each store's sums in a block, in bytes for each column."""
         sizes = [element_of(store.value.dtype).size for store in self.stores]
         return [sum(sizes[:place]) for place in range(len(sizes))]
 
@@ -156,7 +157,7 @@ class Sums:
 
 
 def write_column_reduction(loops: Loops, text: Text, name: str, run: str, *, iterations: str, threads: str) -> None:
-    """What the entry does: all blocks, and then what is stored of their sums."""
+    """The body of the entry: the first stage over all blocks, then the second."""
     line, grain = text.line, loops.grain
     writer = Writer(loops, text, is_narrow=False)
     writer.prologue()

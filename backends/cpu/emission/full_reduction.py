@@ -36,7 +36,7 @@ def write_chunk(nest: Nest, name: str) -> None:
 
 
 def write_full_reduction(plan: LoopPlan, text: Text, run: str, *, elements: str, threads: str) -> None:
-    """What the entry does: all chunks, and then what is stored once."""
+    """The body of the entry: the partial results of all chunks, combined, and the stores."""
     nest = Nest(plan, text, is_narrow=True)
     loops, kernel = plan.loops, plan.loops.kernel
     line = text.line

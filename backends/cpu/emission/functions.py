@@ -86,7 +86,7 @@ def _texts(found: KernelPlan, name: str) -> list[tuple[int, str]]:
 
 
 def _written(forms: Sequence[LoopPlan], name: str, first: str = "") -> str:
-    """All functions of a kernel; `first` is what the one that is called begins with."""
+    """All functions of a kernel; `first` is the first statement of its entry."""
     text = Text()
     if len(forms) == 1:
         _write(forms[0], text, name, first)
@@ -177,7 +177,7 @@ def _common_iterations(form: LoopPlan, text: Text, name: str) -> None:
 
 
 def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
-    """The iterations divided among threads, where there is enough work."""
+    """Divide the iterations among threads, where there is enough work."""
     text.count_threads(f"iterations * ({inner}) / {grain}", "iterations", threads)
     with text.block("if (parts > 1)"):
         text.line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")

@@ -28,12 +28,12 @@ EACH: Final = 8
 
 
 def numbers_of(loops: Loops, given: str = "numbers") -> dict[Expr, str]:
-    """Where sizes are among what a kernel is given."""
+    """The C expression of each scalar argument."""
     return {size: f"{given}[{place}]" for place, size in enumerate(loops.scalars)}
 
 
 def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
-    """The product of some sizes in C."""
+    """The product of sizes as a C expression."""
     return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
 

@@ -40,12 +40,12 @@ class ByLane:
 
     @property
     def operands(self) -> tuple[Scalar, ...]:
-        """What has to be known; all of it the same in all lanes."""
+        """Its operands, all uniform."""
         return (self.bound, *[value for _, value in self.addends])
 
 
 def by_lane(value: Scalar, lanes: int | None, varying: Collection[Scalar]) -> ByLane | None:
-    """A comparison of this kind; `varying` are the values that differ between lanes."""
+    """Match such a comparison; `varying` are the values that differ between lanes."""
     if lanes is None or not isinstance(value, Apply) or value.operation not in MIRRORED:
         return None
     first, second = value.operands
@@ -60,7 +60,7 @@ def by_lane(value: Scalar, lanes: int | None, varying: Collection[Scalar]) -> By
 
 
 def _moving(value: Scalar, lanes: int) -> tuple[IndexValue, tuple[tuple[str, Scalar], ...]] | None:
-    """A value that is one more from lane to lane, as a place and what is added to it."""
+    """A value with unit stride along the lanes, as an index and addends."""
     match value:
         case IndexValue(index=index, dtype="int64"):
             step = index.coefficient(lanes)
@@ -75,7 +75,7 @@ def _moving(value: Scalar, lanes: int) -> tuple[IndexValue, tuple[tuple[str, Sca
 
 
 def _is_small(value: Scalar, lanes: int) -> bool:
-    """Whether it is the same in all lanes, and small enough for a sum not to wrap."""
+    """Whether it is uniform, and small enough for a sum not to wrap."""
     match value:
         case Constant(value=number):
             return abs(number) < SMALL

@@ -7,8 +7,8 @@
     >>> half = SizeValue(terms.symbol("half"), "int64")
     >>> before = Apply("lt", (IndexValue(Affine.axis(1, terms)), half), "bool")
     >>> behind = Apply("ge", (IndexValue(Affine.axis(1, terms)), half), "bool")
-    >>> (cut,) = split_points([before, behind], 1)
-    >>> cut.known(is_behind=True) == {before: False, behind: True}
+    >>> (point,) = split_points([before, behind], 1)
+    >>> point.known(is_behind=True) == {before: False, behind: True}
     True
 """
 
@@ -23,19 +23,19 @@ from backends.loops.kernels import Apply, IndexValue, Scalar, SizeValue
 from solver.terms.expr import Expr
 
 MOST: Final = 2
-"""Cuts of one loop; what meets elsewhere is loaded under masks."""
+"""Split points of one loop; other boundaries are loaded under masks."""
 MOST_VALUES: Final = 160
-"""Values of a kernel whose loops are divided: the code is as long as it is."""
+"""Values at most of a kernel whose loops are split, for the size of the code."""
 MOST_UNROLLED: Final = 4
-"""How often what is computed in the innermost loops may be written, where others are divided as well."""
+"""Copies at most of the innermost loops, where others are split as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPoint:
-    """A place along an axis, `bound - shift`, and the comparisons that are known on either side of it.
+    """An index along an axis, `bound - shift`, and the comparisons that are constant on either side of it.
 
     Attributes:
-        before: the comparisons, and whether they hold before the place; behind it they do not, and the reverse.
+        before: the comparisons, and their result before the index; behind it they have the other.
     """
 
     bound: Expr
@@ -47,7 +47,7 @@ class SplitPoint:
 
 
 def split_points(values: Sequence[Scalar], axis: int | None) -> tuple[SplitPoint, ...]:
-    """Where to split the loop of an axis, those points first that settle most comparisons."""
+    """Where to split the loop of an axis, those points first that decide most comparisons."""
     found: dict[Expr, SplitPoint] = {}
     if axis is None or len(values) > MOST_VALUES:
         return ()
@@ -57,16 +57,16 @@ def split_points(values: Sequence[Scalar], axis: int | None) -> tuple[SplitPoint
                 along = index.coefficient(axis)
                 if along is not None and is_one(along) and len(index.terms) == 1:
                     place = bound - index.constant
-                    cut = found.get(place, SplitPoint(bound, index.constant, ()))
+                    point = found.get(place, SplitPoint(bound, index.constant, ()))
                     more = (value, value.operation == "lt")
-                    found[place] = SplitPoint(cut.bound, cut.shift, (*cut.before, more))
-    return tuple(sorted(found.values(), key=lambda cut: -len(cut.before))[:MOST])
+                    found[place] = SplitPoint(point.bound, point.shift, (*point.before, more))
+    return tuple(sorted(found.values(), key=lambda point: -len(point.before))[:MOST])
 
 
 def outer_split_points(
     values: Sequence[Scalar], axes: Sequence[int], versions: int
 ) -> dict[int, tuple[SplitPoint, ...]]:
-    """The cuts of loops around the lanes, or of the inner one, those outside first; `versions` are there without."""
+    """The split points of the other loops, outermost first; the code has `versions` copies without them."""
     found: dict[int, tuple[SplitPoint, ...]] = {}
     for axis in axes:
         at = split_points(values, axis)

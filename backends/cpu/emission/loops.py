@@ -64,9 +64,9 @@ class Loops:
         count: how many lanes.
         bits: how wide the elements of full vectors are.
         open: coefficients of the lanes' axis that may be 1 or not.
-        cuts: where loops along the lanes are divided.
-        others_cuts: where loops along other axes are.
-        is_divided: whether vectors divide the axis of the lanes, so that there is no tail.
+        split_points: where the vectorized loop is split.
+        outer_split_points: where loops along other axes are.
+        is_divided: whether the vector length divides the vectorized axis, so that there is no tail.
         grain: how many elements are worth a thread.
         is_large: whether there are enough of them for several threads, or parts of a reduction; None if only the run
             tells.
@@ -150,7 +150,7 @@ class Loops:
         return reduce(Expr.__mul__, around, decisions.interner.constant(passes))
 
     def _ask_lengths(self, decisions: Decisions) -> None:
-        """How long rows are, if they are reduced: a number would leave the C compiler less to do when it runs."""
+        """The lengths of rows that are reduced: constants would let the C compiler unroll."""
         kernel = self.kernel
         interner = decisions.interner
         rows = kernel.extents[kernel.outer :]
@@ -178,7 +178,7 @@ class Loops:
         return self._reachable(self.roots(self.kernel.passes[number]), earlier)
 
     def below(self, each: Pass) -> list[Scalar]:
-        """All values of a pass, operands first, as if nothing were kept."""
+        """All values of a pass, operands first, whatever is kept."""
         return self._reachable(self.roots(each))
 
     def after_passes(self) -> list[Scalar]:
@@ -232,7 +232,7 @@ class Loops:
         yield from [store.offset for store in self.kernel.passes[number].stores]
 
     def is_stored_along(self, offset: Affine) -> bool:
-        """Whether lanes go to different places."""
+        """Whether it varies along the lanes."""
         return self.lanes is not None and self.lanes in offset.axes
 
     # ------------------------------------------------------------------ memory
@@ -245,7 +245,7 @@ class Loops:
             yield store.offset
 
     def is_contiguous(self, coefficient: Expr) -> bool | None:
-        """Whether lanes with this stride are neighbours; None if only the run tells."""
+        """Whether this stride is 1; None if that is known at run time only."""
         return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
 
     def _widest(self) -> int:
@@ -267,12 +267,12 @@ class Loops:
     # ------------------------------------------------------------------ work
 
     def costly(self, values: Collection[Scalar]) -> int:
-        """How many operations that take many instructions are done for every vector."""
+        """The number of costly operations on vectors."""
         applied = [value for value in values if isinstance(value, Apply) and value in self.varying]
         return sum([OPERATIONS[value.operation].is_costly for value in applied])
 
     def work(self) -> int:
-        """About how many simple operations one element takes."""
+        """The work of an element, in simple operations."""
         total = 1
         for value in self.values():
             if isinstance(value, Apply):

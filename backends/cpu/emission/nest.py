@@ -81,7 +81,7 @@ class Nest:
         return self.writer.size(self.kernel.extents[axis])
 
     def _start(self) -> None:
-        """Where each outer loop begins."""
+        """Delinearize `begin` into the start of each outer loop."""
         axes = range(self.kernel.outer)
         for axis in axes:
             self.text.line(f"int64_t i{axis} = 0;")
@@ -96,7 +96,7 @@ class Nest:
                     self.text.line("i0 = begin;")
 
     def _outer(self, axis: int, values: Sequence[Scalar]) -> None:
-        """The loops from this one on inwards, and what is in them."""
+        """The loop nest from this loop inwards."""
         if axis < self._plain_outer:
             for _ in self._outer_loops(axis):
                 self._define_at(axis, values, ONE)
@@ -137,7 +137,7 @@ class Nest:
         line(f"i{lanes} = 0;")
 
     def _lane_loops(self, stop: str, wide: int, reversed_above: int | None = None) -> Iterator[Sequence[Vector]]:
-        """Loops along the lanes, from where their axis is by now."""
+        """The vectorized loops, from the current index of their axis."""
         place, split_points = f"i{self.loops.lanes}", self.loops.split_points
         has_tail = bool(split_points) or not self.loops.is_divided
 
@@ -164,13 +164,13 @@ class Nest:
         return list(dict.fromkeys([*found, *self.loops.after_passes()]))
 
     def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
-        """What changes with this loop and no deeper one, and needs no reduction."""
+        """Define the values that vary in this loop and no deeper one, and depend on no reduction."""
         assert depth is not None
         found = [value for value in values if self.loops.depth[value] == depth and value not in self.loops.late]
         self.writer.define(found, vectors)
 
     def _define_late(self, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
-        """What is invariant in the inner loops and is known by now (hoisted)."""
+        """Define what is invariant in the inner loops and available by now (hoisted)."""
         found = [value for value in values if self.loops.depth[value] < self.kernel.outer]
         self.writer.define(found, vectors)
 
@@ -212,7 +212,7 @@ class Nest:
             totals.take((reduction, vector.number), 0, self.writer.name(reduction.body, vector).vector)
 
     def _masked(self, reduction: Reduction, vector: Vector) -> str:
-        """What a vector brings to a reduction over its lanes: nothing where there are no elements."""
+        """A vector as operand of a reduction over its lanes: the identity in lanes without an element."""
         value = self.writer.name(reduction.body, vector).vector
         if vector.count == "N":
             return value
@@ -288,19 +288,19 @@ class Nest:
 
     @contextmanager
     def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> Iterator[None]:
-        """An inner loop around the innermost one, and what changes with it."""
+        """An inner loop around the innermost one, and the values that vary in it."""
         with self._along(axis, *self._range(axis)), self.writer.scope():
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
             yield
 
     def _range(self, axis: int) -> tuple[str, str]:
-        """Where an inner loop begins and ends."""
+        """The bounds of an inner loop."""
         return self._bounds.get(axis, ("0", self._extent(axis)))
 
     # ------------------------------------------------------------------ kept values
 
     def _allocate(self) -> None:
-        """Memory for the values that later passes read."""
+        """Allocate scratch memory for the values that later passes reload."""
         if not self.loops.kept:
             return
         line = self.text.line
@@ -335,7 +335,7 @@ class Nest:
         return f"{self._scratch[value]} + {place}"
 
     def _recall(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
-        """Read what an earlier pass has kept."""
+        """Reload what an earlier pass has kept."""
         for value, writer in self.loops.kept.items():
             if writer < number and value in values and self.writer.is_needed(value):
                 for vector in vectors:
@@ -347,8 +347,8 @@ class Nest:
                     self.writer.give(value, vector.number, CValue(name, value.dtype))
 
     def _keep(self, number: int, vectors: Sequence[Vector]) -> None:
-        """Write what later passes read: whole vectors, as a masked store makes the next load wait. What is too much
-        is where the next row will be, or behind the last."""
+        """Store what later passes reload: whole vectors, as a masked store is not forwarded to the next load. Surplus
+        lanes fall where the next row will be, or behind the last."""
         for value, writer in self.loops.kept.items():
             if writer == number and self.writer.is_needed(value):
                 for vector in vectors:

@@ -56,7 +56,7 @@ Slot = tuple[Reduction, int]
 
 
 class Totals:
-    """The results of a pass while they come to be.
+    """The accumulators of a pass.
 
     The least and the greatest of floats are taken of what is no NaN, and whether there was one is known aside, in a
     mask named after the accumulator: that leaves one instruction between an accumulator and its next value.
@@ -87,14 +87,14 @@ class Totals:
             text.line(f"int64_t {self._count} = 0{f', {self._room} = {part}' if is_nested else ''};")
 
     def take(self, slot: Slot, place: int, value: str) -> None:
-        """A vector is added to one of the accumulators."""
+        """Combine a vector into one of the accumulators."""
         name = self._accumulators[slot][place]
         self._join(slot[0], name, value)
         if is_extreme(slot[0]):
             self._text.line(f"{name}nan |= {value} != {value};")
 
     def whole(self, slot: Slot, values: Sequence[str]) -> None:
-        """What is reduced is these vectors, and nothing else."""
+        """Reduce these vectors alone."""
         self._accumulators[slot] = list(values)
         self._strange[slot] = [f"({value} != {value})" for value in values]
 
@@ -139,7 +139,7 @@ class Totals:
                 line(f"{name}[0] = {zeros[slot]};")
 
     def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, CValue]]:
-        """The results by name, one of each lane or one in all of them."""
+        """The results by name, one for each lane or one in all of them."""
         for slot, names in self._accumulators.items():
             yield slot, self._result(slot, names, over_lanes=over_lanes)
 
@@ -187,7 +187,7 @@ class Totals:
         return combined(reduction.operation, a, b, reduction.dtype)
 
     def _paired(self, reduction: Reduction, parts: Sequence[str]) -> str:
-        """All of them joined, in pairs."""
+        """All of them combined in pairs, as a tree."""
         while len(parts) > 1:
             left = parts[-1:] if len(parts) % 2 else []
             parts = [*[self._joined(reduction, a, b) for a, b in zip(parts[::2], parts[1::2])], *left]
@@ -195,12 +195,12 @@ class Totals:
 
 
 def is_extreme(reduction: Reduction) -> bool:
-    """Whether it is the least or the greatest of floats."""
+    """Whether it is a minimum or maximum of floats."""
     return reduction.operation in ("minimum", "maximum") and is_float(reduction.dtype)
 
 
 def is_long_sum(reduction: Reduction) -> bool:
-    """Whether many additions one after the other would lose digits."""
+    """Whether many sequential additions would lose digits."""
     return reduction.operation == "sum" and is_float(reduction.dtype)
 
 

@@ -27,7 +27,7 @@ from backends.loops.kernels import IndexValue, Load, Reduced, Scalar
 
 
 def chosen(plan: LoopPlan, extent: str, name: str, otherwise: str) -> str:
-    """The function for the length of this run. Where something costly is computed, an empty vector would cost more than
+    """The function for the length at run time. Where something costly is computed, an empty vector would cost more than
     the loops do."""
     if plan.is_only_short:
         return f"{name}_short{plan.short[0]}"
@@ -39,7 +39,7 @@ def chosen(plan: LoopPlan, extent: str, name: str, otherwise: str) -> str:
 
 
 def _full(loops: Loops, count: int) -> int:
-    """How many of the vectors are full in every row that is given to such a function."""
+    """How many vectors are full in every row that such a function is called for."""
     extent = loops.kernel.extents[-1]
     if extent.is_constant:
         return extent.constant // loops.count
@@ -47,7 +47,7 @@ def _full(loops: Loops, count: int) -> int:
 
 
 class Short(Nest):
-    """Writes the function for rows of at most so many vectors."""
+    """Prints the function for rows of at most so many vectors."""
 
     def __init__(self, plan: LoopPlan, text: Text, count: int) -> None:
         super().__init__(plan, text, is_narrow=True)
@@ -55,7 +55,7 @@ class Short(Nest):
         self._vectors = tuple([Vector(place, place, "N" if place < full else f"c{place}") for place in range(count)])
 
     def _allocate(self) -> None:
-        """How many elements each vector has."""
+        """Declare how many elements each vector has."""
         extent = self._extent(self.kernel.lanes)
         self.text.line(f"const int64_t i{self.kernel.lanes} = 0;")
         for place, vector in enumerate(self._vectors):
@@ -71,11 +71,11 @@ class Short(Nest):
             self.writer.define(self._of_columns(self._everything()), self._vectors)
 
     def _everything(self) -> list[Scalar]:
-        """All values; what other functions keep in memory is computed in each."""
+        """All values; nothing is kept in memory between passes."""
         return list(dict.fromkeys([value for each in self.kernel.passes for value in self.loops.below(each)]))
 
     def _of_columns(self, values: Sequence[Scalar]) -> list[Scalar]:
-        """Those that are the same for all rows, given operands first."""
+        """Those that are invariant in the rows, operands first."""
         found: dict[Scalar, bool] = {}
         for value in values:
             # the place in a comparison by lanes is no value of its own

@@ -29,16 +29,16 @@ def split_loops(
     *,
     skips: bool = True,
 ) -> Iterator[Sequence[Vector]]:
-    """The loops up to each cut and behind the last; `loops` writes those up to a place from where the last ended, or
-    from that place on if it `skips` to it."""
+    """The loops up to each split point and behind the last; `loops` prints those up to an index from where the last
+    ended, or from that index on if it `skips` to it."""
     if not at:
         yield from loops(stop)
         return
     names = []
-    for cut in at:
-        name = f"cut{next(writer.serial)}"
-        where = writer.size(cut.bound)
-        where = where if is_zero(cut.shift) else f"{where} - {writer.size(cut.shift)}"
+    for point in at:
+        name = f"split{next(writer.serial)}"
+        where = writer.size(point.bound)
+        where = where if is_zero(point.shift) else f"{where} - {writer.size(point.shift)}"
         text.line(f"const int64_t {name} = {where} < {stop} ? {where} : {stop};")
         names.append(name)
     if len(at) == 1:
@@ -46,7 +46,7 @@ def split_loops(
         ends = [(names[0], [("", only.known(is_behind=False))]), (stop, [("", only.known(is_behind=True))])]
     else:
         first, second = at
-        least, most = f"cut{next(writer.serial)}", f"cut{next(writer.serial)}"
+        least, most = f"split{next(writer.serial)}", f"split{next(writer.serial)}"
         text.line(f"const int64_t {least} = {names[0]} < {names[1]} ? {names[0]} : {names[1]};")
         text.line(f"const int64_t {most} = {names[0]} < {names[1]} ? {names[1]} : {names[0]};")
         known = {

@@ -21,16 +21,16 @@ COMPARED: Final = ("lt", "le", "gt", "ge", "eq", "ne")
 ON_BOOLS: Final = ("bitand", "bitor", "bitxor", "eq", "ne")
 ON_INTEGERS: Final = ("add", "sub", "mul", *COMPARED, "bitand", "bitor", "bitxor")
 MOST_BITS: Final = ("int64", "int32")
-"""What C computes with as it is; narrower numbers it would widen."""
+"""What C does not promote; narrower integers it would."""
 
 
 def uniform(number: str, dtype: str) -> CValue:
-    """A number in C as a value."""
+    """A scalar as a value."""
     return CValue(f"splat_{element_of(dtype).name}({number})", dtype, 0, number)
 
 
 def applied(operation: str, operands: Sequence[CValue], dtype: str) -> str | None:
-    """An operation on single numbers; None if it is not done so."""
+    """An operation on scalars; None if it is done on vectors."""
     if not all(operand.number for operand in operands):
         return None
     of, numbers = operands[-1].dtype, [operand.number for operand in operands]

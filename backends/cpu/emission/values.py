@@ -48,11 +48,11 @@ from solver.terms.expr import Expr
 
 
 class Writer:
-    """Writes the values of one kernel into its text.
+    """Prints the values of one kernel.
 
     Attributes:
-        is_narrow: whether strides that may be 1 are known to be, where this code runs.
-        serial: numbers of names.
+        is_narrow: whether this code is for unit strides, where strides may be 1.
+        serial: numbers fresh names.
     """
 
     def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
@@ -64,7 +64,7 @@ class Writer:
         self._names: ChainMap[tuple[Scalar | Reduction, int], CValue] = ChainMap()
         self._written = {store.buffer for store in loops.kernel.stores}
         self._rows: ChainMap[object, str] = ChainMap()
-        """Where rows begin: of a buffer, and of a place in it but for how far along the lanes."""
+        """Row pointers, by buffer and by offset without the term along the lanes."""
         self._assumed: dict[Scalar, bool] = {}
         self._alive: set[Scalar] | None = None
         self.serial = serials(1)
@@ -73,14 +73,14 @@ class Writer:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Names that are given inside are not known afterwards."""
+        """A scope of names."""
         self._names, self._rows = self._names.new_child(), self._rows.new_child()
         yield
         self._names, self._rows = self._names.parents, self._rows.parents
 
     @contextmanager
     def assuming(self, known: Mapping[Scalar, bool]) -> Iterator[None]:
-        """These truths are known in what is written inside."""
+        """Conditions with a known result in the code that is printed inside (constant folding)."""
         before = self._assumed, self._alive
         self._assumed = {**self._assumed, **known}
         self._alive = set(toposort(self.loops.kernel.roots(), self.needed))
@@ -89,7 +89,7 @@ class Writer:
         self._assumed, self._alive = before
 
     def known(self, value: Scalar | None) -> bool | None:
-        """What is known of a truth where this code runs."""
+        """The result of a condition in this code, if it is known."""
         if value is None or not self._assumed:
             return None
         if isinstance(value, Apply) and value.operation == "bitand" and value.dtype == "bool":
@@ -98,7 +98,7 @@ class Writer:
         return self._assumed.get(value)
 
     def needed(self, value: Scalar) -> Sequence[Scalar]:
-        """The operands of a value that matter where this code runs."""
+        """The live operands of a value in this code."""
         match value:
             case Load(condition=condition) if (known := self.known(condition)) is not None:
                 return [part for part, _ in value.indirect] if known else ()
@@ -109,18 +109,18 @@ class Writer:
         return () if self.known(value) is not None else self.loops.by_lane.get(value, value).operands
 
     def is_needed(self, value: Scalar) -> bool:
-        """Whether a value matters where this code runs."""
+        """Whether a value is live in this code."""
         return self._alive is None or value in self._alive
 
     def name(self, value: Scalar, vector: Vector) -> CValue:
-        """What a value is called that is defined already."""
+        """The name of a value that is defined."""
         return self._names[value, vector.number if value in self.loops.varying else -1]
 
     def is_defined(self, value: Scalar, vector: Vector) -> bool:
         return (value, vector.number if value in self.loops.varying else -1) in self._names
 
     def give(self, value: Scalar | Reduction, number: int, named: CValue) -> None:
-        """Say what a value is called; number is that of the copy, -1 where all lanes are the same."""
+        """Name a value; `number` is that of the unrolled vector, -1 if it is uniform."""
         self._names[value, number] = named
 
     def result(self, reduction: Reduction, number: int) -> CValue:
@@ -133,7 +133,7 @@ class Writer:
         return self._buffers[buffer]
 
     def prologue(self) -> None:
-        """The arguments by their names."""
+        """Unpack the arguments."""
         for name in self._sizes.values():
             self.text.line(f"const int64_t {name} = numbers[{name[1:]}];")
         for buffer, name in self._buffers.items():
@@ -142,7 +142,7 @@ class Writer:
     # ------------------------------------------------------------------ addresses
 
     def index(self, index: Affine, vector: Vector) -> str:
-        """A place, as an integer."""
+        """An index as a C expression."""
         constant = [] if is_zero(index.constant) else [self.size(index.constant)]
         return " + ".join([*self._steps(index.terms, vector), *constant]) or "0"
 
@@ -154,8 +154,8 @@ class Writer:
             yield variable if is_one(coefficient) else f"{self.size(coefficient)} * {variable}"
 
     def begin_rows(self, values: Iterable[Scalar], stores: Iterable[Store]) -> None:
-        """Name where the rows of memory begin that a loop along the lanes goes through, as the compiler would have more
-        of such sums than registers: 0.7 of the time for rows of a few vectors."""
+        """Hoist the row pointers of the vectorized loop: the compiler would keep more of such sums than there are
+        registers. 0.7 of the time for rows of a few vectors."""
         loads = [(each.buffer, each.offset) for each in values if isinstance(each, Load)]
         for buffer, index in [*loads, *[(each.buffer, each.offset) for each in stores]]:
             around = [term for term in index.terms if term[0] != self.loops.lanes]
@@ -171,7 +171,7 @@ class Writer:
                 self.text.line(f"{kind} *const {name} = {start} + {' + '.join(steps)};")
 
     def _kind(self, buffer: Buffer) -> str:
-        """What a pointer to elements of a buffer points to."""
+        """The C type of a buffer's elements."""
         return ("" if buffer in self._written else "const ") + MEMORY[KINDS[buffer.dtype]]
 
     def _row(self, buffer: Buffer, index: Affine) -> object:
@@ -198,7 +198,7 @@ class Writer:
     # ------------------------------------------------------------------ values
 
     def define(self, values: Iterable[Scalar], vectors: Sequence[Vector]) -> None:
-        """Write these values, given operands first; what has a name already is left out."""
+        """Define these values, operands first, unless they are defined."""
         for value in filter(self.is_needed, values):
             varying = value in self.loops.varying
             for vector in vectors if varying else vectors[:1]:
@@ -215,7 +215,7 @@ class Writer:
                     self.give(value, vector.number if varying else -1, CValue(name, value.dtype, named.bits))
 
     def _number(self, value: Scalar, vector: Vector) -> str | None:
-        """A whole number or truth that is the same in all lanes, as one number in C."""
+        """A uniform integer or boolean as a scalar."""
         if is_float(value.dtype):
             return None
         known = self.known(value.condition if isinstance(value, Load) else value)
@@ -241,7 +241,7 @@ class Writer:
         return None
 
     def _first(self, value: Scalar, vector: Vector) -> str:
-        """What is the same in all lanes, as a number."""
+        """A uniform value as a scalar."""
         named = self.name(value, vector)
         return named.number or f"({named.mask(8) if named.dtype == 'bool' else named.text})[0]"
 
@@ -277,7 +277,7 @@ class Writer:
         raise TypeError(f"{value!r} is no value")
 
     def _masks_alike(self, operands: Sequence[Scalar], vector: Vector) -> list[CValue]:
-        """Operands by name; a mask that is the same in all lanes is made as wide as those that differ."""
+        """Operands by name; a uniform mask is converted to the width of varying ones."""
         named = [self.name(operand, vector) for operand in operands]
         bits = max([each.bits for each, operand in zip(named, operands) if operand in self.loops.varying], default=0)
         return [CValue(each.mask(bits), each.dtype, bits) if bits and each.bits > bits else each for each in named]
@@ -290,8 +290,8 @@ class Writer:
         return f"({start} + lane_i64())" if is_one(step) else f"({start} + lane_i64() * {self.size(step)})"
 
     def _compared(self, compared: ByLane, vector: Vector) -> CValue:
-        """A place of each lane compared with a bound: as lanes, with how far ahead the bound is. Beyond the lanes it
-        does not matter how far, and a difference that would not fit is not taken."""
+        """The index of each lane compared with a bound: the lane number compared with the distance to the bound,
+        saturated so that it fits narrow integers."""
         bits = self.loops.bits
         start = self.index(compared.place.index, vector)
         for sign, value in compared.addends:
@@ -338,7 +338,7 @@ class Writer:
         return f"{size} == 1 ? {contiguous} : {size} == 0 ? {broadcast} : {strided}"
 
     def _gathered(self, load: Load, step: Expr | None, vector: Vector) -> str:
-        """Where elements lie that are at places of their own."""
+        """The address of a gather, and the index of each lane."""
         parts = [] if step is None else [f"lane_i64() * {self.size(step)}"]
         for value, stride in load.indirect:
             place = self._as_index(value, vector)
@@ -358,7 +358,7 @@ class Writer:
             self.put(store, self.name(store.value, vector), vector)
 
     def put(self, store: Store, named: CValue, vector: Vector) -> None:
-        """A vector goes where a store says, its lanes to different places."""
+        """Store a vector, its lanes along the stride of the store."""
         assert self.loops.lanes is not None
         step = store.offset.coefficient(self.loops.lanes)
         assert step is not None

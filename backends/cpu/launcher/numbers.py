@@ -79,7 +79,7 @@ class Steps:
         return self.operations.leaf(self._leaves.setdefault(leaf, len(self._leaves)))
 
     def require(self, condition: Operation) -> None:
-        """The program is only for arguments for which this holds.
+        """Add a condition for the program to be called.
 
         Raises:
             NotNative: something in it has no form in 64 bits.
@@ -88,7 +88,7 @@ class Steps:
             for part in condition.operands:
                 self.require(part)
             return
-        code, operands = _turned(condition)
+        code, operands = _mirrored(condition)
         if code in REQUIRED:
             a, b = [self.value(operand) for operand in operands]
             self._steps.append((REQUIRED[code], a, a, b, a, 0))
@@ -97,7 +97,7 @@ class Steps:
             self._steps.append((MUST, value, value, value, value, 0))
 
     def value(self, wanted: Operation) -> int:
-        """The number of a value; `places` says where it is in the end.
+        """The provisional number of a value; `places` gives the final one.
 
         Raises:
             NotNative: something in it has no form in 64 bits.
@@ -111,7 +111,7 @@ class Steps:
 
     @property
     def start(self) -> tuple[int, ...]:
-        """The values that are fixed."""
+        """The constants."""
         return tuple(self._constants)
 
     @property
@@ -129,12 +129,12 @@ class Steps:
         return code, place, a, b, c, factor
 
     def places(self, values: Iterable[int]) -> tuple[int, ...]:
-        """Where values are among all: the fixed ones come first."""
+        """The final numbers of values: constants come first."""
         fixed = len(self._constants)
         return tuple([-1 - value if value < 0 else fixed + value for value in values])
 
     def _constant(self, number: int) -> int:
-        """Numbers below 0 stand for what is fixed."""
+        """Constants have negative numbers."""
         if not LEAST <= number <= MOST:
             raise NotNative("a constant is beyond 64 bits")
         return -1 - self._constants.setdefault(number, len(self._constants))
@@ -146,7 +146,7 @@ class Steps:
 
     def _made(self, node: Operation) -> int:
         """The value of an operation whose operands have one."""
-        code, operands = _turned(node)
+        code, operands = _mirrored(node)
         values = [self._values[operand] for operand in operands]
         match code:
             case "leaf":
@@ -181,7 +181,7 @@ class Steps:
                 raise NotNative(f"the function {node.name} has no native form")
 
 
-def _turned(node: Operation) -> tuple[str, tuple[Operation, ...]]:
+def _mirrored(node: Operation) -> tuple[str, tuple[Operation, ...]]:
     """`b < a` for `a > b`."""
     if node.code in SWAPPED:
         return SWAPPED[node.code], node.operands[::-1]

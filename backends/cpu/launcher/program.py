@@ -172,7 +172,7 @@ def make_native(description: Description) -> NativeProgram | Unavailable:
 
 
 class _Parts:
-    """What the launcher makes a program of."""
+    """A description encoded for the launcher."""
 
     def __init__(self, description: Description) -> None:
         self._description = description
@@ -218,7 +218,7 @@ class _Parts:
         )
 
     def _more(self, wanted: Sequence[Expr]) -> int:
-        """Put them behind the numbers; the place of the first."""
+        """Append sizes to the numbers; the index of the first."""
         place = len(self._numbers)
         self._numbers += [self._steps.value(self._steps.lowering.expression(each)) for each in wanted]
         return place
@@ -238,7 +238,7 @@ class _Parts:
                 return 4, None, 0, self._more([value])
 
     def _leaf(self, path: Path) -> Leaf:
-        """How the launcher reads a number of the arguments."""
+        """The code of a leaf: how the launcher reads a number of the arguments."""
         head, *steps = path
         names = [tensor.name for tensor in self._description.tensors]
         match steps:
@@ -250,7 +250,7 @@ class _Parts:
 
 
 def _expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
-    """What the launcher looks at: the dtype in two numbers, the rank, and whether it is contiguous, or -1."""
+    """What the launcher checks: the dtype in two numbers, the rank, and whether it is contiguous, or -1."""
     code, bits = _known(tensor.dtype)
     return code, bits, tensor.rank, -1 if tensor.contiguous is None else int(tensor.contiguous)
 

@@ -79,8 +79,8 @@ def _spread(element: Element, lanes: int) -> dict[str, str]:
         distance = lanes
         while distance > 1:
             distance //= 2
-            turned = ", ".join(f"x[{lane ^ distance}]" for lane in range(lanes))
-            lines.append(f"{{ {element.vector} y = {{{turned}}}; {step.format(e=element.name)}; }}")
+            shuffled = ", ".join(f"x[{lane ^ distance}]" for lane in range(lanes))
+            lines.append(f"{{ {element.vector} y = {{{shuffled}}}; {step.format(e=element.name)}; }}")
         signature = f"{element.vector} {name}_{element.name}({element.vector} x)"
         texts[f"{name}_{element.name}"] = _function(signature, *lines, "return x;")
     return texts
