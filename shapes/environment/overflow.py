@@ -22,6 +22,7 @@ from shapes.environment.reader import Reader, Size
 from shapes.errors import ShapeError
 from solver.syntax.printer import written_out
 from solver.terms.expr import Expr
+from solver.terms.functions import called
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
@@ -37,11 +38,6 @@ _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Exp
     ast.BitAnd: Interner.bit_and,
     ast.BitOr: Interner.bit_or,
     ast.BitXor: Interner.bit_xor,
-}
-_CALLS: Final[dict[str, Callable[[Interner, Expr, Expr], Expr]]] = {
-    "min": Interner.minimum,
-    "max": Interner.maximum,
-    "ceildiv": Interner.ceildiv,
 }
 
 
@@ -86,13 +82,13 @@ class _Walk:
                 return _OPERATIONS[type(op)](terms, self.value(left), self.value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand) if not _is_constant(node):
                 return -self.value(operand)
-            case ast.Call(func=ast.Name(id=("min" | "max" | "ceildiv") as name), args=[first, *rest]):
+            case ast.Call(func=ast.Name(id=name), args=[first, *rest]) if (operation := called(name)) is not None:
+                if not operation.folds:
+                    return terms.apply(operation, self.value(first), *[self.value(arg) for arg in rest])
                 result = self.value(first)
                 for arg in rest:
-                    result = _CALLS[name](terms, result, self.value(arg))
+                    result = terms.apply(operation, result, self.value(arg))
                 return result
-            case ast.Call(func=ast.Name(id="abs"), args=[arg]):
-                return terms.absolute(self.value(arg))
             case ast.IfExp(test=test, body=body, orelse=other):
                 p, _ = self.reader.parse(ast.unparse(test))
                 return terms.ite(p, self._under(p, body), self._under(p.negation, other))

@@ -22,6 +22,7 @@ from typing import Final
 from shapes.guards.arguments import Arguments
 from shapes.guards.emit_python import SIGNS, reachable
 from shapes.guards.lowering import COMPARISONS, CONDITIONS, Operation
+from solver.terms.operations import OPERATIONS
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
@@ -95,30 +96,10 @@ def _statements(node: Operation) -> list[str]:
             return [f"{target} = {_comparison(node)};"]
         case "sum":
             return _sum(node)
-    values = [_value(operand) for operand in node.operands]
-    match node.code, values:
-        case "mul", (a, b):
-            return [f"if (__builtin_mul_overflow({a}, {b}, &{target})) goto python;"]
-        case "floordiv", (a, b):
-            return [f"if (quotient({a}, {b}, &{target})) goto python;"]
-        case "mod", (a, b):
-            return [f"{target} = remainder_of({a}, {b});"]
-        case "relu", (a,):
-            return [f"{target} = {a} > 0 ? {a} : 0;"]
-        case "abs", (a,):
-            return [f"if (__builtin_sub_overflow(0LL, {a}, &{target})) goto python;", f"if ({a} > 0) {target} = {a};"]
-        case "max", (a, b):
-            return [f"{target} = {a} > {b} ? {a} : {b};"]
-        case "min", (a, b):
-            return [f"{target} = {a} < {b} ? {a} : {b};"]
-        case "select", (p, a, b):
-            return [f"{target} = {p} ? {a} : {b};"]
-        case "bitand", (a, b):
-            return [f"{target} = {a} & {b};"]
-        case "power", (a, b):
-            return [f"if (power_of({a}, {b}, &{target})) goto python;"]
-        case _:
-            raise NotNative(f"the function {node.name} has no native form")
+    row = OPERATIONS.get("product" if node.code == "mul" else node.name or node.code)
+    if row is None or not row.c:
+        raise NotNative(f"the function {node.name} has no native form")
+    return row.c.format(*[_value(operand) for operand in node.operands], v=target).splitlines()
 
 
 def _comparison(node: Operation) -> str:

@@ -33,8 +33,8 @@ from typing import Final, cast
 from shapes.guards.arguments import Accepts, Arguments
 from shapes.guards.lowering import COMPARISONS, Operation, Operations
 from shapes.guards.ordering import Established
-from solver.terms.expr import bounded_power
 from solver.terms.functions import function as registered_function
+from solver.terms.operations import bounded_power
 
 DEEP: Final = 24
 """An expression nested deeper than this gets a name of its own."""

@@ -21,10 +21,10 @@ from typing import Final
 
 from solver.bounds.knowledge import Knowledge, Range
 from solver.proofs.step import ProofStep, combine
+from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval
 from solver.terms.intervals import product as product_of
-from solver.terms.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.prop import Prop
 
 NESTED: Final = 2

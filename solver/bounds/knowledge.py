@@ -26,11 +26,11 @@ from typing import Final
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
+from solver.terms.atoms import interval_of_atom, intervals_of_product
 from solver.terms.expr import Atom, Expr, arguments
 from solver.terms.interner import Interner
 from solver.terms.intervals import Interval
 from solver.terms.monomials import divides, without
-from solver.terms.operations import interval_of_atom, intervals_of_product
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import Prop
 

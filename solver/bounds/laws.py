@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.explain import prove_nonnegative, prove_side
+from solver.bounds.explain import prove_nonnegative
 from solver.bounds.knowledge import Knowledge
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep, combine, times
+from solver.terms.atoms import conclusion_of, premises_of
 from solver.terms.expr import Atom, Expr
+from solver.terms.operations import Law
 from solver.terms.prop import Prop
 
 UNFOLDED: Final = 8
@@ -40,59 +42,37 @@ def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) 
 
 def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
     """`n - d*q` or `d*q + d - 1 - n`: nonnegative for q = n // d and d >= 1. With n and d negated for d <= -1."""
-    n, d = atom.args
-    assert isinstance(n, Expr) and isinstance(d, Expr)
-    if negative:
-        n, d = -n, -d
-    return n - d * atom.expr if lower else d * atom.expr + d - 1 - n
+    return conclusion_of(_floordiv_row(atom, lower, negative), atom)
 
 
 def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> ProofStep:
     """The law behind a lower (or upper) bound of a quotient, for a divisor of known sign."""
-    d = atom.args[1]
-    assert isinstance(d, Expr)
+    law = _floordiv_row(atom, lower, negative)
+    return _applied(known, law, atom, premises_of(law, atom))
+
+
+def _floordiv_row(atom: Atom, lower: bool, negative: bool) -> Law:
+    below, above, below_negative, above_negative = atom.operation.laws
     if negative:
-        statement = Prop.nonnegative(law_expr(atom, lower, negative=True))
-        why = prove_side(known, d, False, -1)
-        return ProofStep("axiom", statement, (why,), (atom, "below negative" if lower else "above negative"))
-    premises = () if d.is_constant else (prove_side(known, d, True, 1),)
-    return ProofStep("axiom", Prop.nonnegative(law_expr(atom, lower)), premises, (atom, "below" if lower else "above"))
+        return below_negative if lower else above_negative
+    return below if lower else above
+
+
+def _applied(known: Knowledge, law: Law, atom: Atom, premises: list[Expr]) -> ProofStep:
+    """A law whose first premise is known."""
+    given = [prove_nonnegative(known, e) for e in premises[:1] if e.terms]
+    return ProofStep("axiom", Prop.nonnegative(conclusion_of(law, atom)), tuple(given), (atom, law.name))
 
 
 def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
     """The defining inequalities of a composite atom."""
-    match atom.kind, atom.args:
-        case "floordiv", (_, Expr() as d):
-            low = d.constant if d.is_constant else known.low(d)
-            if low is not None and low >= 1:
-                return [floordiv_law(known, atom, lower) for lower in (True, False)]
-            high = known.high(d)
-            if high is None or high > -1:
-                return []
-            return [floordiv_law(known, atom, lower, negative=True) for lower in (True, False)]
-        case "relu", (Expr() as e,):
-            above = ProofStep("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
-            return [ProofStep("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
-        case "bitand", (Expr() as a, Expr() as b):
-            return [
-                law
-                for law in (_mask_law(known, atom, a, b, "first"), _mask_law(known, atom, b, a, "second"))
-                if law is not None
-            ]
-        case _:
-            return []
-
-
-def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> ProofStep | None:
-    """`a & b <= a` for a nonnegative (masking only clears bits), or b negative (it keeps the sign of a)."""
-    low, high = known.low(masked), known.high(mask)
-    if low is not None and low >= 0:
-        premise = prove_side(known, masked, True, 0)
-    elif high is not None and high < 0:
-        premise = prove_side(known, mask, False, -1)
-    else:
-        return None
-    return ProofStep("axiom", Prop.nonnegative(masked - atom.expr), (premise,), (atom, f"at most {which}"))
+    found = []
+    for law in atom.operation.laws:
+        premises = premises_of(law, atom)
+        shown = [e for e in premises if (low := known.low(e)) is not None and low >= 0]
+        if shown or not premises:
+            found.append(_applied(known, law, atom, shown))
+    return found
 
 
 def size_of(e: Expr) -> int:

@@ -26,6 +26,7 @@ from solver.coq.terms import argument, call, integer
 from solver.errors import NotExpressible
 from solver.terms import choice, division, quotients
 from solver.terms.expr import Expr
+from solver.terms.functions import function
 from solver.terms.interner import Interner
 from solver.terms.polynomials import exact_quotient
 from solver.terms.prop import Prop
@@ -61,7 +62,7 @@ class Canonical:
                 return made, atom
         values = [arg for arg in args if isinstance(arg, Expr)]
         if kind == "function" and "{" not in name and all(value.is_constant for value in values):
-            return made, R if name in ("isqrt", "bit_length") else self.value(name, values, made.constant)
+            return made, R if function(name).coq else self.value(name, values, made.constant)
         if kind in ("power", "product") and not (kind == "power" and values[1].terms):
             return made, call("Z.pow_neg_r", *[each.constant for each in values], R) if (
                 kind == "power" and values[1].constant < 0

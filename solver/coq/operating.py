@@ -205,6 +205,8 @@ def axiom(script: Theorem, step: ProofStep) -> str:
             return normal_ge(names, masked - value, f"{argument(m)} - {v}", call(lemma, v, a, b, equation, sign))
         case "function", "exact", _:
             return script.assumed(step, f"where {atom.name} rounds nothing")
+        case "function", _, _:
+            return script.assumed(step, f"{name}, of {atom.name}")
     raise NotExpressible(f"`{name}` of {atom.name or atom.kind}")
 
 

@@ -24,6 +24,8 @@ from typing import Final
 from solver.coq.library import library
 from solver.syntax.precedence import digits
 from solver.terms.expr import Atom, Expr
+from solver.terms.functions import function
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -125,20 +127,8 @@ class Names:
             case "ite", (Prop() as p, Expr() as e):
                 return f"(if {self.truth(p)} then {self.expression(e)} else 0)"
         texts = [argument(self.expression(arg)) for arg in args if isinstance(arg, Expr)]
-        match kind:
-            case "floordiv":
-                return f"{texts[0]} / {texts[1]}"
-            case "relu":
-                return f"Z.max {texts[0]} 0"
-            case "bitand":
-                return f"Z.land {texts[0]} {texts[1]}"
-            case "power":
-                return f"{texts[0]} ^ {texts[1]}"
-            case "product":
-                return f"{texts[0]} * {texts[1]}"
-            case _:
-                known = {"isqrt": "Z.sqrt", "bit_length": "bit_length"}.get(name)
-                return " ".join([known or self.function(name, len(texts)), *texts])
+        form = (OPERATIONS.get(kind) or function(name)).coq
+        return form.format(*texts) if form else " ".join([self.function(name, len(texts)), *texts])
 
     def equation(self, atom: Atom) -> str:
         """The name of the equation that defines a variable."""

@@ -9,15 +9,13 @@ from solver.errors import NotExported
 from solver.terms.expr import Atom, evaluate_atoms
 from solver.terms.prop import Prop
 
-EXACT = frozenset(("isqrt", "bit_length"))
-
 
 def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[Atom, int]) -> str:
     """That some sizes satisfy every one of these, each with what it is called; the sizes are these."""
     names = Names()
     texts = [names.proposition(p) for p, _ in stated]
     for atom in names.made:
-        if atom.kind == "function" and atom.name not in EXACT:
+        if atom.kind == "function" and not atom.operation.coq:
             raise NotExported("evaluation", f"what {atom.name} is at some sizes is not a computation of Coq's")
     full = evaluate_atoms([atom for atom in names.made if atom.kind != "symbol"], values)
     for atom in names.made:

@@ -46,8 +46,8 @@ from solver.floats.programs import Node, is_reducible, ordinal_bounds, outermost
 from solver.floats.ranges import MAX
 from solver.floats.value import Float, Places, constant
 from solver.terms.expr import Expr
-from solver.terms.functions import Threshold
 from solver.terms.interner import Interner
+from solver.terms.operations import Threshold
 from solver.terms.prop import Prop
 
 ORDINAL_OF_PATTERN: Final = "ordinal(double({0}))"

@@ -30,7 +30,8 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from solver.floats.ordinals import LARGEST, NAN, SMALLEST, double, from_ordinal, ordinal, ordinal_of_pattern
 from solver.floats.ranges import ANY, MAX, OVERFLOW, Range, apply_range, converted, exact, quotient
-from solver.terms.functions import Evaluate, Function, Interval, Threshold
+from solver.terms.intervals import Interval
+from solver.terms.operations import Evaluate, Operation, Threshold
 
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
 INTEGER_VALUED: Final = (*ROUNDINGS, "ordinal")
@@ -136,7 +137,7 @@ def program(text: str) -> Program:
     return Program(text, _arity(text), node, _compiled(text), _direction(node))
 
 
-def function_of_text(text: str) -> Function:
+def function_of_text(text: str) -> Operation:
     """The integer function with this text: a rounding or the ordinal of a program, or `int(...)` of a comparison.
 
     Raises:
@@ -158,7 +159,7 @@ def function_of_text(text: str) -> Function:
             return ordinal_bounds(_range(ordered, arguments))
 
         direct = cast(Evaluate, ordinal_of_pattern) if ordered == Node("double", (Node("integer"),)) else evaluate
-        return Function(text, _arity(text), direct, ordinals, template=text)
+        return Operation(text, _arity(text), direct, ordinals, template=text)
     if name in ROUNDINGS:
         rounded = program(text[len(name) + 1 : -1])
 
@@ -168,12 +169,12 @@ def function_of_text(text: str) -> Function:
         def threshold(k: int) -> Threshold | bool | None:
             return rounded.least(lambda x: reaches(name, x, k))
 
-        return Function(text, rounded.arity, evaluate, bounds, threshold=threshold, template=text)
+        return Operation(text, rounded.arity, evaluate, bounds, threshold=threshold, template=text)
 
     def truth(*arguments: Interval) -> Interval:
         return _comparison_bounds(operations, [_range(operand, arguments) for operand in operands])
 
-    return Function(text, _arity(text), evaluate, truth, template=text)
+    return Operation(text, _arity(text), evaluate, truth, template=text)
 
 
 def read_function(text: str) -> tuple[str, tuple[Node, ...], tuple[ast.cmpop, ...]]:

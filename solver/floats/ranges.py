@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from solver.terms.functions import Interval
+from solver.terms.intervals import Interval
 
 OVERFLOW: Final = 2**1024 - 2**970
 """The least integer whose conversion to a double overflows: halfway from the largest double to 2**1024."""

@@ -48,9 +48,6 @@ RESERVED: Final = frozenset(
     )
 )
 
-OPAQUE: Final = frozenset(("function", "bitand", "power"))
-"""Kinds of operations that SMT-LIB does not have over integers of any size."""
-
 
 def question(facts: Sequence[Prop], goal: Prop) -> str:
     """A whole script: the symbols, the facts, and the goal negated. "unsat" means that the goal follows."""
@@ -124,7 +121,7 @@ def remark(text: str) -> str:
 
 def is_opaque(p: Prop) -> bool:
     """Whether an operation in it is uninterpreted in a script."""
-    return any(atom.kind in OPAQUE for atom in p.atoms)
+    return any(opaque_name(atom) for atom in p.schedule)
 
 
 def read(text: str, interner: Interner, names: Mapping[str, Expr] | None = None) -> Script:
@@ -161,10 +158,8 @@ class Writing:
             self.declarations.append(f"(declare-const {name} Int)")
         operations = {atom for value in values for atom in value.schedule}
         for atom in sorted(operations, key=_depth):
-            if atom.kind not in OPAQUE:
-                continue
-            name = operation_name(atom)
-            if name not in self.opaque:
+            name = opaque_name(atom)
+            if name and name not in self.opaque:
                 self.opaque.add(name)
                 self.declarations.append(f"(declare-fun {name} ({' '.join(['Int'] * len(atom.args))}) Int)")
 
@@ -191,22 +186,13 @@ class Writing:
         return lines
 
     def operation(self, atom: Atom) -> str:
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                a, b = self.expression(n), self.expression(d)
-                if not d.terms:
-                    return f"(div {a} {b})"
-                return f"(ite (> {b} 0) (div {a} {b}) (div (- {a}) (- {b})))"
-            case "relu", (Expr() as e,):
-                value = self.expression(e)
-                return f"(ite (>= {value} 0) {value} 0)"
-            case "ite", (Prop() as p, Expr() as e):
-                return f"(ite {self.proposition(p)} {self.expression(e)} 0)"
-            case "product", (Expr() as a, Expr() as b):
-                return f"(* {self.expression(a)} {self.expression(b)})"
-            case _:
-                arguments = [self.expression(arg) for arg in atom.args if isinstance(arg, Expr)]
-                return f"({operation_name(atom)} {' '.join(arguments)})"
+        texts = [self.expression(arg) if isinstance(arg, Expr) else self.proposition(arg) for arg in atom.args]
+        name = opaque_name(atom)
+        if name:
+            return f"({name} {' '.join(texts)})"
+        if atom.kind == "floordiv" and not atom.args[1].symbols:
+            return f"(div {' '.join(texts)})"
+        return atom.operation.smtlib.format(*texts)
 
     def expression(self, e: Expr) -> str:
         """A polynomial over the names."""
@@ -245,12 +231,11 @@ class Writing:
         return f"(not (= {sides}))" if p.kind == "ne" else f"({'>=' if p.kind == 'ge' else '='} {sides})"
 
 
-def operation_name(atom: Atom) -> str:
-    """The name of an operation that SMT-LIB does not have."""
-    if atom.kind == "bitand":
-        return "bit_and"
-    if atom.kind == "power":
-        return "power"
+def opaque_name(atom: Atom) -> str:
+    """The name of an operation that SMT-LIB does not have over integers of any size; "" for one that it has."""
+    form = atom.operation.smtlib
+    if form:
+        return "" if form.startswith("(") else form
     return atom.name if SIMPLE.fullmatch(atom.name) else f"|{atom.name}|"
 
 

@@ -28,6 +28,7 @@ from solver.syntax.tokens import long_integer
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
+from solver.terms.operations import ATOMS
 from solver.terms.prop import Prop
 
 MOST_DISTINCT: Final = 300
@@ -39,6 +40,7 @@ IGNORED: Final = frozenset(
         *("get-model", "get-value", "get-unsat-core", "get-info", "get-assertions", "get-proof", "get-assignment"),
     )
 )
+UNINTERPRETED: Final = {row.smtlib: row for row in ATOMS if row.smtlib and not row.smtlib.startswith("(")}
 COMPARISONS: Final = frozenset((">=", ">", "<=", "<"))
 
 Item = TypeVar("Item")
@@ -323,17 +325,13 @@ class Reading:
             case _ if name in COMPARISONS:
                 compare = {">=": interner.ge, ">": interner.gt, "<=": interner.le, "<": interner.lt}[name]
                 return interner.conjunction([compare(a, b) for a, b in pairwise(values)]), []
-            case "bit_and" if len(values) == 2 and name in self.functions:
-                return interner.bit_and(first, others[0]), []
-            case "power" if len(values) == 2 and name in self.functions:
-                return interner.power(first, others[0]), [interner.ge(others[0], 0)]
         if name in self.functions:
             try:
-                known = function(name)
+                known = UNINTERPRETED.get(name) or function(name)
             except LookupError:
                 raise NotExpressible(f"nothing is known about the function `{name}`") from None
             if known.arity == len(values):
-                return interner.function(name, *values), [interner.domain(known, values)]
+                return interner.apply(known, *values), [interner.domain(known, values)]
         if name in ("+", "-", "*", "div", "mod", "abs", "not", "ite"):
             self.fail(f"`{name}` does not take {len(values)} values", head.place)
         if name in self.functions or name in ("/", "to_real", "to_int", "select", "store"):

@@ -146,21 +146,11 @@ class Writing:
         from solver.interop import sympy_functions as ours
 
         args = [self.written(arg) for arg in atom.args]
-        match atom.kind:
-            case "floordiv":
-                return ours.FloorDiv(*args)
-            case "relu":
-                return ours.Relu(*args)
-            case "ite":
-                return ours.Choice(*args, self.sympy.Integer(0))
-            case "bitand":
-                return ours.BitAnd(*args)
-            case "power":
-                return ours.IntegerPower(*args)
-            case "product":
-                return ours.Product(*args)
-            case _:
-                return self.sympy.Function(atom.name, integer=True)(*args)
+        if atom.kind == "ite":
+            args.append(self.sympy.Integer(0))
+        if atom.operation.sympy:
+            return getattr(ours, atom.operation.sympy[0])(*args)
+        return self.sympy.Function(atom.name, integer=True)(*args)
 
     def proposition(self, root: Prop) -> sympy.Basic:
         """Parts first, without recursion."""

@@ -13,11 +13,13 @@ module imports sympy; only `solver.interop.sympy` does.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import sympy
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.printing.precedence import PRECEDENCE
 
-from solver.terms.expr import bounded_power
+from solver.terms.operations import OPERATIONS, Operation
 
 
 class IntegerFunction(sympy.Function):  # type: ignore[misc]
@@ -25,19 +27,21 @@ class IntegerFunction(sympy.Function):  # type: ignore[misc]
 
     is_integer = True
     is_commutative = True
+    operation: ClassVar[Operation]
+
+    @classmethod
+    def eval(cls, *args: sympy.Expr) -> sympy.Expr | None:
+        if all(arg.is_Integer for arg in args):
+            return sympy.Integer(cls.operation.evaluate(*[int(arg) for arg in args]))
+        return None
 
 
 class FloorDiv(IntegerFunction):
     """`n // d`, rounding down, as Python does; 0 for d = 0, which is outside the domain."""
 
     nargs = (2,)
+    operation = OPERATIONS["floordiv"]
     precedence = PRECEDENCE["Mul"]
-
-    @classmethod
-    def eval(cls, n: sympy.Expr, d: sympy.Expr) -> sympy.Expr | None:
-        if n.is_Integer and d.is_Integer:
-            return sympy.Integer(int(n) // int(d)) if d != 0 else sympy.Integer(0)
-        return None
 
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         n, d = self.args
@@ -53,11 +57,8 @@ class Relu(IntegerFunction):
     """`max(e, 0)`."""
 
     nargs = (1,)
+    operation = OPERATIONS["relu"]
     is_nonnegative = True
-
-    @classmethod
-    def eval(cls, e: sympy.Expr) -> sympy.Expr | None:
-        return sympy.Integer(max(int(e), 0)) if e.is_Integer else None
 
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         return f"max({printer._print(self.args[0])}, 0)"
@@ -93,11 +94,8 @@ class BitAnd(IntegerFunction):
     """`a & b` in two's complement."""
 
     nargs = (2,)
+    operation = OPERATIONS["bitand"]
     precedence = PRECEDENCE["And"]
-
-    @classmethod
-    def eval(cls, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr | None:
-        return sympy.Integer(int(a) & int(b)) if a.is_Integer and b.is_Integer else None
 
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         a, b = (printer.parenthesize(arg, PRECEDENCE["Atom"] - 0.5) for arg in self.args)
@@ -108,12 +106,7 @@ class IntegerPower(IntegerFunction):
     """`base ** exponent`; 0 for a negative exponent, which is outside the domain."""
 
     nargs = (2,)
-
-    @classmethod
-    def eval(cls, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr | None:
-        if base.is_Integer and exponent.is_Integer:
-            return sympy.Integer(bounded_power(int(base), int(exponent)))
-        return None
+    operation = OPERATIONS["power"]
 
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         base, exponent = (printer.parenthesize(arg, PRECEDENCE["Atom"] - 0.5) for arg in self.args)

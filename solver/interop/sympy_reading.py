@@ -26,6 +26,7 @@ from solver.floats.quotients import Ratio
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 from solver.terms.quotients import divide, divide_content
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 Value = Expr | Ratio | Prop
 
+ROWS: Final = {name: row for row in OPERATIONS.values() for name in row.sympy}
+"""By the class of sympy, of torch or of our own."""
 RELATIONS: Final = {
     "GreaterThan": ">=",
     "LessThan": "<=",
@@ -191,22 +194,12 @@ class Reading:
                 return reals.trunc(reals.ratio(number(x))), []
             case "RoundToInt", [x]:
                 return reals.round_half_even(reals.ratio(number(x))), []
-            case "Abs", [x]:
-                return interner.absolute(integer(x, node)), []
             case "sign", [x]:
                 e = integer(x, node)
                 return interner.ite(interner.ge(e, 1), 1, interner.ite(interner.eq(e, 0), 0, -1)), []
-            case "Relu", [x]:
-                return interner.relu(integer(x, node)), []
-            case ("Max" | "Min"), _:
-                combine = interner.maximum if kind == "Max" else interner.minimum
-                return reduce(combine, [integer(value, node) for value in values]), []
-            case ("FloorDiv" | "CleanDiv"), [a, b]:
-                x, d = integer(a, node), integer(b, node)
-                return interner.floordiv(x, d), [interner.ne(d, 0)]
-            case "CeilDiv", [a, b]:
-                x, d = integer(a, node), integer(b, node)
-                return interner.ceildiv(x, d), [interner.ne(d, 0)]
+            case ("Max" | "Min"), [_, _, _, *_]:
+                first, _ = self.operation(kind, node, values[:2])
+                return self.operation(kind, node, [first, *values[2:]])
             case "Mod", [Expr() as x, Expr() as d]:
                 return interner.mod(x, d), [interner.ne(d, 0)]
             case "Mod", [a, b]:
@@ -215,36 +208,18 @@ class Reading:
                 quotient = reals.floor(reals.divide(x_over, d_over))
                 remainder = reals.add(x_over, -reals.multiply(d_over, reals.ratio(quotient)))
                 return simplified(remainder), [interner.ne(d_over.numerator, 0)]
-            case "PythonMod", [a, b]:
-                x, d = integer(a, node), integer(b, node)
-                return interner.mod(x, d), [interner.ne(d, 0)]
             case "ModularIndexing", [a, b, c]:
                 x, d, k = integer(a, node), integer(b, node), integer(c, node)
                 return interner.mod(interner.floordiv(x, d), k), [interner.ne(d, 0), interner.ne(k, 0)]
-            case ("BitAnd" | "BitwiseFn_bitwise_and"), [a, b]:
-                return interner.bit_and(integer(a, node), integer(b, node)), []
-            case "BitwiseFn_bitwise_or", [a, b]:
-                return interner.bit_or(integer(a, node), integer(b, node)), []
-            case "BitwiseFn_bitwise_xor", [a, b]:
-                return interner.bit_xor(integer(a, node), integer(b, node)), []
-            case ("LShift" | "RShift"), [a, b]:
-                x, count = integer(a, node), integer(b, node)
-                shifted = interner.shift_left if kind == "LShift" else interner.shift_right
-                return shifted(x, count), [interner.ge(count, 0)]
-            case ("IntegerPower" | "PowByNatural"), [a, b]:
-                exponent = integer(b, node)
-                return interner.power(integer(a, node), exponent), [interner.ge(exponent, 0)]
-            case "Product", [a, b]:
-                return interner.multiply(integer(a, node), integer(b, node)), []
             case "IntTrueDiv", [a, b]:
                 divisor = reals.ratio(number(b))
                 return reals.divide(reals.ratio(number(a)), divisor), [interner.ne(divisor.numerator, 0)]
-            case _ if getattr(node, "is_Function", False):
+            case _ if kind in ROWS or getattr(node, "is_Function", False):
                 arguments = [integer(value, node) for value in values]
-                known = function(kind)
+                known = ROWS.get(kind) or function(kind)
                 if len(arguments) != known.arity:
                     raise refused(node)
-                return interner.function(kind, *arguments), [interner.domain(known, arguments)]
+                return interner.apply(known, *arguments), [interner.domain(known, arguments)]
         raise refused(node)
 
     def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:

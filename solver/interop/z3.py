@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from solver.terms.expr import Atom, Expr
-from solver.terms.functions import function
+from solver.terms.operations import Statement
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ LEAST: Final = 20_000
 """The steps that trying to leave one fact out of a core may take at least."""
 SHRINKING: Final = 1
 """Making the core smaller may take so many times the steps of the proof, and four times `LEAST`."""
-
 
 
 def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
@@ -317,26 +316,28 @@ class Translation:
         arguments = [self.polynomial(arg) for arg in atom.args if isinstance(arg, Expr)]
         sorts = [z3.IntSort(self.context)] * (len(arguments) + 1)
         value = z3.Function(f"{atom.kind} {atom.name}", *sorts)(*arguments)
+        row = atom.operation
+
+        def holds(statement: Statement) -> z3.BoolRef:
+            stated: z3.ArithRef = statement(value, *arguments)
+            return stated >= 0
+
+        for law in row.laws:
+            given = [holds(premise) for premise in law.premises]
+            self.laws.append(z3.Implies(z3.Or(given), holds(law.conclusion)) if given else holds(law.conclusion))
+        lo, hi = row.bounds(*[(None, None)] * len(arguments))
+        inside = z3.And([arguments[i] >= 0 for i in row.nonnegative] + [z3.BoolVal(True, self.context)])
+        if lo is not None:
+            self.laws.append(z3.Implies(inside, value >= lo))
+        if hi is not None:
+            self.laws.append(z3.Implies(inside, value <= hi))
         match atom.kind, arguments:
             case "bitand", [a, b]:
-                for side in (a, b):
-                    self.laws.append(z3.Implies(side >= 0, z3.And(value >= 0, value <= side)))
-                self.laws.append(z3.Implies(z3.And(a < 0, b < 0), z3.And(value <= a, value <= b)))
+                self.laws.append(z3.Implies(z3.Or(a >= 0, b >= 0), value >= 0))
             case "power", [base, exponent]:
                 self.laws.append(z3.Implies(exponent < 0, value == 0))
                 self.laws.append(z3.Implies(exponent == 0, value == 1))
                 self.laws.append(z3.Implies(z3.And(base >= 2, exponent >= 0), value > exponent))
-            case "function", [n] if atom.name == "isqrt":
-                self.laws.append(value >= 0)
-                self.laws.append(z3.Implies(n >= 0, z3.And(value * value <= n, n < (value + 1) * (value + 1))))
-            case _:
-                known = function(atom.name)
-                lo, hi = known.bounds(*[(None, None)] * len(arguments))
-                inside = z3.And([arguments[i] >= 0 for i in known.nonnegative] + [z3.BoolVal(True, self.context)])
-                if lo is not None:
-                    self.laws.append(z3.Implies(inside, value >= lo))
-                if hi is not None:
-                    self.laws.append(z3.Implies(inside, value <= hi))
         return value
 
 

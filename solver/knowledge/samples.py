@@ -23,7 +23,8 @@ from typing import Final
 from solver.bounds.knowledge import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
-from solver.terms.expr import Atom, Expr, arguments, evaluate_atom
+from solver.terms.expr import Atom, Expr, arguments
+from solver.terms.operations import Evaluate
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
@@ -223,24 +224,14 @@ class Samples:
         return [inner for inner in direct if inner.args and inner not in self.cache]
 
     def operation_column(self, atom: Atom) -> list[int]:
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                if d.is_constant:
-                    k = d.constant
-                    return [x // k for x in self.values(n)]
-                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
-            case "relu", (Expr() as e,):
-                return [max(x, 0) for x in self.values(e)]
-            case "ite", (Prop() as p, Expr() as e):
-                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
-            case _:
-                monomials = atom.expr.interner.monomials
-                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
-                columns = {a: self.atom_column(a) for a in direct}
-                found = [_tolerant(atom, {a: column[row] for a, column in columns.items()}) for row in range(ROWS)]
-                if None in found:
-                    self.cache[-atom.serial] = [row for row in range(ROWS) if found[row] is None]
-                return [value or 0 for value in found]
+        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in atom.args]
+        evaluate = atom.operation.evaluate
+        try:
+            return list(map(evaluate, *columns))
+        except OverflowError:
+            found = [_tolerant(evaluate, row) for row in zip(*columns, strict=True)]
+            self.cache[-atom.serial] = [row for row in range(ROWS) if found[row] is None]
+            return [value or 0 for value in found]
 
     def values(self, e: Expr) -> list[int]:
         """The value of an expression in each row."""
@@ -356,10 +347,10 @@ def _is_plain(p: Prop) -> bool:
     return not p.schedule and all(atom.definition is None for atom in p.symbols)
 
 
-def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
+def _tolerant(evaluate: Evaluate, values: tuple[int, ...]) -> int | None:
     """A value, or None where it is too large to compute, which makes the row inconclusive (`Samples.evaluable`)."""
     try:
-        return evaluate_atom(atom, values)
+        return evaluate(*values)
     except OverflowError:
         return None
 

@@ -37,9 +37,9 @@ from solver.proofs.fact import Fact, Record
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
+from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product, stated
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
-from solver.terms.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.prop import Prop
 
 
@@ -637,11 +637,13 @@ def _axiom(step: ProofStep) -> Prop:
         case _:
             raise Wrong("names no operation")
     premises = _premises(step, len(step.premises))
+    for law in atom.operation.laws:
+        if law.name == name:
+            known, conclusion = stated(law, atom)
+            accepted = [(p,) for p in known] + [()] * (not known or any(p.kind == "true" for p in known))
+            _require(premises in accepted, f"does not show `{' or '.join(map(str, known))}`")
+            return conclusion
     match atom.kind, name, args, premises:
-        case "relu", "above zero", _, ():
-            return Prop.nonnegative(value)
-        case "relu", "above argument", (Expr() as e,), ():
-            return Prop.nonnegative(value - e)
         case "relu", "at least", (Expr() as e,), (premise,):
             return Prop.nonnegative(e - _positive_bound(premise, atom))
         case "relu", "positive", (Expr() as e,), (premise,) if premise is Prop.nonnegative(e):
@@ -652,20 +654,6 @@ def _axiom(step: ProofStep) -> Prop:
             return Prop.zero(value - e)
         case "ite", "negative", (Prop() as condition, _), (premise,) if premise is condition.negation:
             return Prop.zero(value)
-        case "floordiv", "below" | "above", (Expr() as n, Expr() as d), _:
-            positive = Prop.nonnegative(d - 1)
-            if positive.kind != "true" if not premises else premises != (positive,):
-                raise Wrong(f"does not show that {d} is positive")
-            return Prop.nonnegative(n - d * value if name == "below" else d * value + d - 1 - n)
-        case "floordiv", "below negative" | "above negative", (Expr() as n, Expr() as d), (premise,) if (
-            premise is Prop.nonnegative(-d - 1)
-        ):
-            remainder = n - d * value
-            return Prop.nonnegative(-remainder if name == "below negative" else remainder - d - 1)
-        case "bitand", "at most first" | "at most second", (Expr() as a, Expr() as b), (premise,):
-            masked, mask = (a, b) if name == "at most first" else (b, a)
-            _require(premise in (Prop.nonnegative(masked), Prop.nonnegative(-mask - 1)), "says nothing of the signs")
-            return Prop.nonnegative(masked - value)
         case "function", "exact", _, _:
             found = exact_form(atom)
             if found is None or premises != found[1]:

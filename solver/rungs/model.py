@@ -24,8 +24,7 @@ from collections.abc import Callable
 from solver.integer import Point
 from solver.knowledge.symbols import declared_symbols
 from solver.rungs.rows import Rows
-from solver.terms.expr import Atom, Expr, bounded_power
-from solver.terms.functions import function
+from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 
@@ -98,29 +97,11 @@ class Model:
 
     def computed(self, atom: Atom) -> int:
         """The value that the semantics of an operation gives its arguments."""
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                divisor = self.expr(d)
-                return self.expr(n) // divisor if divisor else 0
-            case "relu", (Expr() as e,):
-                return max(self.expr(e), 0)
-            case "ite", (Prop() as p, Expr() as e):
-                return self.expr(e) if self.prop(p) else 0
-            case "bitand", (Expr() as a, Expr() as b):
-                return self.expr(a) & self.expr(b)
-            case "power", (Expr() as a, Expr() as b):
-                try:
-                    return bounded_power(self.expr(a), self.expr(b))
-                except OverflowError:
-                    return 0
-            case "product", (Expr() as a, Expr() as b):
-                return self.expr(a) * self.expr(b)
-            case _:
-                values = [self.expr(arg) for arg in atom.args if isinstance(arg, Expr)]
-                try:
-                    return function(atom.name).evaluate(*values)
-                except (OverflowError, ValueError):
-                    return 0
+        values = [self.expr(arg) if isinstance(arg, Expr) else self.prop(arg) for arg in atom.args]
+        try:
+            return atom.operation.evaluate(*values)
+        except (OverflowError, ValueError):
+            return 0
 
     def spurious(self) -> list[Expr]:
         """The monomials and operations whose value at the point contradicts their semantics."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from solver.terms.expr import Atom, Expr, evaluate_atom
+from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 
@@ -39,20 +39,8 @@ class Table:
         return found
 
     def operation(self, atom: Atom) -> Sequence[int]:
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
-            case "relu", (Expr() as e,):
-                return [x if x > 0 else 0 for x in self.values(e)]
-            case "ite", (Prop() as p, Expr() as e):
-                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
-            case "bitand", (Expr() as a, Expr() as b):
-                return [x & y for x, y in zip(self.values(a), self.values(b), strict=True)]
-            case _:
-                monomials = atom.expr.interner.monomials
-                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
-                columns = {a: self.column(a) for a in direct}
-                return [evaluate_atom(atom, {a: column[i] for a, column in columns.items()}) for i in range(self.count)]
+        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in atom.args]
+        return list(map(atom.operation.evaluate, *columns))
 
     def values(self, e: Expr) -> Sequence[int]:
         total: Sequence[int] = [e.constant] * self.count

@@ -16,12 +16,14 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import reduce
 
 from solver.floats.order import truth_as_integer
 from solver.syntax.numerals import Doubles, Numerals, Operand, Rationals
 from solver.syntax.tokens import WORDS, Tokens, Value, long_integer
 from solver.terms.expr import Expr
-from solver.terms.functions import known_functions
+from solver.terms.functions import called, known_functions
+from solver.terms.operations import CALLED, Operation
 from solver.terms.prop import Prop
 
 
@@ -333,30 +335,13 @@ class Arithmetic(Tokens, ABC):
         return value
 
     def apply(self, name: str, arguments: list[Operand]) -> Value:
-        interner = self.interner
         integers = [argument for argument in arguments if isinstance(argument, Expr)]
         if len(integers) == len(arguments):
-            match name, integers:
-                case (("min" | "max"), [first, *rest]):
-                    combine = interner.minimum if name == "min" else interner.maximum
-                    for other in rest:
-                        first = combine(first, other)
-                    return first
-                case "abs", [e]:
-                    return interner.absolute(e)
-                case "ceildiv", [a, b]:
-                    self.oblige_nonzero(b)
-                    return interner.ceildiv(a, b)
-                case (("floor" | "ceil" | "trunc" | "round" | "int"), [e]):
-                    return e
-                case _ if name in known_functions():
-                    function = known_functions()[name]
-                    if len(integers) != function.arity:
-                        self.fail(f"`{name}` takes {function.arity} values")
-                    domain = interner.domain(function, integers)
-                    if domain.kind != "true":
-                        self.obligations.append(domain)
-                    return interner.function(name, *integers)
+            if name in ("floor", "ceil", "trunc", "round", "int") and len(integers) == 1:
+                return integers[0]
+            operation = called(name)
+            if operation is not None:
+                return self.called(operation, integers)
         match name, arguments:
             case ("min" | "max"), [_, _, *_]:
                 best: Operand = arguments[0]
@@ -375,20 +360,7 @@ class Arithmetic(Tokens, ABC):
                 return self.numerals.from_ordinal(e)
             case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs" | "ordinal"), [x]):
                 return self.numerals.apply(name, x)
-        words = (
-            "min",
-            "max",
-            "abs",
-            "ceildiv",
-            "truediv",
-            "float",
-            "sqrt",
-            "floor",
-            "ceil",
-            "trunc",
-            "round",
-            *known_functions(),
-        )
+        words = ("truediv", "float", "sqrt", "floor", "ceil", "trunc", "round", *CALLED, *known_functions())
         if name in words:
             self.fail(f"`{name}` does not take {len(arguments)} such values")
         close = difflib.get_close_matches(name, words, 3)
@@ -396,3 +368,14 @@ class Arithmetic(Tokens, ABC):
             f"unknown function `{name}`"
             + (f"; did you mean {' or '.join(f'`{word}`' for word in close)}?" if close else "")
         )
+
+    def called(self, operation: Operation, values: list[Expr]) -> Expr:
+        """An operation of integers, which may have to make sense."""
+        if operation.folds and values:
+            return reduce(lambda a, b: self.interner.apply(operation, a, b), values)
+        if len(values) != operation.arity:
+            self.fail(f"`{operation.name}` takes {operation.arity} values")
+        domain = self.interner.domain(operation, values)
+        if domain.kind != "true":
+            self.obligations.append(domain)
+        return self.interner.apply(operation, *values)

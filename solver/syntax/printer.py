@@ -296,7 +296,7 @@ class Printer:
         if "from_ordinal({" in atom.name:
             shown, known = float_printer.shown_arguments(atom), function(float_printer.template_of(atom))
         else:
-            shown, known = [arg for arg in atom.args if isinstance(arg, Expr)], function(atom.name)
+            shown, known = [arg for arg in atom.args if isinstance(arg, Expr)], atom.operation
         arguments = [self.expression(arg) for arg in shown]
         texts = [argument.text for argument in arguments]
         own = max(1, len(arguments) - 1) if known.template is None else len(OPERATION.findall(known.template))

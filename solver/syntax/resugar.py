@@ -28,6 +28,7 @@ from solver.syntax.precedence import Text
 from solver.syntax.writer import Writer
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 WRITTEN: Final = 3
@@ -179,11 +180,11 @@ def candidates(printer: Writer, atom: Atom, groups: dict[int, Sum], frugal: bool
                 for b in offsets(printer, e * k, whole, frugal):
                     other = printer.value(b)
                     sign = 1 if k > 0 else -1
-                    yield Candidate({(): abs(k)}, scaled(b, -sign), sign, "ite", (p, e * k + other, other))
+                    yield Candidate({(): abs(k)}, scaled(b, -sign), sign, "select", (p, e * k + other, other))
         case "bitand", (Expr() as a, Expr() as b):
             both = printer.plain(a + b)
-            yield Candidate(ONE, both, -1, "or", (a, b))
-            yield Candidate({(): 2}, both, -1, "xor", (a, b))
+            yield Candidate(ONE, both, -1, "bitor", (a, b))
+            yield Candidate({(): 2}, both, -1, "bitxor", (a, b))
         case _:
             return
 
@@ -301,26 +302,7 @@ def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
 
 def value_of(operation: str, arguments: tuple[Expr | Prop, ...]) -> Expr:
     """The value of an operation, through the constructors."""
-    match operation, arguments:
-        case "mod", (Expr() as a, Expr() as b):
-            return a.interner.mod(a, b)
-        case "floordiv", (Expr() as a, Expr() as b):
-            return a.interner.floordiv(a, b)
-        case "ceildiv", (Expr() as a, Expr() as b):
-            return a.interner.ceildiv(a, b)
-        case "max", (Expr() as a, Expr() as b):
-            return a.interner.maximum(a, b)
-        case "min", (Expr() as a, Expr() as b):
-            return a.interner.minimum(a, b)
-        case "abs", (Expr() as a,):
-            return a.interner.absolute(a)
-        case "or", (Expr() as a, Expr() as b):
-            return a.interner.bit_or(a, b)
-        case "xor", (Expr() as a, Expr() as b):
-            return a.interner.bit_xor(a, b)
-        case "ite", (Prop() as p, Expr() as a, Expr() as b):
-            return a.interner.ite(p, a, b)
-    raise AssertionError(operation)
+    return arguments[-1].interner.apply(OPERATIONS[operation], *arguments)
 
 
 def _holds(printer: Writer, atom: Atom, candidate: Candidate) -> bool:
@@ -341,11 +323,11 @@ def text_of(printer: Writer, operation: str, arguments: tuple[Expr | Prop, ...])
             return printer.extreme(name, a, b)
         case "abs", (Expr() as e,):
             return printer.magnitude(e)
-        case "or", (Expr() as a, Expr() as b):
+        case "bitor", (Expr() as a, Expr() as b):
             return printer.bits("|", a, b)
-        case "xor", (Expr() as a, Expr() as b):
+        case "bitxor", (Expr() as a, Expr() as b):
             return printer.bits("^", a, b)
-        case "ite", (Prop() as p, Expr() as a, Expr() as b):
+        case "select", (Prop() as p, Expr() as a, Expr() as b):
             return printer.choice(p, a, b)
     raise AssertionError(operation)
 

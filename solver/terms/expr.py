@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import gcd
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from solver.terms.functions import function as registered_function
+from solver.terms.operations import Operation
 from solver.terms.printing import printed
 
 if TYPE_CHECKING:
@@ -35,13 +35,22 @@ class Atom:
 
     `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base,
     exponent), product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
+    `operation` is its row in the table.
     """
 
-    __slots__ = ("args", "definition", "depth", "expr", "key", "kind", "monomial", "name", "serial")
+    __slots__ = ("args", "definition", "depth", "expr", "key", "kind", "monomial", "name", "operation", "serial")
 
     def __init__(
-        self, kind: str, name: str, args: tuple[Expr | Prop, ...], serial: int, depth: int, key: tuple[int, int]
+        self,
+        operation: Operation,
+        kind: str,
+        name: str,
+        args: tuple[Expr | Prop, ...],
+        serial: int,
+        depth: int,
+        key: tuple[int, int],
     ) -> None:
+        self.operation = operation
         self.kind = kind
         self.name = name
         self.args = args
@@ -250,45 +259,8 @@ def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict
     full = dict(values)
     for atom in schedule:
         if atom not in full:
-            full[atom] = evaluate_atom(atom, full)
+            full[atom] = atom.operation.evaluate(*[arg.at(full) for arg in atom.args])
     return full
-
-
-def evaluate_atom(atom: Atom, values: Mapping[Atom, int]) -> int:
-    """The value of one composite atom when those of the atoms in its arguments are given."""
-    kind = atom.kind
-    if kind == "function":
-        return registered_function(atom.name).evaluate(*[arg.at(values) for arg in atom.args])
-    if kind == "relu":
-        x = atom.args[0].at(values)
-        return x if x > 0 else 0
-    first, second = atom.args
-    if kind == "floordiv":
-        y = second.at(values)
-        return first.at(values) // y if y else 0
-    if kind == "ite":
-        return second.at(values) if first.at(values) else 0
-    if kind == "bitand":
-        return first.at(values) & second.at(values)
-    if kind == "power":
-        return bounded_power(first.at(values), second.at(values))
-    return first.at(values) * second.at(values)
-
-
-POWER_BITS: Final = 1 << 20
-
-
-def bounded_power(base: int, exponent: int) -> int:
-    """`base ** exponent`; 0 for a negative exponent (outside the domain).
-
-    Raises:
-        OverflowError: the result would have more than about a million bits.
-    """
-    if exponent < 0:
-        return 0
-    if base.bit_length() * exponent > POWER_BITS and base not in (-1, 0, 1):
-        raise OverflowError(f"{base} ** {exponent} is too large to evaluate")
-    return int(base**exponent)
 
 
 def arguments(atom: Atom) -> list[Expr]:

@@ -28,65 +28,24 @@ is 28. See `solver.floats.values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from math import isqrt
 from types import MappingProxyType
-from typing import Protocol, cast
 
-Interval = tuple[int | None, int | None]
+from solver.terms.operations import CALLED, FUNCTIONS, OPERATIONS, Bound, Evaluate, Law, Operation, Threshold
 
-
-class Evaluate(Protocol):
-    def __call__(self, *arguments: int) -> int: ...
-
-
-class Bound(Protocol):
-    def __call__(self, *arguments: Interval) -> Interval: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """`f(e) >= k` if and only if `e >= at` (rising) or `e <= at` (falling)."""
-
-    at: int
-    rising: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """What the engine knows about an opaque function."""
-
-    name: str
-    arity: int
-    evaluate: Evaluate
-    bounds: Bound
-    nonnegative: tuple[int, ...] = ()
-    """The arguments that must not be negative."""
-    threshold: Callable[[int], Threshold | bool | None] = lambda k: None
-    template: str | None = None
-    """The text with `{0}`, `{1}` for the arguments, where it is not `name(argument, ...)`."""
-
-    def text(self, arguments: Sequence[str]) -> str:
-        if self.template is not None:
-            return self.template.format(*arguments)
-        return f"{self.name}({', '.join(arguments)})"
-
-
-_registered: dict[str, Function] = {}
+_registered: dict[str, Operation] = {row.name: row for row in FUNCTIONS}
 
 
 def register(
     name: str,
-    evaluate: Callable[[int], int] | Callable[[int, int], int] | Callable[[int, int, int], int],
-    bounds: Callable[[Interval], Interval]
-    | Callable[[Interval, Interval], Interval]
-    | Callable[[Interval, Interval, Interval], Interval],
+    evaluate: Evaluate,
+    bounds: Bound,
     *,
     arity: int = 1,
     nonnegative: Sequence[int] = (),
+    laws: tuple[Law, ...] = (),
     threshold: Callable[[int], Threshold | bool | None] = lambda k: None,
-) -> Function:
+) -> Operation:
     """Make a function known under a name, for every environment of the process.
 
     `evaluate` must be pure and give an integer for all integers; `bounds` must hold wherever the arguments numbered in
@@ -97,15 +56,15 @@ def register(
     """
     if not name.isidentifier():
         raise ValueError(f"name={name!r}: a function is named by an identifier")
-    found = _registered.get(name)
+    found = _registered.get(name) or OPERATIONS.get(name)
     if found is not None and found.evaluate is not evaluate:
         raise ValueError(f"name={name!r}: there is a function of this name already")
-    made = Function(name, arity, cast(Evaluate, evaluate), cast(Bound, bounds), tuple(nonnegative), threshold)
+    made = Operation(name, arity, evaluate, bounds, tuple(nonnegative), laws=laws, threshold=threshold)
     _registered[name] = made
     return made
 
 
-def function(name: str) -> Function:
+def function(name: str) -> Operation:
     """The function of this name.
 
     Raises:
@@ -119,42 +78,24 @@ def function(name: str) -> Function:
     raise LookupError(f"no function is registered under the name {name!r}")
 
 
-def known_functions() -> Mapping[str, Function]:
+def known_functions() -> Mapping[str, Operation]:
     """The registered functions by name."""
     return MappingProxyType(_registered)
 
 
-_readers: list[Callable[[str], Function]] = []
+def called(name: str) -> Operation | None:
+    """What a text calls by this name, on integers."""
+    return CALLED.get(name) or _registered.get(name)
 
 
-def read_programs_by(reader: Callable[[str], Function]) -> None:
+_readers: list[Callable[[str], Operation]] = []
+
+
+def read_programs_by(reader: Callable[[str], Operation]) -> None:
     """Have functions whose name is a program be read by this: it stands above them, in `solver.floats.programs`."""
     _readers[:] = [reader]
 
 
 @lru_cache(maxsize=4096)
-def _program(name: str) -> Function:
+def _program(name: str) -> Operation:
     return _readers[0](name)
-
-
-def _isqrt(n: int) -> int:
-    return isqrt(n) if n >= 0 else 0
-
-
-def _isqrt_bounds(n: Interval) -> Interval:
-    lo, hi = n
-    return (_isqrt(lo) if lo is not None else 0, None if hi is None else _isqrt(hi))
-
-
-def _isqrt_threshold(k: int) -> Threshold | bool:
-    return Threshold(k * k, rising=True) if k > 0 else True
-
-
-def _bit_length_bounds(n: Interval) -> Interval:
-    lo, hi = n
-    least = max(lo if lo is not None else 0, -hi if hi is not None else 0, 0)
-    return (least.bit_length(), None if lo is None or hi is None else max(abs(lo), abs(hi)).bit_length())
-
-
-register("isqrt", _isqrt, _isqrt_bounds, nonnegative=(0,), threshold=_isqrt_threshold)
-register("bit_length", int.bit_length, _bit_length_bounds)

@@ -21,9 +21,9 @@ from typing import Final
 from solver.errors import NotExpressible
 from solver.terms import bits, choice, division
 from solver.terms.depth import DEEPEST
-from solver.terms.expr import POWER_BITS, Atom, Expr
-from solver.terms.functions import Function
+from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function as registered_function
+from solver.terms.operations import OPERATIONS, POWER_BITS, SYMBOL, Operation
 from solver.terms.prop import Prop
 
 Terms = tuple[tuple[int, int], ...]
@@ -109,7 +109,7 @@ class Interner:
         """A fresh symbol. Its serial number is its identity; the name is for display."""
         with self.lock:
             self._symbol_serial += 1
-            atom = self._new_atom("symbol", name, (), 0, (0, self._symbol_serial))
+            atom = self._new_atom(SYMBOL, "symbol", name, (), 0, (0, self._symbol_serial))
             atom.definition = definition
             return atom.expr
 
@@ -122,8 +122,9 @@ class Interner:
                 depth = 1 + max((arg.depth for arg in args), default=0)
                 if depth > DEEPEST:
                     raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
+                operation = OPERATIONS[kind] if kind != "function" else registered_function(name)
                 mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
-                found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
+                found = self.composites[key] = self._new_atom(operation, kind, name, args, depth, (depth, mark))
             return found.expr
 
     def name_of(self, e: Expr) -> Expr:
@@ -134,9 +135,17 @@ class Interner:
                 found = self.named[e] = self.symbol(f"_{len(self.named)}", definition=e)
             return found
 
-    def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
+    def _new_atom(
+        self,
+        operation: Operation,
+        kind: str,
+        name: str,
+        args: tuple[Expr | Prop, ...],
+        depth: int,
+        key: tuple[int, int],
+    ) -> Atom:
         self._atom_serial += 1
-        atom = Atom(kind, name, args, self._atom_serial, depth, key)
+        atom = Atom(operation, kind, name, args, self._atom_serial, depth, key)
         atom.monomial = self.monomial((atom,))
         atom.expr = self.expr(((atom.monomial, 1),), 0)
         return atom
@@ -314,6 +323,10 @@ class Interner:
     def ite(self, p: Prop, a: Expr | int, b: Expr | int) -> Expr:
         return choice.ite(self, p, self.lift(a), self.lift(b))
 
+    def where(self, p: Prop, e: Expr) -> Expr:
+        """`e if p else 0`."""
+        return choice.ite(self, p, e, self.zero)
+
     def bit_and(self, a: Expr | int, b: Expr | int) -> Expr:
         return bits.bit_and(self, self.lift(a), self.lift(b))
 
@@ -336,35 +349,36 @@ class Interner:
 
     def function(self, name: str, *args: Expr | int) -> Expr:
         """An opaque function with a registered evaluation (see `solver.terms.functions`)."""
+        operation = registered_function(name)
+        if operation.constructor:
+            return self.apply(operation, *args)
         lifted = tuple([self.lift(arg) for arg in args])
         if all(not arg.terms for arg in lifted):
-            return self.constant(registered_function(name).evaluate(*[arg.constant for arg in lifted]))
+            return self.constant(operation.evaluate(*[arg.constant for arg in lifted]))
         return self.atom("function", lifted, name)
 
-    def domain(self, function: Function, arguments: Sequence[Expr]) -> Prop:
-        """Where a function has a value."""
-        return self.conjunction([self.nonnegative(arguments[i]) for i in function.nonnegative])
+    def apply(self, operation: Operation, *args: Expr | Prop | int) -> Expr:
+        """The normal form of an operation of these arguments."""
+        if operation.constructor:
+            made: Expr = getattr(self, operation.constructor)(*args)
+            return made
+        return self.function(operation.name, *[arg for arg in args if not isinstance(arg, Prop)])
+
+    def domain(self, operation: Operation, arguments: Sequence[Expr]) -> Prop:
+        """Where an operation has a value."""
+        return self.conjunction(
+            [self.nonnegative(arguments[i]) for i in operation.nonnegative]
+            + [self.ne(arguments[i], 0) for i in operation.nonzero]
+        )
 
     def rebuild(self, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Expr:
         """The operation of an atom applied to other arguments, through the normal form."""
-        match kind, args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                return self.floordiv(n, d)
-            case "relu", (Expr() as e,):
-                return self.relu(e)
-            case "ite", (p, Expr() as e) if not isinstance(p, Expr):
-                return choice.ite(self, p, e, self.zero)
-            case "bitand", (Expr() as a, Expr() as b):
-                return bits.bit_and(self, a, b)
-            case "power", (Expr() as a, Expr() as b):
-                return self.power(a, b)
-            case "product", (Expr() as a, Expr() as b):
-                return self.multiply(a, b)
-            case _:
-                values = [arg for arg in args if isinstance(arg, Expr)]
-                if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
-                    return _appliers[0](name, values) or self.function(name, *values)
-                return self.function(name, *values)
+        if kind != "function":
+            return self.apply(OPERATIONS[kind], *args)
+        values = [arg for arg in args if isinstance(arg, Expr)]
+        if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
+            return _appliers[0](name, values) or self.function(name, *values)
+        return self.function(name, *values)
 
     def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
         """`e` with atoms replaced everywhere, arguments of other atoms included."""

@@ -1,79 +1,275 @@
-"""What an operation says of its value, given the bounds of its arguments.
+"""The table of operations: a row for each says all that evaluation, bounds, laws, texts and other systems need.
 
-    >>> from solver.terms.interner import Interner
-    >>> from solver.terms.operations import interval_of_atom
-    >>> terms = Interner()
-    >>> s = terms.symbol("s")
-    >>> interval_of_atom((s // 10).atom, lambda e: (25, 99))
-    (2, 9)
+    >>> from solver.terms.operations import OPERATIONS
+    >>> floordiv = OPERATIONS["floordiv"]
+    >>> floordiv.evaluate(-7, 2), floordiv.bounds((25, 99), (10, 10)), floordiv.nonzero
+    (-4, (2, 9), (1,))
+    >>> [law.name for law in OPERATIONS["relu"].laws]
+    ['above zero', 'above argument']
 
-The engine reads the bounds of the arguments from what it knows, the checker from the premises of a step.
+The rows of `ATOMS` are what atoms are made of: `Atom.operation` is the row. Those of `DERIVED` are written with them
+(`a % b` is `a - b*(a//b)`) and come back in texts and generated code. Whoever reads a row looks there for
+
+- evaluation: `evaluate`, total: 0 where there is no value, `nonnegative` and `nonzero` say where that is;
+- bounds: `bounds`, an interval from those of the arguments, and `laws`, which the checker and z3 read as well;
+- the normal form: `constructor`, the method of `Interner` that makes it;
+- texts: `template`, `folds`; `c`, `smtlib`, `coq` and `sympy` for generated code and other systems.
+
+Opaque functions (`solver.terms.functions`) are rows too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import Final
 
 from solver.terms import intervals
-from solver.terms.expr import Atom, Expr
-from solver.terms.functions import function
-from solver.terms.intervals import Interval
-from solver.terms.prop import Prop
+from solver.terms.intervals import EVERYTHING, Interval
+
+# `...` counts as an explicit Any: the operations of the table take different numbers of arguments
+Evaluate = Callable[..., int]  # type: ignore[explicit-any]
+Bound = Callable[..., Interval]  # type: ignore[explicit-any]
+Statement = Callable[..., object]  # type: ignore[explicit-any]
 
 
-def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interval:
-    """The interval of a composite atom's value from those of its arguments, given as a function of expressions."""
-    of = interval
-    match atom.kind, atom.args:
-        case "floordiv", (Expr() as n, Expr() as d):
-            if d.is_constant:
-                lo, hi = of(n)
-                return (None if lo is None else lo // d.constant), (None if hi is None else hi // d.constant)
-            return intervals.quotient(of(n), of(d))
-        case "relu", (Expr() as e,):
-            return intervals.relu(of(e))
-        case "ite", (_, Expr() as e):
-            return intervals.hull((0, 0), of(e))
-        case "bitand", (Expr() as a, Expr() as b):
-            return intervals.bitand(of(a), of(b))
-        case "power", (Expr() as a, Expr() as b):
-            return intervals.raised(of(a), of(b))
-        case "product", (Expr() as a, Expr() as b):
-            return intervals.product(of(a), of(b))
-        case "function", args:
-            return function(atom.name).bounds(*[of(arg) for arg in args if isinstance(arg, Expr)])
-        case _:
-            return intervals.EVERYTHING
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """`f(e) >= k` if and only if `e >= at` (rising) or `e <= at` (falling)."""
+
+    at: int
+    rising: bool
 
 
-def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:
-    """The interval of a product from those of its atoms, given as a function of monomials."""
-    total: Interval = (1, 1)
-    for atom in dict.fromkeys(atoms):
-        total = intervals.product(total, intervals.power(interval(atom.monomial), atoms.count(atom)))
-    return total
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What holds of a value v by definition: `conclusion(v, *arguments) >= 0` where one of the premises is not
+    negative, and everywhere if there are none. It is about whatever has `+`, `-` and `*`: expressions, terms of z3.
+    """
+
+    name: str
+    conclusion: Statement
+    premises: Sequence[Statement] = ()
 
 
-def interval_reader(props: Iterable[Prop]) -> Callable[[Expr], Interval]:
-    """The interval of an expression that inequalities about its form give."""
-    lows: dict[Expr, int] = {}
-    highs: dict[Expr, int] = {}
-    for p in props:
-        form, k = p.expr.form()
-        if p.kind != "ge" or abs(k) != 1:
-            continue
-        if k > 0:
-            lows[form] = max(-p.expr.constant, lows.get(form, -p.expr.constant))
-        else:
-            highs[form] = min(p.expr.constant, highs.get(form, p.expr.constant))
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A row of the table."""
 
-    def interval(e: Expr) -> Interval:
-        if not e.terms:
-            return e.constant, e.constant
-        form, k = e.form()
-        low, high = lows.get(form), highs.get(form)
-        if k < 0:
-            low, high = high, low
-        return (None if low is None else k * low + e.constant), (None if high is None else k * high + e.constant)
+    name: str
+    arity: int
+    evaluate: Evaluate
+    bounds: Bound = lambda *_: EVERYTHING
+    nonnegative: tuple[int, ...] = ()
+    """The arguments that must not be negative."""
+    nonzero: tuple[int, ...] = ()
+    """The arguments that must not be zero."""
+    constructor: str = ""
+    """The method of `Interner` that gives its normal form; "" for functions without one."""
+    folds: bool = False
+    """Whether a text may call it with any number of arguments, taken two and two from the left."""
+    laws: tuple[Law, ...] = ()
+    threshold: Callable[[int], Threshold | bool | None] = lambda k: None
+    template: str | None = None
+    """The text with `{0}`, `{1}` for the arguments, where it is not `name(argument, ...)`."""
+    smtlib: str = ""
+    """A term of SMT-LIB, or the name of a function that is uninterpreted there, if it has another."""
+    coq: str = ""
+    """A term of Coq; "" for what is a function there of which nothing is known."""
+    sympy: tuple[str, ...] = ()
+    """The classes of sympy and torch that are read as this; the first is written."""
+    c: str = ""
+    """Statements in C that compute `{v}` in checked 64 bits (`shapes.guards.emit_c`); "" for what is left to Python.
+    """
 
-    return interval
+    def text(self, arguments: Sequence[str]) -> str:
+        if self.template is not None:
+            return self.template.format(*arguments)
+        return f"{self.name}({', '.join(arguments)})"
+
+
+POWER_BITS: Final = 1 << 20
+
+
+def bounded_power(base: int, exponent: int) -> int:
+    """`base ** exponent`; 0 for a negative exponent (outside the domain).
+
+    Raises:
+        OverflowError: the result would have more than about a million bits.
+    """
+    if exponent < 0:
+        return 0
+    if base.bit_length() * exponent > POWER_BITS and base not in (-1, 0, 1):
+        raise OverflowError(f"{base} ** {exponent} is too large to evaluate")
+    return int(base**exponent)
+
+
+def _no_value(*arguments: int) -> int:
+    raise AssertionError("a symbol has the value that it is given")
+
+
+SYMBOL: Final = Operation("symbol", 0, _no_value)
+
+ATOMS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "floordiv",
+        2,
+        lambda n, d: n // d if d else 0,
+        intervals.quotient,
+        nonzero=(1,),
+        constructor="floordiv",
+        laws=(
+            Law("below", lambda q, n, d: n - d * q, [lambda q, n, d: d - 1]),
+            Law("above", lambda q, n, d: d * q + d - 1 - n, [lambda q, n, d: d - 1]),
+            Law("below negative", lambda q, n, d: d * q - n, [lambda q, n, d: -d - 1]),
+            Law("above negative", lambda q, n, d: n - d * q - d - 1, [lambda q, n, d: -d - 1]),
+        ),
+        smtlib="(ite (> {1} 0) (div {0} {1}) (div (- {0}) (- {1})))",
+        coq="{0} / {1}",
+        sympy=("FloorDiv", "CleanDiv"),
+        c="if (quotient({0}, {1}, &{v})) goto python;",
+    ),
+    Operation(
+        "relu",
+        1,
+        lambda e: e if e > 0 else 0,
+        intervals.relu,
+        constructor="relu",
+        laws=(Law("above zero", lambda v, e: v), Law("above argument", lambda v, e: v - e)),
+        smtlib="(ite (>= {0} 0) {0} 0)",
+        coq="Z.max {0} 0",
+        sympy=("Relu",),
+        c="{v} = {0} > 0 ? {0} : 0;",
+    ),
+    Operation(
+        "ite",
+        2,
+        lambda p, e: e if p else 0,
+        lambda p, e: intervals.hull((0, 0), e),
+        constructor="where",
+        smtlib="(ite {0} {1} 0)",
+        sympy=("Choice",),
+    ),
+    Operation(
+        "bitand",
+        2,
+        lambda a, b: a & b,
+        intervals.bitand,
+        constructor="bit_and",
+        laws=(
+            Law("at most first", lambda v, a, b: a - v, [lambda v, a, b: a, lambda v, a, b: -b - 1]),
+            Law("at most second", lambda v, a, b: b - v, [lambda v, a, b: b, lambda v, a, b: -a - 1]),
+        ),
+        smtlib="bit_and",
+        coq="Z.land {0} {1}",
+        sympy=("BitAnd", "BitwiseFn_bitwise_and"),
+        c="{v} = {0} & {1};",
+    ),
+    Operation(
+        "power",
+        2,
+        bounded_power,
+        intervals.raised,
+        nonnegative=(1,),
+        constructor="power",
+        smtlib="power",
+        coq="{0} ^ {1}",
+        sympy=("IntegerPower", "PowByNatural"),
+        c="if (power_of({0}, {1}, &{v})) goto python;",
+    ),
+    Operation(
+        "product",
+        2,
+        lambda a, b: a * b,
+        intervals.product,
+        constructor="multiply",
+        smtlib="(* {0} {1})",
+        coq="{0} * {1}",
+        sympy=("Product",),
+        c="if (__builtin_mul_overflow({0}, {1}, &{v})) goto python;",
+    ),
+)
+"""What the normal form has beside sums and products."""
+
+DERIVED: Final[tuple[Operation, ...]] = (
+    Operation(
+        "mod",
+        2,
+        lambda a, b: a % b if b else a,
+        nonzero=(1,),
+        constructor="mod",
+        sympy=("PythonMod",),
+        c="{v} = remainder_of({0}, {1});",
+    ),
+    Operation(
+        "ceildiv",
+        2,
+        lambda n, d: -(-n // d) if d else 0,
+        nonzero=(1,),
+        constructor="ceildiv",
+        sympy=("CeilDiv",),
+    ),
+    Operation("max", 2, max, constructor="maximum", folds=True, sympy=("Max",), c="{v} = {0} > {1} ? {0} : {1};"),
+    Operation("min", 2, min, constructor="minimum", folds=True, sympy=("Min",), c="{v} = {0} < {1} ? {0} : {1};"),
+    Operation(
+        "abs",
+        1,
+        abs,
+        constructor="absolute",
+        sympy=("Abs",),
+        c="if (__builtin_sub_overflow(0LL, {0}, &{v})) goto python;\nif ({0} > 0) {v} = {0};",
+    ),
+    Operation("select", 3, lambda p, a, b: a if p else b, constructor="ite", c="{v} = {0} ? {1} : {2};"),
+    Operation("bitor", 2, lambda a, b: a | b, constructor="bit_or", sympy=("BitwiseFn_bitwise_or",)),
+    Operation("bitxor", 2, lambda a, b: a ^ b, constructor="bit_xor", sympy=("BitwiseFn_bitwise_xor",)),
+    Operation(
+        "shl", 2, lambda a, b: a << b if b >= 0 else 0, nonnegative=(1,), constructor="shift_left", sympy=("LShift",)
+    ),
+    Operation(
+        "shr", 2, lambda a, b: a >> b if b >= 0 else 0, nonnegative=(1,), constructor="shift_right", sympy=("RShift",)
+    ),
+)
+"""What is written with those."""
+
+
+def _root(n: int) -> int:
+    return isqrt(n) if n >= 0 else 0
+
+
+def _root_bounds(n: Interval) -> Interval:
+    lo, hi = n
+    return (_root(lo) if lo is not None else 0, None if hi is None else _root(hi))
+
+
+def _root_threshold(k: int) -> Threshold | bool:
+    return Threshold(k * k, rising=True) if k > 0 else True
+
+
+def _bit_length_bounds(n: Interval) -> Interval:
+    lo, hi = n
+    least = max(lo if lo is not None else 0, -hi if hi is not None else 0, 0)
+    return (least.bit_length(), None if lo is None or hi is None else max(abs(lo), abs(hi)).bit_length())
+
+
+FUNCTIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "isqrt",
+        1,
+        _root,
+        _root_bounds,
+        nonnegative=(0,),
+        laws=(
+            Law("square at most", lambda v, n: n - v * v, [lambda v, n: n]),
+            Law("next square above", lambda v, n: (v + 1) * (v + 1) - 1 - n, [lambda v, n: n]),
+        ),
+        threshold=_root_threshold,
+        coq="Z.sqrt {0}",
+    ),
+    Operation("bit_length", 1, int.bit_length, _bit_length_bounds, coq="bit_length {0}"),
+)
+"""Functions that are atoms of kind "function", beside those that `solver.terms.functions.register` adds."""
+
+OPERATIONS: Final = {row.name: row for row in (*ATOMS, *DERIVED, *FUNCTIONS)}
+CALLED: Final = {name: OPERATIONS[name] for name in ("min", "max", "abs", "ceildiv")}
+"""What texts call by its name beside functions."""

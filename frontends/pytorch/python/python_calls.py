@@ -37,7 +37,8 @@ from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats import values as floats
 from solver.terms.expr import Expr
-from solver.terms.functions import Interval, known_functions, register
+from solver.terms.functions import known_functions, register
+from solver.terms.intervals import Interval
 
 Given: TypeAlias = Any
 """What the program calls a function of Python's with, and is given: its own, and torch's tensors and numbers."""

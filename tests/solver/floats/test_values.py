@@ -19,8 +19,9 @@ from solver.floats.programs import program
 from solver.floats.ranges import OVERFLOW
 from solver.floats.values import Float
 from solver.terms.expr import Atom, Expr
-from solver.terms.functions import Threshold, function, register
+from solver.terms.functions import function, register
 from solver.terms.interner import Interner
+from solver.terms.operations import Threshold
 
 Tree = tuple[object, ...]
 """("argument", i) | ("constant", x) | ("truediv", i, j) | (operation, tree, ...)."""

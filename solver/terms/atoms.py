@@ -1,0 +1,76 @@
+"""What an operation says of its value: its laws, and an interval from those of its arguments.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.terms.atoms import interval_of_atom
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> interval_of_atom((s // 10).atom, lambda e: (25, 99) if e is s else (10, 10))
+    (2, 9)
+
+The engine reads the bounds of the arguments from what it knows, the checker from the premises of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from solver.terms import intervals
+from solver.terms.expr import Atom, Expr
+from solver.terms.intervals import Interval
+from solver.terms.operations import Law
+from solver.terms.prop import Prop
+
+
+def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interval:
+    """The interval of a composite atom's value from those of its arguments, given as a function of expressions."""
+    return atom.operation.bounds(*[interval(arg) if isinstance(arg, Expr) else (0, 1) for arg in atom.args])
+
+
+def conclusion_of(law: Law, atom: Atom) -> Expr:
+    """What a law says is not negative."""
+    found = law.conclusion(atom.expr, *atom.args)
+    assert isinstance(found, Expr)
+    return found
+
+
+def premises_of(law: Law, atom: Atom) -> list[Expr]:
+    """One of these must not be negative; none for a law that holds everywhere."""
+    return [e for premise in law.premises if isinstance(e := premise(atom.expr, *atom.args), Expr)]
+
+
+def stated(law: Law, atom: Atom) -> tuple[list[Prop], Prop]:
+    """A law as propositions: what follows from any one of the premises."""
+    return [Prop.nonnegative(e) for e in premises_of(law, atom)], Prop.nonnegative(conclusion_of(law, atom))
+
+
+def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:
+    """The interval of a product from those of its atoms, given as a function of monomials."""
+    total: Interval = (1, 1)
+    for atom in dict.fromkeys(atoms):
+        total = intervals.product(total, intervals.power(interval(atom.monomial), atoms.count(atom)))
+    return total
+
+
+def interval_reader(props: Iterable[Prop]) -> Callable[[Expr], Interval]:
+    """The interval of an expression that inequalities about its form give."""
+    lows: dict[Expr, int] = {}
+    highs: dict[Expr, int] = {}
+    for p in props:
+        form, k = p.expr.form()
+        if p.kind != "ge" or abs(k) != 1:
+            continue
+        if k > 0:
+            lows[form] = max(-p.expr.constant, lows.get(form, -p.expr.constant))
+        else:
+            highs[form] = min(p.expr.constant, highs.get(form, p.expr.constant))
+
+    def interval(e: Expr) -> Interval:
+        if not e.terms:
+            return e.constant, e.constant
+        form, k = e.form()
+        low, high = lows.get(form), highs.get(form)
+        if k < 0:
+            low, high = high, low
+        return (None if low is None else k * low + e.constant), (None if high is None else k * high + e.constant)
+
+    return interval
