@@ -17,7 +17,7 @@ PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-check bench-install changelog notebooks clean
+.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-quick mutate-rules agreement operators vector-accuracy sanitize bench bench-check bench-install changelog notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -61,6 +61,10 @@ check-wheel: install
 # Break each rung in turn and see the suite fail.
 mutate: install
 	$(BIN)/python -m tests.mutate
+
+# Break all packages, each rung and at random places, and see how much of what the suite notices `make quick` does.
+mutate-quick: install
+	$(BIN)/python -m tests.mutate --quick
 
 # Every operator's rule beside torch's kernels on 300 calls; the suite itself looks at 30.
 agreement: install

@@ -14,8 +14,6 @@ arguments have a hole. Those that are equivalent stand in `justified_rule_mutati
 from __future__ import annotations
 
 import argparse
-import ast
-import gc
 import statistics
 import sys
 import time
@@ -32,7 +30,8 @@ from shapes.testing.agreement import Sizes, disagreement
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.checking import RuleDisagrees, check_rule
-from tests.rule_mutations import FOLDER, NOT_RULES, Mutant, Place, chosen, mutants
+from tests.mutate import Place, changed, functions_below, in_place, place_of
+from tests.rule_mutations import FOLDER, NOT_RULES, Mutant, chosen, mutants
 from tests.shapes.rules.test_strides import VIEWS, by_rule, by_torch
 
 PROBES = 40
@@ -42,32 +41,11 @@ OPERATORS = 12
 JUSTIFIED = Path(__file__).with_name("justified_rule_mutations.txt")
 
 
-# ---------------------------------------------------------------------- putting them in place
-
-
-def codes(module: CodeType) -> dict[Place, CodeType]:
-    """Every function's code in a module, by qualified name and first line."""
-    found: dict[Place, CodeType] = {}
-    pending = [module]
-    while pending:
-        code = pending.pop()
-        found[code.co_qualname, code.co_firstlineno] = code
-        pending += [const for const in code.co_consts if isinstance(const, CodeType)]
-    return found
-
-
 class Library:
     """The functions of the rules as they are in this process."""
 
     def __init__(self) -> None:
-        # the collector does not list what is frozen
-        assert not gc.get_freeze_count(), "the rules cannot be found: objects are frozen (gc.freeze)"
-        self.functions: dict[tuple[str, Place], list[FunctionType]] = {}
-        for each in gc.get_objects():
-            if type(each) is FunctionType and each.__code__.co_filename.startswith(str(FOLDER)):
-                code = each.__code__
-                key = Path(code.co_filename).name, (code.co_qualname, code.co_firstlineno)
-                self.functions.setdefault(key, []).append(each)
+        self.functions = functions_below(FOLDER)
         self.caches = [
             each
             for module in list(sys.modules.values())
@@ -75,9 +53,6 @@ class Library:
             for each in vars(module).values()
             if hasattr(each, "cache_clear")
         ]
-        self.originals = {
-            file: codes(compile(ast.parse(file.read_text()), str(file), "exec")) for file in sorted(FOLDER.glob("*.py"))
-        }
 
     def forget(self) -> None:
         """Drop what functions remember of their answers."""
@@ -86,30 +61,21 @@ class Library:
 
     def replaced(self, mutant: Mutant) -> dict[FunctionType, CodeType]:
         """The functions whose code a mutant changes, each with the new code."""
-        new = codes(compile(mutant.tree, str(mutant.file), "exec"))
-        found: dict[FunctionType, CodeType] = {}
-        for place, code in self.originals[mutant.file].items():
-            changed = new.get(place)
-            if changed is None or changed == code:
-                continue
-            for function in self.functions.get((mutant.file.name, place), []):
-                if len(function.__code__.co_freevars) == len(changed.co_freevars):
-                    found[function] = changed
-        return found
+        return in_place(self.functions, changed(mutant.file, mutant.tree))
 
 
 # ---------------------------------------------------------------------- operators and their calls
 
 
-def functions_run(action: Callable[[], object]) -> set[tuple[str, Place]]:
+def functions_run(action: Callable[[], object]) -> set[Place]:
     """The functions of the rules that run."""
-    seen: set[tuple[str, Place]] = set()
+    seen: set[Place] = set()
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
             code = frame.f_code
             if code.co_filename.startswith(str(FOLDER)):
-                seen.add((Path(code.co_filename).name, (code.co_qualname, code.co_firstlineno)))
+                seen.add(place_of(code))
 
     sys.setprofile(profile)
     try:
@@ -149,7 +115,7 @@ class Operators:
         self.torch_eager = torch_eager
         self._answers: dict[str, list[tuple[Call, Sizes | None]]] = {}
         self._layouts: dict[tuple[str, int], object] = {}
-        self.runs: dict[tuple[str, Place], list[str]] = {}
+        self.runs: dict[Place, list[str]] = {}
         chosen: dict[FunctionType | str, str] = {}
         for name in sorted(operators_with_arguments()):
             rule = rules[name]
@@ -194,8 +160,7 @@ class Operators:
         """The operators that run a changed function, those first whose rule it is."""
         found: dict[str, None] = {}
         for function in changed:
-            code = function.__code__
-            for name in self.runs.get((mutant.file.name, (code.co_qualname, code.co_firstlineno)), []):
+            for name in self.runs.get(place_of(function.__code__), []):
                 found[name] = None
         own = {name for name in found if rules[name].function in changed}
         if not found:  # the calls that were looked at take another way

@@ -68,7 +68,7 @@ def mutants(file: Path) -> Iterator[Mutant]:
             for kind, replacement in _changes(node, context, function):
                 line = int(getattr(node, "lineno", function.lineno))
                 place = function.name, function.lineno
-                yield Mutant(file, line, place, kind, _text(node), _text(replacement), tree, node, replacement)
+                yield Mutant(file, line, place, kind, text_of(node), text_of(replacement), tree, node, replacement)
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
@@ -210,7 +210,7 @@ def _replaced(tree: ast.Module, node: ast.AST, by: ast.AST) -> ast.Module:
     return changed
 
 
-def _text(node: ast.AST) -> str:
+def text_of(node: ast.AST) -> str:
     text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
     return text.splitlines()[0]
 

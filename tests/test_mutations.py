@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.mutate import MUTATIONS, ROOT, Mutation
+from tests.mutate import NAMED, ROOT, Named
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_the_text_to_break_is_there(mutation: Mutation) -> None:
+@pytest.mark.parametrize("mutation", NAMED, ids=lambda mutation: mutation.name)
+def test_the_text_to_break_is_there(mutation: Named) -> None:
     """If it fails, a file was changed and a mutation of it has to be pointed at the new text."""
     assert mutation.old in (ROOT / mutation.file).read_text()
     assert mutation.old != mutation.new

@@ -31,7 +31,7 @@ heads (float[batch, tokens, 64] x, float[batch, features] w) => (float[n, h, t, 
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     onnx.save(onnx.parser.parse_model(MODEL), tmp_path / "model.onnx")
     setup = configparser.ConfigParser()
-    setup.read(Path(__file__).parents[2] / "setup.cfg")
+    setup.read(Path(__file__).parents[3] / "setup.cfg")
     name, _, target = setup["options.entry_points"]["symshape.models"].strip().splitlines()[-1].partition(" = ")
     point = EntryPoint(name, target, models.READERS)
     # as it is once the distribution is installed
