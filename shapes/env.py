@@ -49,7 +49,6 @@ from solver.terms.expr import Expr
 if TYPE_CHECKING:
     from shapes.environment.layout import Layout
 
-
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
 
