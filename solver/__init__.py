@@ -1,16 +1,16 @@
-"""The reasoning core of symshape: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports
-nothing of ours.
+"""The solver of symshape: integers, propositions, facts, verdicts. No tensors, no frames, no policy; it imports none of
+our other packages.
 
 >>> from solver.terms.interner import Interner
 >>> terms = Interner()
 >>> terms.symbol("s") * 0 is terms.zero
 True
 
-An installation may hold the hot modules compiled as well (`setup.py`). They are used only where the sources beside
-them are those that they were made from, by their content, and never where the environment variable `SYMSHAPE_PURE` is
+An installation may hold the hot modules compiled by mypyc as well (`setup.py`). They are used only where the sources
+beside them have the checksum that they were compiled from, and never where the environment variable `SYMSHAPE_PURE` is
 set.
 
-Importing the package joins what must not import each other: how terms print, and what programs over floats mean.
+Importing the package injects what lower layers need of higher ones (`solver.wiring`).
 """
 
 import os
@@ -75,4 +75,4 @@ def _compiled_is_current() -> bool:
 if not _compiled_is_current():
     sys.meta_path.insert(0, _Sources)
 
-import solver.wiring  # noqa: E402  # once it is settled where modules are found
+import solver.wiring  # noqa: E402  # once the finder of modules is chosen

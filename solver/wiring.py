@@ -1,9 +1,9 @@
-"""Joins what must not import each other: what stands below is handed what it needs of what stands above.
+"""Dependency injection: lower layers get from here the functions of higher layers that they call.
 
-- Expressions print, and their functions over floats are programs: terms know neither texts nor floats.
-- A step of a program over floats is a value, whose comparisons undo such steps.
-- New facts are held against samples, cores made minimal, by the prover: facts are a value that knows none.
-- Verdicts are written for Coq by what reads verdicts.
+- Terms: the printer, and the programs over floats that opaque functions stand for.
+- Floats: the constructor of program steps, which comparisons invert.
+- Facts: the search for samples, and the minimization of unsat cores.
+- Verdicts: the export to Coq.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from solver.terms.printing import print_by
 
 
 def exported(verdict: Verdict) -> str:
-    """A verdict for Coq. Few programs ask for one: what writes it is loaded then."""
+    """A verdict for Coq, whose exporter is loaded on demand."""
     from solver.coq import exported
 
     return exported(verdict)

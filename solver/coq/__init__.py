@@ -1,4 +1,4 @@
-"""Verdicts as theorems of Coq, with proofs that follow our certificates: somebody else's kernel checks them.
+"""Certificates as Coq theorems: each proof step becomes the application of a lemma, and Coq's kernel checks them.
 
     >>> from solver.coq import exported
     >>> from solver.knowledge.facts import Facts
@@ -24,10 +24,10 @@ The facts at the leaves of a certificate are the hypotheses of a theorem. Each s
 `symshape.v` to our multipliers, cuts and cases; what is left to tactics is `ring` for identities of polynomials, and
 the computation of closed numbers. A file repeats the lemmas that it uses, and needs Coq's standard library alone.
 
-What has to be trusted then is Coq's kernel and the statement that is printed: neither `solver.proofs.checker` nor this
-package (but for what is assumed, which the checker is asked about). Opaque functions are functions of which nothing is
-known; where a step used one of their properties, the statement has it as a hypothesis that says `assumed`. What z3
-alone found has no steps, and is refused by its rule.
+The trusted base is Coq's kernel and the printed statement: neither `solver.proofs.checker` nor this package (except for
+assumptions, which the checker verifies). Opaque functions are uninterpreted;
+where a step uses one of their properties, the statement has it as a hypothesis marked `assumed`. A proof by z3 has no
+steps, and is refused by its rule.
 """
 
 from __future__ import annotations

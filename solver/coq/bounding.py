@@ -1,4 +1,4 @@
-"""Bounds of products and operations from bounds of what they are made of: `solver.terms.intervals` as terms of Coq.
+"""Interval arithmetic as terms of Coq: bounds of products and operations from bounds of their operands.
 
 A range is a text with a proof for each end that it has. Which lemma gives an end is read off the signs, as
 `solver.terms.intervals` does; the number is computed there and its side conditions again by Coq.
@@ -35,7 +35,7 @@ class Range:
 
     @property
     def ends(self) -> tuple[End, End]:
-        """Both ends, which have to be there."""
+        """Both ends, which must exist."""
         assert self.low is not None and self.high is not None
         return self.low, self.high
 
@@ -54,7 +54,7 @@ def opposite(r: Range) -> Range:
 
 
 def renamed(r: Range, text: str, identity: str = "by_ring") -> Range:
-    """The range of the same value written otherwise."""
+    """The range of an equal expression."""
     low = r.low and (r.low[0], call("same_low", r.text, text, r.low[0], identity, r.low[1]))
     high = r.high and (r.high[0], call("same_high", r.text, text, r.high[0], identity, r.high[1]))
     return Range(text, low, high)

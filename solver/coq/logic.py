@@ -1,6 +1,6 @@
 """Conjunctions, disjunctions, complements and truth values as terms of Coq, by the structure of the propositions.
 
-Nothing is searched: a part is found by its place, a complement by the complements of its parts.
+No search: a part is found by its index, a complement by the complements of its parts.
 
     >>> from solver.coq.logic import Logic
     >>> from solver.coq.terms import Names
@@ -121,7 +121,7 @@ class Logic:
         )
 
     def decided(self, p: Prop) -> str:
-        """The proposition or its complement."""
+        """The proposition or its complement (excluded middle)."""
         negation = p.negation
         match p.kind:
             case "ge":

@@ -1,4 +1,4 @@
-"""From a comparison of any polynomial with zero to its normal form and back.
+"""Normalization of comparisons: from any polynomial compared with zero to its normal form and back.
 
 A rule of proof speaks of a sum or a product as it comes out; `Prop.nonnegative` and `Prop.zero` divide the content out
 and round. Each of these two directions is one lemma with closed numbers and an identity for `ring`:

@@ -1,7 +1,7 @@
-"""A certificate as a script for Coq: its leaves as hypotheses, its steps as lemmas inside of one theorem.
+"""A certificate as a Coq script: its leaves as hypotheses, its steps as local lemmas of one theorem.
 
-Steps come premises first, each once. A step that rests on open hypotheses (a case, or the opposite of what is to be
-shown) is stated under them, as an implication, so that it does not matter from where it is used.
+Steps are in topological order, each once. A step under open hypotheses (a case, or the negated goal) is stated as an
+implication from them, so that it can be used anywhere.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Script:
         return found
 
     def remember(self, statement: str, term: str) -> str:
-        """A local lemma of the step at hand."""
+        """A local lemma of the current step."""
         return self._assert("E", statement, f"exact ({term}).")
 
     def computed(self, statement: str) -> str:
@@ -89,9 +89,9 @@ class Script:
         return name
 
     def assumed(self, step: ProofStep, why: str) -> str:
-        """A step that is about a function of which nothing else is said: stated as a hypothesis.
+        """A property of an opaque function, stated as a hypothesis.
 
-        This much is taken from `solver.proofs.checker`, so that a certificate cannot ask for more.
+        `solver.proofs.checker` verifies it, so that a certificate cannot assume more.
         """
         if CHECKED[step.rule](step) is not step.conclusion:
             raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
@@ -123,7 +123,7 @@ class Script:
         return self._decided_nonzero(d)
 
     def _available(self) -> Iterator[tuple[Prop, Callable[[], str]]]:
-        """What holds anyway: what was concluded, domains, then facts, conjunctions taken apart."""
+        """What is available: conclusions, domains, then facts, conjunctions split."""
         for p, name in self.concluded.items():
             yield p, partial(str, name)
         for fact in [None, *self.facts]:
@@ -140,7 +140,7 @@ class Script:
         return conjunct(self.stating(fact, field), index, count)
 
     def _decided_nonzero(self, d: Expr) -> str:
-        """A proof by the engine from the facts at hand, exported too."""
+        """A proof by the engine from the available facts, exported too."""
         if d in self.wanted:
             raise NotExpressible(f"nothing says that the divisor {d} is not zero")
         known = Facts.empty(d.interner)
@@ -169,7 +169,7 @@ class Script:
         return plain_ne(self.names, d, self.names.expression(d), found)
 
     def _beside(self, proof: ProofStep) -> str:
-        """Another proof, its steps before the one at hand."""
+        """Another proof, with its steps before the current one."""
         local, resting = self.local, self.resting
         self.beside.append(proof)  # steps are known by identity
         self.take(proof)

@@ -1,8 +1,7 @@
 """The rules of proof about propositions, sums and products, each as the application of a lemma.
 
-A function gets the script that it is part of and the step, and gives the term that proves the step's conclusion. What a
-step says is taken from its premises and its payload, as `solver.proofs.checker` does it; whether that proves the
-conclusion is for Coq to see.
+A function takes the theorem and the step, and returns the term that proves the step's conclusion. It reads premises and
+payload as `solver.proofs.checker` does; Coq checks that they prove the conclusion.
 """
 
 from __future__ import annotations

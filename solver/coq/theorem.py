@@ -1,4 +1,4 @@
-"""What the rules of proof need of the theorem that they write a step of (`solver.coq.script.Script` is one)."""
+"""The protocol by which rules of inference extend a theorem (implemented by `solver.coq.script.Script`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Theorem(Protocol):
         """The name of a hypothesis."""
 
     def remember(self, statement: str, term: str) -> str:
-        """A local lemma of the step at hand."""
+        """A local lemma of the current step."""
 
     def computed(self, statement: str) -> str:
         """A closed statement that computation decides."""
@@ -35,4 +35,4 @@ class Theorem(Protocol):
         """What a term shows once equations are rewritten in it."""
 
     def assumed(self, step: ProofStep, why: str) -> str:
-        """A hypothesis about an opaque function, which the checker is asked about."""
+        """A property of an opaque function as a hypothesis, which the checker verifies."""

@@ -1,4 +1,4 @@
-"""Witnesses as theorems: sizes exist that satisfy the facts and the proposition. Coq computes both."""
+"""Witnesses as existence theorems, proven by computation."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Doubles: their values, order, intervals and programs, exact where the integers meet them."""
+"""IEEE doubles: their values, order, intervals and programs, exact where they meet the integers."""

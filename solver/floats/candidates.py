@@ -1,12 +1,12 @@
-"""Doubles worth trying where a comparison of floats is to change, as patterns of 64 bits.
+"""Candidate doubles for local search, as patterns of 64 bits.
 
     >>> from solver.floats.ordinals import double, ordinal, pattern
     >>> from solver.floats.candidates import places
     >>> [double(bits) for bits in places(pattern(3.0), [(ordinal(3.0), ordinal(-2.5))])][:4]
     [-2.5, -3.0, -2.0, -2.5000000000000004]
 
-The integers near a pattern are doubles that nobody would write, and of one sign. What is tried instead: the double that
-is asked for, whole numbers beside it, then its neighbours, then what moves a sum or a product to where it is wanted.
+Integers near a pattern are obscure doubles of one sign. Candidates are instead the double asked for, nearby integers,
+its neighbours, and doubles that move a sum or a product to the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where doubles do not round: roundings of them are then integer arithmetic.
+"""Exact double arithmetic: where no step rounds, a rounding is integer arithmetic.
 
     >>> from solver.floats import values as floats
     >>> from solver.terms.interner import Interner
@@ -34,7 +34,7 @@ PRECISION: Final = 53
 
 
 class _Rounds(Exception):
-    """A step that is not exact."""
+    """A step that rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Dyadic:
 
 
 class _Reader:
-    """A program read as exact arithmetic; `limits` are what makes it so."""
+    """A program read as exact arithmetic; `limits` are the conditions."""
 
     def __init__(self, arguments: Sequence[Expr]) -> None:
         self.arguments = arguments
@@ -148,7 +148,7 @@ def _ratio(value: float) -> tuple[int, int]:
 
 
 def has_exact_form(node: Node) -> bool:
-    """Whether comparisons of such a program are integer arithmetic where the integers are small."""
+    """Whether comparisons of such a program are integer arithmetic for small integers."""
     match node.operation, node.operands:
         case "constant", _:
             return math.isfinite(node.value)
@@ -162,7 +162,7 @@ def has_exact_form(node: Node) -> bool:
 
 
 def exact_form(atom: Atom) -> tuple[Expr, tuple[Prop, ...]] | None:
-    """The integer arithmetic that a function over floats is where the limits hold; None where there is none."""
+    """The integer arithmetic that equals a function over floats within limits; None where there is none."""
     if "{" not in atom.name:
         return None
     name, operands, signs = read_function(atom.name)

@@ -1,4 +1,4 @@
-"""Float values back among the integers: roundings and comparisons.
+"""From floats to integers: roundings and comparisons.
 
     >>> from solver.floats import values as floats
     >>> from solver.terms.interner import Interner
@@ -202,9 +202,7 @@ _makers: list[Callable[[Node, Sequence[Expr]], Float]] = []
 
 
 def make_floats_by(maker: Callable[[Node, Sequence[Expr]], Float]) -> None:
-    """Have a step of a program be made a value by this: arithmetic, which asks for comparisons (see
-    `solver.floats.substitution`).
-    """
+    """Register the constructor of program steps (`solver.floats.substitution`)."""
     _makers[:] = [maker]
 
 
@@ -278,7 +276,7 @@ def _union(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
 
 
 def ordinal(a: Float) -> Expr:
-    """The place of a value in the order of doubles (see `solver.floats.ordinals`)."""
+    """The ordinal of a value among doubles (`solver.floats.ordinals`)."""
     if a.value is not None:
         return a.interner.constant(to_ordinal(a.value))
     text, arguments = in_order(a)

@@ -7,12 +7,12 @@
     (True, True, True)
 
 `x >= y` is `ordinal(x) >= ordinal(y)`, unless one of them is a NaN. NaNs share one ordinal, below all others: a
-comparison with a constant from below (`x >= 2.5`) excludes them by itself, one from above (`x <= 2.5`) is an interval
-that begins at `SMALLEST`, and the negation of either includes them, as Python has it.
+comparison with a constant from below (`x >= 2.5`) excludes them, one from above (`x <= 2.5`) is an interval that begins
+at `SMALLEST`, and the negation of either includes them, as Python has it.
 
-A set of doubles is a tuple of disjoint intervals of ordinals, in order. What a step that is monotone piece by piece
-(`x + c`, `c*x`, `sqrt(x)`, `abs(x)`, `c/x`, `x*x`) takes into such a set is one again: each piece is bisected, since
-correct rounding keeps the exact operation's order.
+A set of doubles is a tuple of disjoint intervals of ordinals, in order. The inverse image of such a set under a
+piecewise monotone step (`x + c`, `c*x`, `sqrt(x)`, `abs(x)`, `c/x`, `x*x`) is another: each piece is bisected, since
+correct rounding is monotone.
 
     >>> from solver.floats.ordinals import preimage, steps_of
     >>> [(from_ordinal(lo), from_ordinal(hi)) for lo, hi in preimage(steps_of("abs", ()), ((ordinal(2.0), LARGEST),))]
@@ -127,9 +127,9 @@ _BY_SIGN: Final = (Piece(SMALLEST, -1, False), Piece(0, LARGEST, True))
 
 
 def steps_of(operation: str, constants: tuple[float | None, ...]) -> Steps | None:
-    """What an operation does to its one operand that is no constant; None where that is not known to be monotone.
+    """The monotone pieces of an operation on its one variable operand; None where they are not known.
 
-    `constants` are the operands of an operation with two, None where the one that is looked at stands.
+    `constants` are the operands of a binary operation, None for the variable one.
     """
     match operation, constants:
         case "negate", _:
@@ -163,7 +163,7 @@ def steps_of(operation: str, constants: tuple[float | None, ...]) -> Steps | Non
 
 @lru_cache(maxsize=4096)
 def inverse_image(operation: str, constants: tuple[float | None, ...], values: Ordinals) -> Ordinals | None:
-    """The doubles that an operation takes to one of the values; None where it is not known to be monotone."""
+    """The inverse image of a set of doubles under an operation; None where it is not known to be monotone."""
     steps = steps_of(operation, constants)
     return None if steps is None else preimage(steps, values)
 

@@ -11,9 +11,9 @@ A program is the text of a float expression, with `{0}`, `{1}` where its integer
     >>> share.least(lambda x: x >= 28.5)     # the first size from which on that is so
     Threshold(at=99, rising=True)
 
-Why ranges need no widening: IEEE conversion, + - * / and sqrt give the exact result rounded to nearest, and rounding
-is monotone. Where the exact operation is monotone the rounded one is too, so its values at the ends of an interval
-bound all between. `**` comes from the C library without that promise: its ranges are widened by some units in the last
+Why ranges need no widening: IEEE conversion, + - * / and sqrt give the exact result rounded to nearest, and rounding is
+monotone. Where the exact operation is monotone the rounded one is too, so its values at the ends of an interval bound
+all between. `**` comes from the C library without that guarantee: its ranges are widened by some units in the last
 place. A range covers the domain: the integers for which Python raises nothing. `raises`: there may be others.
 """
 
@@ -227,7 +227,7 @@ def reaches(name: str, x: float, k: int) -> bool:
 
 
 def _comparison_bounds(operations: Sequence[ast.cmpop], ranges: Sequence[Range]) -> Interval:
-    """0 and 1 unless the ranges settle the chain. One that may raise is left open: it may state a domain."""
+    """0 and 1 unless the ranges decide the chain. One that may raise stays open: it may state a domain."""
     if any(x.raises for x in ranges):
         return (0, 1)
     decided = []
@@ -258,7 +258,7 @@ def _arity(text: str) -> int:
 
 
 def _compiled(text: str) -> _Compiled:
-    """The text as a Python function. `_node` has read it before, so it holds nothing but arithmetic."""
+    """The text as a Python function. `_node` has parsed it before, so it holds nothing but arithmetic."""
     arguments = ", ".join(f"_{i}" for i in range(_arity(text)))
     return cast(_Compiled, eval(f"lambda {arguments}: {_named(text)}", dict(NAMESPACE)))
 
@@ -303,9 +303,7 @@ def outermost_step(node: Node) -> tuple[str, tuple[float | None, ...], Node | No
 
 
 def is_reducible(node: Node) -> bool:
-    """Whether comparisons are better undone step by step than made of roundings: there are doubles that are no
-    integers, or cases.
-    """
+    """Whether to invert comparisons step by step instead of by roundings: it has non-integer doubles or cases."""
     inner: Node | None = node
     while inner is not None:
         if inner.operation in ("abs", "choose"):
@@ -315,7 +313,7 @@ def is_reducible(node: Node) -> bool:
 
 
 def _has_doubles(node: Node) -> bool:
-    """Whether it computes with doubles that are no integers."""
+    """Whether it computes with non-integer doubles."""
     return node.operation in ("double", "from_ordinal") or any(_has_doubles(operand) for operand in node.operands)
 
 

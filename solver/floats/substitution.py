@@ -1,4 +1,4 @@
-"""A function over floats applied to other arguments, step by step, so that what has become constant is computed.
+"""Substitution into a function over floats, step by step, with constant folding.
 
     >>> from solver.floats import values as floats
     >>> from solver.terms.interner import Interner
@@ -59,7 +59,7 @@ def _integer(node: Node, arguments: Sequence[Expr]) -> Expr:
 
 
 def as_float(node: Node, arguments: Sequence[Expr]) -> Float:
-    """The steps of a program, made anew of these arguments."""
+    """Rebuild the steps of a program on these arguments."""
     interner = arguments[0].interner
     match node.operation:
         case "constant":

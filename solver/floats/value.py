@@ -77,7 +77,7 @@ def constant(interner: Interner, value: float) -> Float:
 
 
 class Places:
-    """Where each integer argument stands in a text that is put together from several."""
+    """The index of each integer argument in a text assembled from several."""
 
     def __init__(self, arguments: tuple[Expr, ...]) -> None:
         self.arguments = list(arguments)

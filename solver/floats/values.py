@@ -1,4 +1,4 @@
-"""Float values of integer expressions, as IEEE doubles: never real arithmetic.
+"""Float values of integer expressions: IEEE doubles, not reals.
 
     >>> from solver.floats import values as floats
     >>> from solver.terms.interner import Interner
@@ -12,7 +12,7 @@
     >>> floats.compare(">=", share, floats.constant(terms, 28.5)) is terms.ge(s, 99)
     True
 
-A float value is a small program over integer arguments. It meets the engine where it becomes an integer again: a
+A float value is a small program over integer arguments. The engine sees it where it becomes an integer again: a
 rounding is one opaque function of the arguments (see `solver.floats.programs`), and so is a comparison of
 two values that does not reduce to integers. A monotone program of one argument, compared with a constant, is a bound of
 the argument, found by bisection over the doubles.
@@ -89,7 +89,7 @@ def convert(e: Expr) -> Float:
 
 
 def from_pattern(bits: Expr) -> Float:
-    """The double whose 64 bits, read as an integer, are `bits`: a float of which nothing else is known."""
+    """The double whose 64 bits, read as an integer, are `bits`: an opaque float."""
     interner = bits.interner
     if bits.is_constant:
         if not 0 <= bits.constant < 2**64:

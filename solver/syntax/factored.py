@@ -1,4 +1,4 @@
-"""A sum of products of named pieces, written with few operators.
+"""Factoring for print: a sum of products of named pieces, in few operators.
 
     >>> from solver.syntax.factored import Pieces
     >>> from solver.syntax.precedence import Text
@@ -10,9 +10,9 @@
     (b + 3)*(s + 2)
 
 A *piece* is anything with a text that is not itself a sum of products here: a name, `s % 4`, `max(a, b)`. A sum is a
-dictionary from sorted tuples of piece numbers to coefficients. The candidates are: every term on its own; common
-factors taken out, then the factor that saves most, again and again; and exact factors. The one with the fewest
-operators is taken. The order of terms and factors depends on texts alone.
+dictionary from sorted tuples of piece numbers to coefficients. The candidates are: the expanded sum; greedy factoring,
+common factors first; and exact factors. The one with the fewest operators wins. The order of terms and factors depends
+on texts alone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Pieces:
         self._written: dict[frozenset[tuple[Key, int]], Text] = {}
 
     def add(self, text: Text | None = None) -> int:
-        """A new piece. Without a text it is written when it is first needed."""
+        """A new piece. Without a text it is printed lazily."""
         piece = self.count
         self.count += 1
         if text is not None:
@@ -144,7 +144,7 @@ class Pieces:
         return self._ordered([(self.term_order(key), c < 0, self.product(abs(c), key)) for key, c in poly.items()])
 
     def grouped(self, poly: Sum) -> Text:
-        """The factor that saves most taken out of the terms that have it, then the next, until none saves anything."""
+        """Greedy factoring: take out the factor that saves most, then the next, until none saves anything."""
         rest = dict(poly)
         parts: list[tuple[tuple[int, list[SortKey]], bool, Text]] = []
         holders: dict[int, dict[Key, None]] = {}
@@ -188,7 +188,7 @@ class Pieces:
         return self._ordered(parts)
 
     def _gain(self, factor: int, keys: dict[Key, None], rest: Sum) -> int:
-        """How many operators go when a factor (a piece; a coefficient, if negative) is taken out of these terms."""
+        """Operators saved by taking a factor (a piece; a coefficient, if negative) out of these terms."""
         if factor < 0:
             return len(keys) - 1
         own = self.text(factor).cost

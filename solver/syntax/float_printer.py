@@ -1,4 +1,4 @@
-"""Comparisons of floats as they are written, from inequalities between their ordinals.
+"""Print inequalities between ordinals as comparisons of floats.
 
     >>> from solver.floats import values as floats
     >>> from solver.syntax.printer import text_of
@@ -9,7 +9,7 @@
     >>> print(text_of(above), "|", text_of(above.negation), "|", text_of(floats.compare("<", u, v)))
     double(u) > 2.5 | not double(u) > 2.5 | double(v) > double(u)
 
-A text is used only where it is read as what it was made for. Of `>= c` and `> c`, the one with the shorter decimal.
+A text is used only where it parses back to the same proposition. Of `>= c` and `> c`, the one with the shorter decimal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from solver.terms.prop import Prop
 _PREFIX: Final = "ordinal("
 _OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
 MOST: Final = 40
-"""In longer conjunctions no two parts are looked for that are one comparison."""
+"""Largest conjunction in which two parts are merged into one comparison."""
 
 
 def template_of(atom: Atom) -> str:
@@ -110,7 +110,7 @@ def _ordinals(p: Prop) -> list[tuple[Atom, int]]:
 
 
 def _chain(printer: Writer, parts: Sequence[Prop]) -> Text | None:
-    """One comparison, or a chain of two around one value, that says all of the parts together."""
+    """One comparison, or a chain of two around one value, equivalent to all parts."""
     if not 1 <= len(parts) <= 2:
         return None
     sides = [_ordinals(part) for part in parts]
@@ -154,7 +154,7 @@ def _of_one(printer: Writer, atom: Atom, parts: Sequence[Prop], target: Prop) ->
         made = [floats.compare(below[0], a, below[1])]
         words = f"{text} {below[0]} {below[1].text}"
     elif above is not None and below is not None:
-        # what is above a number is no NaN: nothing more has to be said of that
+        # what is above a number is no NaN
         over = floats.compare(">" if below[0] == "<=" else ">=", a, below[1])
         made = [floats.compare(above[0], a, above[1]), over.negation]
         words = f"{above[1].text} {above[0].replace('>', '<')} {text} {below[0]} {below[1].text}"

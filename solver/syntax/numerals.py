@@ -1,4 +1,4 @@
-"""What a decimal, a quotient and a root in a text mean: IEEE doubles, or exact quotients in a recorded session.
+"""The semantics of decimals, quotients and roots in a text: IEEE doubles, or exact rationals in a recorded session.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.syntax.parser import parse_expr
@@ -9,7 +9,7 @@
     >>> [e.evaluate({names["s"].atom: 100}) for e in (doubles, quotients)]
     [28, 29]
 
-Each operation notes on the reader's list of obligations what it needs to make sense.
+Each operation adds its domain to the reader's obligations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts of expressions with what is needed to put them together: how tightly they bind, how many operators they have.
+"""Texts of expressions with their precedence and number of operators.
 
     >>> from solver.syntax.precedence import SUM, WHOLE, Text, digits
     >>> Text("a + b", SUM, 1).within(WHOLE)

@@ -1,4 +1,4 @@
-"""Texts with names for what occurs more than once: `t0 + t0//3 where t0 = ...`.
+"""Common subexpressions get names in print: `t0 + t0//3 where t0 = ...`.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.syntax.printer import text_with_names
@@ -29,15 +29,15 @@ from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 LONG: Final = 4
-"""A sum of so many terms may be written as what it adds to another one."""
+"""Terms from which a sum may be written as a difference to another one."""
 NEAR: Final = 32
-"""So many sums before it are looked at for that, the last ones first."""
+"""Preceding sums compared for that, the last ones first."""
 ALIKE: Final = 2
-"""A sum that differs in no more terms is as good as any."""
+"""A sum that differs in no more terms is taken at once."""
 NAMED: Final = 8
 """A shared part gets a name when it has more symbols and operations than this."""
 MOST: Final = 1 << 40
-"""No size is counted further."""
+"""Sizes are counted up to this."""
 
 Node = Atom | Expr | Prop
 """An expression counts as a node where it is more than one atom."""
@@ -103,7 +103,7 @@ class Shared:
                 stack.extend([(inner, False) for inner in reversed(below) if inner not in done])
 
     def _size(self) -> int:
-        """How many symbols and operations the text has when everything is written out."""
+        """Number of symbols and operations of the text without sharing."""
         sizes: dict[Node, int] = {}
         for node in self.order:
             sizes[node] = min(1 + sum([sizes[inner] for inner in self.below(node)]), MOST)

@@ -1,4 +1,4 @@
-"""A text as tokens, with the place where reading stands and what has been found to be needed so far.
+"""Tokens of a text, with the position of the parser and the obligations so far.
 
 >>> from solver.terms.interner import Interner
 >>> from solver.syntax.tokens import Tokens

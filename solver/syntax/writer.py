@@ -1,4 +1,4 @@
-"""What the parts of the printer need of it: the texts, weights and pieces of one text that is being written.
+"""The protocol of the printer for its parts: texts, weights and pieces of one text being written.
 
 The printer itself stands on these parts (`solver.syntax.resugar`, `solver.syntax.float_printer`) and is handed to them.
 """
