@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -75,7 +75,7 @@ from frontends.pytorch.source_location import returned_at
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
 from frontends.pytorch.variant import Variant
-from shapes.accepted import shown
+from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
@@ -143,7 +143,7 @@ def trace(
         raise ConstraintViolation(f"kwargs={shown(kwargs)}: expected the arguments by name, or None")
     if isinstance(dynamic, Dynamism):
         dynamism = dynamic
-    elif not (isinstance(dynamic, bool) or callable(dynamic)):
+    elif not (is_truth(dynamic) or callable(dynamic)):
         expected = "expected True, False or a function of name, axis and size"
         raise ConstraintViolation(f"dynamic={shown(dynamic)}: {expected}")
     else:
@@ -160,7 +160,7 @@ def trace(
         import_first(name)
 
 
-def _traced_alone(*given: object, dynamism: Dynamism, read: Mapping[str, Place]) -> Variant:
+def _traced_alone(*given: Any, dynamism: Dynamism, read: Mapping[str, Place]) -> Variant:
     """Run `_traced` such that nothing of the trace survives but its result."""
     with MadeInside() as inside:
         env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
@@ -169,7 +169,7 @@ def _traced_alone(*given: object, dynamism: Dynamism, read: Mapping[str, Place])
         context = copy_context()
         memoized = Memoized()
         try:
-            variant = context.run(_traced, recorder, inside, memoized, *given, read)
+            variant = context.run(_traced, recorder, inside, memoized, read, *given)
         except BaseException:
             memoized.forget()
             forget_in_caches()
@@ -198,6 +198,7 @@ def _traced(
     recorder: Recorder,
     inside: MadeInside,
     memoized: Memoized,
+    read: Mapping[str, Place],
     fn: Callable[..., object],
     args: Sequence[object],
     kwargs: Mapping[str, object],
@@ -206,7 +207,6 @@ def _traced(
     gradients: bool,
     shared: bool,
     has_effects: bool,
-    read: Mapping[str, Place],
 ) -> Variant:
     """The variant; no tensor of the trace is referenced any more when it returns."""
     env = recorder.env
@@ -250,6 +250,7 @@ def _traced(
                 now = [after - before for before, after in zip(versions, versions_of(given))]
                 written += [(place, count) for place, count in enumerate(now) if count or uncounted]
                 check_given(zip(given, [each.requires_grad for each in inputs]))
+                relations: Outputs | None
                 relations, shared_bases = related(values, given, recorder.detached, recorder.recording.operations)
                 outputs = [output_of(recorder, value) for value in values]
                 bases = [output_of(recorder, base) for base in shared_bases]

@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from threading import RLock, Thread
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import torch
 
@@ -109,10 +109,10 @@ class Kernels:
         """Trace a variant: its check and its callable."""
         floats = [place for place, value in enumerate(values) if type(value) is float]
 
-        def program(*given: object) -> object:
+        def program(*given: Any) -> object:
             opened = list(given)
             for place in floats:
-                opened[place] = given[place].item()
+                opened[place] = opened[place].item()
             return self._graph.forward(*opened)
 
         held = [value.detach() if isinstance(value, torch.Tensor) else value for value in with_tensors(values, floats)]
@@ -128,7 +128,7 @@ class Kernels:
         check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
         variant.cause = "between breaks"
         # version counters were incremented when the writes were queued
-        variant.written = []
+        variant.written = ()
         run, order = variant.run_by(self._backend, self._withheld), variant.places
         self.variants.append(variant)
         if not floats and order == tuple(range(len(values))):

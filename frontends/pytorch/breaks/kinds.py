@@ -9,7 +9,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
+
+KindKey: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int, torch.dtype, torch.device]
 
 
 class Kind:
@@ -17,7 +21,11 @@ class Kind:
 
     __slots__ = ("device", "dtype", "exemplar", "key", "offset", "sizes", "strides")
 
-    def __init__(self, key: tuple[object, ...]) -> None:
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    def __init__(self, key: KindKey) -> None:
         self.key = key
         self.sizes, self.strides, self.offset, self.dtype, self.device = key
         self.exemplar: torch.Tensor | None = None

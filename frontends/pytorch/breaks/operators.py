@@ -19,6 +19,8 @@ from typing import Final
 import torch
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.python.torch_calls import Arguments
+
 aten: Final = torch.ops.aten
 CONCRETIZING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
 INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
@@ -73,7 +75,7 @@ def traits_of(func: torch._ops.OpOverload) -> Traits:
     return found
 
 
-def concretizes(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
+def concretizes(func: torch._ops.OpOverload, args: Arguments) -> bool:
     """Whether the metadata of an operator's result depends on elements, or it resizes its argument."""
     traits = traits_of(func)
     return traits.concretizes or (

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, SupportsIndex
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.breaks.kinds import Kind
+from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.symbolic import shallow
 
 _sessions: Final = threading.local()
@@ -66,16 +67,15 @@ class Pending(torch.Tensor):
     value: Value
 
     @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        cls, func: torch._ops.OpOverload, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         """An operator outside of the program's call, such as in a backward: runs on the real tensors."""
         if func is torch.ops.aten.detach.default:
             # autograd unpacks saved tensors so, and needs the same class
             return pending_of(args[0].value)
 
-        def real(value):
-            return value.value.settled() if isinstance(value, Pending) else value
-
-        output = func(*tree_map(real, args), **tree_map(real, kwargs or {}))
+        output = func(*tree_map(real_of, args), **tree_map(real_of, kwargs or {}))
         for arg in args:
             if isinstance(arg, Pending) and arg.value.real is output:
                 return arg
@@ -83,10 +83,10 @@ class Pending(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
-    def numpy(self, *, force: bool = False):
+    def numpy(self, *, force: bool = False) -> Any:
         return _read(self, "numpy", force=force)
 
-    def __array__(self, *args, **kwargs):
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return _read(self, "__array__", *args, **kwargs)
 
     def tolist(self) -> object:
@@ -95,13 +95,13 @@ class Pending(torch.Tensor):
     def data_ptr(self) -> int:
         return _read(self, "data_ptr")
 
-    def untyped_storage(self):
+    def untyped_storage(self) -> Any:
         return _read(self, "untyped_storage")
 
     def __deepcopy__(self, memo: dict[int, object]) -> torch.Tensor:
         return _read(self, "__deepcopy__", memo)
 
-    def __reduce_ex__(self, protocol: int):
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return _read(self, "__reduce_ex__", protocol)
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
@@ -111,7 +111,12 @@ class Pending(torch.Tensor):
         return _read(self, "__format__", form)
 
 
-def _read(tensor: Pending, name: str, *args, **kwargs):
+def real_of(value: object) -> object:
+    """The real tensor of a lazy one."""
+    return value.value.settled() if isinstance(value, Pending) else value
+
+
+def _read(tensor: Pending, name: str, *args: Any, **kwargs: Any) -> Any:  # what torch's own gives
     """Read an attribute of the real tensor: a graph break."""
     session = current_session()
     if session is not None:
@@ -125,12 +130,14 @@ class Leaving(torch.autograd.Function):
     """Converts a lazy tensor to the real one; gradients pass unchanged."""
 
     @staticmethod
-    def forward(ctx, tensor):
+    def forward(ctx: object, tensor: Pending) -> torch.Tensor:
         with torch._C._DisableTorchDispatch():
-            return tensor.value.real.detach()
+            real = tensor.value.real
+            assert real is not None
+            return real.detach()
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: object, gradient: torch.Tensor) -> torch.Tensor:
         return gradient
 
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_map
 from frontends.pytorch.breaks.pending import Leaving, Pending, Queue
 from frontends.pytorch.decompositions.packing import pad
 from frontends.pytorch.python.casting import kernel_in_autocast
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 
 
 class Reads(TorchFunctionMode):
@@ -28,7 +29,9 @@ class Reads(TorchFunctionMode):
         super().__init__()
         self.session: Final = session
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         if func in READS:
             self.session.interrupted(f"{func.__name__}()")
             with _disable_current_modes():
@@ -47,11 +50,13 @@ class Reads(TorchFunctionMode):
                 return func(*tree_map(settled, args))
         if func in READS_LENGTHS:
             self.session.interrupted(f"{func.__name__}()")
-            args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
+            opened, named = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
             if func is PAD:
                 # C++ would write the lengths to a lazy tensor
-                data, batch_sizes, *rest = (*args, *kwargs.values())
+                given = [*opened, *named.values()]
+                data, batch_sizes, *rest = given
                 return pad(data, batch_sizes, int(batch_sizes.max()), *rest)
+            return func(*opened, **named)
         return func(*args, **kwargs) if kwargs else func(*args)
 
 

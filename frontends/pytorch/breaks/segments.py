@@ -18,7 +18,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch import fx
@@ -26,7 +26,7 @@ from torch import fx
 from backends import eager
 from frontends.pytorch.breaks.kinds import Kind
 
-Shape: TypeAlias = tuple[object, ...]
+Shape: TypeAlias = tuple[Any, ...]
 """An argument: `TENSOR`, ("hole", type), ("list", ...), or ("constant", type, text, value)."""
 Run: TypeAlias = Callable[[Sequence[Kind], Sequence[object]], Sequence[torch.Tensor]]
 """Maps the tensors' metadata, and the tensors followed by the varying numbers, to the live values."""
@@ -209,6 +209,6 @@ def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]
         step = each.step
         assert step is not None
         args, named = step.arguments([values[number] for number in each.operands], given)
-        output = step.target(*args, **named)
+        output: Any = step.target(*args, **named)
         values += [output[position] if step.listed else output for position in step.outputs]
     return values

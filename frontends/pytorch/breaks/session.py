@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import SUPPORTED_NODES, is_structseq_class, tree_flatten, tree_map, tree_unflatten
 
@@ -27,6 +28,7 @@ from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step
 from frontends.pytorch.decompositions.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.interception import Symbolic, suspended
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 from frontends.pytorch.recording.operations import draws_numbers, is_custom
 from frontends.pytorch.source_location import origin
 
@@ -56,7 +58,7 @@ class Session(TorchDispatchMode):
         self._flushed = (0, 0)
 
     @contextmanager
-    def running(self):
+    def running(self) -> Iterator[None]:
         pending.enter(self)
         try:
             with Symbolic(None, (), self._leaves), Reads(self), casting_anew(), self:
@@ -70,7 +72,7 @@ class Session(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: OpOverload, types: object, args: Arguments = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if isinstance(func, torch._ops.HigherOrderOperator):
             return self.outside(func.name(), func, args, kwargs)
@@ -101,7 +103,7 @@ class Session(TorchDispatchMode):
                 outcome = self.program.outcomes[key] = self._outcome(func, args, kwargs, given.values)
         except Exception:
             return self.eagerly(func, args, kwargs)
-        if outcome is NotImplemented:
+        if not isinstance(outcome, Outcome):
             return self.eagerly(func, args, kwargs)
         counted = written_together(func, args, kwargs)
         if counted:
@@ -130,7 +132,7 @@ class Session(TorchDispatchMode):
             found = self.program.kinds[key] = Kind(key)
         return found
 
-    def _outcome(self, func, args, kwargs, tensors: Sequence[Value]) -> object:
+    def _outcome(self, func: OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Value]) -> object:
         """Infer the result by torch's meta function, or by a kernel where only that determines it."""
         by_kernel = func in LAID_BY_KERNELS and all(each.kind.device.type == "cpu" for each in tensors)
         where = "cpu" if by_kernel and not all(each.kind.is_packed for each in tensors) else "meta"
@@ -138,7 +140,7 @@ class Session(TorchDispatchMode):
         places: dict[int, int] = {}
         twins: dict[int, torch.Tensor] = {}
 
-        def on_meta(value):
+        def on_meta(value: object) -> object:
             if isinstance(value, torch.Tensor):
                 found = next(order)
                 twin = twins.get(id(found))
@@ -162,7 +164,7 @@ class Session(TorchDispatchMode):
             if tuple(twin.shape) != next(each for each in tensors if id(each) == twin_of).kind.sizes:
                 return NotImplemented
 
-        def piece(value):
+        def piece(value: object) -> Kind | int | None:
             if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested:
                 place = places.get(id(value))
                 return self.kind_of(value, device) if place is None else place
@@ -185,7 +187,7 @@ class Session(TorchDispatchMode):
 
     # ------------------------------------------------------------------ the queue
 
-    def _queued(self, outcome: Outcome, given: Given):
+    def _queued(self, outcome: Outcome, given: Given) -> Any:
         operands: list[int] = []
         values, numbered = self.values, self._numbered
         before = len(values)
@@ -202,7 +204,7 @@ class Session(TorchDispatchMode):
         self.operators += 1
         made: list[object] = []
         for piece in outcome.pieces:
-            if type(piece) is Kind:
+            if isinstance(piece, Kind):
                 value = Value(self, piece, made_by=step.target)
                 numbered[id(value)] = len(values)
                 values.append(value)
@@ -272,22 +274,19 @@ class Session(TorchDispatchMode):
         self.flush()
         self.program.broke(cause, place, *self._flushed)
 
-    def outside(self, cause: str, function: Callable[..., object], args: Sequence[object], kwargs=None) -> object:
+    def outside(self, cause: str, function: Function, args: Arguments, kwargs: Keywords | None = None) -> Any:
         """Run a function outside of graphs, on real tensors and without this mode."""
         self.interrupted(cause)
-        args, kwargs = self.left((tuple(args), kwargs or {}))
+        opened, named = self.left((tuple(args), kwargs or {}))
         with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction():
-            return function(*args, **kwargs)
+            return function(*opened, **named)
 
-    def eagerly(self, func, args, kwargs):
+    def eagerly(self, func: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
         """Flush the queue, and run an operator eagerly."""
         self.interrupted(cause_of(func))
         self.operators += 1
 
-        def real(value):
-            return value.value.settled() if isinstance(value, Pending) else value
-
-        output = func(*tree_map(real, args), **tree_map(real, kwargs))
+        output = func(*tree_map(pending.real_of, args), **tree_map(pending.real_of, kwargs))
         if func._schema.is_mutable:
             waiting = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, Pending)]
             for tensor in waiting:
@@ -311,7 +310,7 @@ class Session(TorchDispatchMode):
             if tensor.is_leaf and type(tensor.grad) is Pending:
                 tensor.grad = tensor.grad.value.settled()
 
-    def left(self, returned: object) -> object:
+    def left(self, returned: object) -> Any:
         """The program's results, with real tensors."""
         return self._left(returned, {})
 
@@ -383,7 +382,7 @@ class Given:
         self.values: list[Value] = []
         self.numbers: list[object] = []
 
-    def read(self, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    def read(self, func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Analyze the arguments."""
         traits, key, values = traits_of(func), self.key, self.values
         key.append(func)
@@ -396,7 +395,7 @@ class Given:
             # the same tensor twice differs from two with equal metadata
             key += map(values.index, values)
 
-    def _read(self, value: object, varies: bool, is_pointwise: bool) -> None:
+    def _read(self, value: Any, varies: bool, is_pointwise: bool) -> None:
         kind, key = type(value), self.key
         if kind is Pending or isinstance(value, torch.Tensor):
             found = value.value if kind is Pending else self.session.value_of(value)
@@ -428,7 +427,7 @@ class Outcome:
     """
 
     step: Step
-    pieces: tuple[object, ...]
+    pieces: tuple[Kind | int | None, ...]
     form: type | None
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
@@ -108,7 +108,7 @@ class History:
                 found.append(f"{name if rank < 0 else f'{name}.size({axis})'} is {size}, was {before}")
         return found
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> dict[str, Any]:
         """The history as JSON."""
         return {
             "sizes": [[*key, size, key in self.different] for key, size in sorted(self._seen.items())],

@@ -101,7 +101,7 @@ def counted(module: torch.fx.GraphModule) -> list[float]:
     """Instrument a graph to count its runs and seconds: a wrapper would cost more than its operators, since Dynamo is
     called for each function."""
     counts: list[float] = [0, 0.0]
-    module._counts, module._clock = counts, time.perf_counter  # type: ignore[assignment]
+    module._counts, module._clock = counts, time.perf_counter
 
     def lines(body: list[str]) -> list[str]:
         end = max([place for place, line in enumerate(body) if line.lstrip().startswith("return ")], default=0)
@@ -324,7 +324,7 @@ class Frames:
             reason = reason_against_frame(frame, captured.modules)
             if reason:
                 captured.refuse(reason)
-        if captured.refused:
+        if captured.refused != "":
             return plainly
         try:
             with config.patch(self._settings), alone(), seen(captured.look):
@@ -332,7 +332,7 @@ class Frames:
         except Exception as error:
             captured.refuse(in_short(error))
         # it may have met other code
-        if captured.refused:
+        if captured.refused != "":
             return plainly
         if found.guarded_code is None:
             found = self._answers[code] = replace(found, apply_to_code=False)
@@ -371,7 +371,7 @@ def seen(look: Callable[[Sequence[CodeType]], None]) -> Iterator[None]:
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     def made(code: CodeType, new: CodeType) -> None:
-        output = sys._getframe(1).f_locals.get("output")
+        output = sys._getframe(1).f_locals["output"]
         look(output.tracing_context.traced_code)
 
     handle = register_bytecode_hook(made)

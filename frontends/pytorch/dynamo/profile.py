@@ -99,7 +99,7 @@ def load_profile(path: str | PathLike[str], *functions: Compiled) -> None:
         history.add(each)
 
 
-def _checked(asked: str, functions: tuple[Compiled, ...]) -> Iterator[tuple[Compiled, Callable[..., object]]]:
+def _checked(asked: str, functions: tuple[object, ...]) -> Iterator[tuple[Compiled, Callable[..., object]]]:
     for each in functions:
         if not isinstance(each, Compiled):
             what = f"{asked}(): {type(each).__qualname__} is nothing that `frontends.pytorch.compile` gives"
@@ -119,8 +119,9 @@ def of_dynamo() -> list[dict[str, object]]:
     pgo = profile_of_torch()
     if pgo is None:
         return []
-    cells = {None: 0, **{hash((None,) * count): count for count in range(1, MOST_CELLS)}}
-    frames = []
+    cells: dict[int | None, int] = {hash((None,) * count): count for count in range(1, MOST_CELLS)}
+    cells[None] = 0
+    frames: list[dict[str, object]] = []
     for code, state in pgo.get_code_state().items():
         sources = {
             source: {part: _written(pgo, getattr(seen, part)) for part in LATTICE}
@@ -255,7 +256,7 @@ def _as_frame(compiled: Compiled) -> Iterator[dict[str, object]]:
         return
     code = own_code(function)
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    sources: dict[str, dict[str, object]] = {}
+    sources: dict[str, dict[str, Any]] = {}
     for name, rank, axis, size, differs in compiled._compilation.history.described()["sizes"]:
         if name in parameters:
             seen = "dynamic" if differs else size

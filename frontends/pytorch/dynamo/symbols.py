@@ -30,6 +30,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from solver.errors import NotExpressible
 from solver.interop.sympy import from_sympy
+from solver.syntax.parser import Parsed
 from solver.syntax.printer import text_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class GraphSizes:
         found = self._shapes.var_to_range.get(symbol)
         if found is None:
             return None, None
-        return tuple([int(end) if end.is_Integer else None for end in (found.lower, found.upper)])
+        lower, upper = [int(end) if end.is_Integer else None for end in (found.lower, found.upper)]
+        return lower, upper
 
     def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
         """Nothing is checked here: for sizes that violate torch's facts, the graph has another variant."""
@@ -150,7 +152,7 @@ def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> s
         parsed = from_sympy(expression, env.interner, homes)
     except NotExpressible:
         return None
-    return text_of(parsed.prop if hasattr(parsed, "prop") else parsed.expr)
+    return text_of(parsed.prop if isinstance(parsed, Parsed) else parsed.expr)
 
 
 __all__ = ["GraphSizes", "read_off_tensors"]

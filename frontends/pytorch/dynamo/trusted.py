@@ -314,9 +314,9 @@ def is_plain(value: object, depth: int = 0) -> bool:
     name = getattr(value, "__name__", "")
     if name in NOT_OF_TORCH or name in REFUSED_NAMES:
         return False
-    if kind is MethodType:
+    if isinstance(value, MethodType):
         return isinstance(value.__self__, torch.nn.Module) and is_plain(value.__func__)
-    if kind is FunctionType:
+    if isinstance(value, FunctionType):
         # its contents are checked where it is traced
         return is_users(value.__code__.co_filename) or value.__code__.co_filename.startswith(OWN)
     return any(getattr(home, name, None) is value for home in homes()) if name else False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten
@@ -53,7 +53,7 @@ class Arguments:
     names: list[str]
     inputs: list[Input]
     numbers: list[Number]
-    symbolic: list[object]
+    symbolic: list[Any]
     first: dict[int, int]
 
     @property
@@ -79,7 +79,7 @@ def known_arguments(
     names = leaf_names(fn, given, named, len(leaves))
     inputs: list[Input] = []
     numbers: list[Number] = []
-    symbolic: list[object] = []
+    symbolic: list[Any] = []
     first: dict[int, int] = {}
     for place, (name, leaf) in enumerate(zip(names, leaves)):
         if isinstance(leaf, torch.Tensor):
