@@ -162,7 +162,7 @@ def pending_of(value: Value) -> Pending:
     return made
 
 
-def settled(values: object) -> object:
+def settled(values: object) -> Any:
     """Arguments for another program, with real tensors."""
 
     def real(value: object) -> object:

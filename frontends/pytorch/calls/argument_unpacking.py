@@ -28,7 +28,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import torch
 from torch.autograd import forward_ad
@@ -113,7 +113,7 @@ def differ(found: object, expected: object) -> bool:
     return isinstance(found, torch.Tensor) or bool(found != expected)
 
 
-def autocast() -> tuple[object, ...]:
+def autocast() -> tuple[tuple[Any, ...], ...]:
     """The state of autocast, by kind of device."""
     return tuple(
         [
@@ -350,9 +350,9 @@ class UnpackingPrinter:
         return not named.context and all(child.is_leaf() for child in arguments.children())
 
 
-def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
+def torch_state(variant: Variant, given: Sequence[Any]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
     """The tensors that a call will write, their versions, and the generator's state."""
-    written = [given[place] if type(place) is int else place for place, _ in variant.written]
+    written: list[torch.Tensor] = [given[place] if type(place) is int else place for place, _ in variant.written]
     return written, [-1 if each.is_inference() else each._version for each in written], torch.get_rng_state()
 
 

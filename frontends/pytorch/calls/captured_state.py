@@ -30,7 +30,7 @@ from dataclasses import replace
 from functools import partial
 from operator import is_
 from types import FunctionType
-from typing import Final
+from typing import Any, Final
 
 from frontends.pytorch.calls.exploring import Explorer
 from frontends.pytorch.calls.found_places import Unguarded
@@ -38,6 +38,7 @@ from frontends.pytorch.calls.identity_guards import Held, Layouts
 from frontends.pytorch.calls.reads import (
     ABSENT,
     SCALARS,
+    Content,
     Kept,
     Place,
     differences,
@@ -192,7 +193,9 @@ class CapturedState:
     def is_about_filling(self, before: int, after: int) -> bool:
         """Whether two states differ only in the lengths of short queues."""
         pairs = zip(self.places, self._states[before], self._states[after])
-        differing = [(place.container, old, new) for place, old, new in pairs if not same(old, new)]
+        differing: list[tuple[Content, ...]] = [
+            (place.container, old, new) for place, old, new in pairs if not same(old, new)
+        ]
         return bool(differing) and all(
             isinstance(queue, deque) and queue.maxlen is not None and queue.maxlen <= SOON and len(old) != len(new)
             for queue, old, new in differing
@@ -206,9 +209,9 @@ class CapturedState:
             for each in differences(place, old, new)
         ]
 
-    def _check(self, state: Sequence[object]) -> Callable[[], bool]:
+    def _check(self, state: Sequence[Content]) -> Callable[[], bool]:
         """A function that tests for a state."""
-        scope: dict[str, object] = {"same": same, "is_": is_, "own_code": own_code}
+        scope: dict[str, Any] = {"same": same, "is_": is_, "own_code": own_code}
         if any(place.kind == "result" for place in self.places):
             scope["result"] = result_for()
         containers: dict[int, str] = {}

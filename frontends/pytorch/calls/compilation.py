@@ -16,20 +16,20 @@ wraps one of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from backends import named
 from frontends.pytorch.breaks.pending import any_pending, settled
-from frontends.pytorch.calls.argument_unpacking import Call, elsewhere
+from frontends.pytorch.calls.argument_unpacking import Call, Leaf, elsewhere
 from frontends.pytorch.calls.breaking import Breaking
-from frontends.pytorch.calls.dynamism import History, Policy
+from frontends.pytorch.calls.dynamism import History, KnownSizes, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
-from frontends.pytorch.calls.options import KnownSizes, Setting, check_options
+from frontends.pytorch.calls.options import Setting, check_options
 from frontends.pytorch.calls.recompiling import (
     Fallback,
     Question,
@@ -60,6 +60,7 @@ from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
 from shapes.errors import SpecializedDynamic, UndecidedGuard
+from shapes.guards.arguments import Source
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -109,6 +110,7 @@ class Compilation:
         self.backend = named(backend)
         check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         self.fn = fn
+        self.options: dict[str, object]
         self.options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
         self.fullgraph = fullgraph
         self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
@@ -187,7 +189,7 @@ class Compilation:
         if not self.signatures:
             raise ConstraintViolation("coverage() of a function that has never been called: no arguments are known")
         dispatch = list(self.signatures.values())[-1].dispatch
-        tests = dispatch.entries[-1].tests if dispatch.entries else {}
+        tests: dict[Source, Hashable] = dict(dispatch.entries[-1].tests.items()) if dispatch.entries else {}
         return dispatch.coverage(ranges, tests=tests)
 
     # ------------------------------------------------------------------ cache misses
@@ -248,7 +250,7 @@ class Compilation:
         values = signature.values(leaves)
         # changed numbers that become arguments are the reason for the miss
         question = None if changed else self._question(signature, values)
-        if question is not None and is_bought(question, self.variants):
+        if question is not None and question.guard is not None and is_bought(question, self.variants):
             self.tracer.varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
         if reason is not None and question is not None and question.is_data:
@@ -260,7 +262,8 @@ class Compilation:
             return self._fall_back(signature, values, reason, question)
         observed = self.tracer.observed(signature, leaves, self.dynamic)
         notes = [*changed, *[note for note in observed if note not in changed]]
-        tensors = {leaf.shown: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
+        given: Iterator[tuple[Leaf, Any]] = zip(signature.leaves, leaves)
+        tensors = {leaf.shown: value for leaf, value in given if leaf.kind == "tensor"}
         if self.relations is not None:
             self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
         mixed = self.tracer.mixed(tensors, self.dynamic, self.relations)

@@ -111,7 +111,7 @@ class Compiled:
         return compilation.called(args, kwargs)
 
     # inside of torch.compile the call is a graph break, so that Dynamo does not trace our tracer
-    __call__._torchdynamo_disable = True
+    vars(__call__)["_torchdynamo_disable"] = True
     set_code_exec_strategy(__call__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
     def __getattr__(self, name: str) -> object:
@@ -176,7 +176,7 @@ class Standing(Compiled):
     __slots__ = ()
 
     @property
-    def __dict__(self) -> dict[str, object]:
+    def __dict__(self) -> dict[str, object]:  # type: ignore[override]  # of `object` it can be set, of the original too
         return vars(self._compilation.fn)
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ def original_class(compiled: Compiled) -> type:
     return type(compiled._compilation.fn)
 
 
-def forwarded(name: str) -> FunctionType:
+def forwarded(name: str) -> Callable[..., object]:
     """A special method that forwards to the original."""
 
     def call(self: Compiled, *args: object, **kwargs: object) -> object:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Unpack, overload
+from typing import Any, Unpack, overload
 
 from backends import named
 from frontends.pytorch.calls.compiled import Compiled
@@ -53,7 +53,8 @@ def compile(
     if fn is None:
         named(backend)
         check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
-        return functools.partial(compile, **options)
+        decorator: Callable[..., Any] = compile
+        return functools.partial(decorator, **options)
     if isinstance(fn, staticmethod | classmethod):
         # static and class methods stay what they are
         return type(fn)(compile(fn.__func__, **options))

@@ -23,23 +23,28 @@ import sys
 from collections.abc import Callable
 from pickle import PicklingError
 from types import FunctionType, MethodType
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 
 class Compilation(Protocol):
     """A function with its options."""
 
-    fn: Callable[..., object]
-    options: dict[str, object]
+    @property
+    def fn(self) -> Callable[..., object]: ...
+
+    @property
+    def options(self) -> dict[str, object]: ...
 
 
 class Compiled(Protocol):
     """The interface of a proxy."""
 
-    _compilation: Compilation
+    @property
+    def _compilation(self) -> Compilation: ...
 
 
-Kind = Callable[..., Compiled]
+Proxy = TypeVar("Proxy", bound=Compiled)
+Kind: TypeAlias = Callable[..., Compiled]
 
 
 def made_again(kind: Kind, fn: Callable[..., object], options: dict[str, object]) -> Compiled:
@@ -71,7 +76,7 @@ def pickled(kind: Kind, compiled: Compiled) -> str | tuple[object, ...]:
     )
 
 
-def shallow_copy(kind: Kind, compiled: Compiled) -> Compiled:
+def shallow_copy(kind: Callable[..., Proxy], compiled: Proxy) -> Proxy:
     """The same function, or a shallow copy of the module, with separate variants."""
     compilation = compiled._compilation
     fn = compilation.fn

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
@@ -30,12 +30,12 @@ from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
 from frontends.pytorch.recording.outside import Outside
 from shapes.accepted import did_you_mean, is_truth, shown
+from shapes.origin import Origin
 
 if TYPE_CHECKING:
     import torch
 
     from frontends.pytorch.calls.marks import Mark
-    from frontends.pytorch.calls.relations import Relations
     from frontends.pytorch.recording.inputs import Input
     from shapes.env import ShapeEnv
 
@@ -68,7 +68,8 @@ class Policy:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
-        if not isinstance(self.withheld, Collection) or isinstance(self.withheld, str):
+        withheld: object = self.withheld
+        if not isinstance(withheld, Collection) or isinstance(withheld, str):
             raise ConstraintViolation(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")
         unknown = sorted(map(str, set(self.withheld) - KINDS))
         if unknown:
@@ -150,6 +151,16 @@ def kinds_of(value: object) -> tuple[type, ...]:
     return tuple(map(type, value)) if type(value) is list else ()
 
 
+class KnownSizes(Protocol):
+    """Facts about the sizes of a function's inputs: relations stated by the caller, or torch's."""
+
+    def choice(self, name: str, axis: int) -> Choice | None: ...
+
+    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None: ...
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None: ...
+
+
 class Mixed(Dynamism):
     """The combined choice for the numbers of one call."""
 
@@ -158,7 +169,7 @@ class Mixed(Dynamism):
         setting: bool | Dynamic | None,
         history: History,
         *,
-        relations: Relations | None = None,
+        relations: KnownSizes | None = None,
         marks: Mapping[str, Mapping[int, Mark]] = {},
         ranks: Mapping[str, int] = {},
         read: Container[str] = (),
@@ -197,7 +208,7 @@ class Mixed(Dynamism):
         if mark is not None:
             return mark.choice
         if callable(self.setting):
-            choice = self.setting(name, axis, size)
+            choice: object = self.setting(name, axis, size)
             if not (choice is None or isinstance(choice, Choice | int) or is_truth(choice)):
                 what = f"dynamic= gave {shown(choice)} for {name}: expected True, False or a Choice"
                 fix = "a function of name, axis and size that gives one of these"

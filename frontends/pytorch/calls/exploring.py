@@ -40,7 +40,7 @@ from types import (
     MethodWrapperType,
     ModuleType,
 )
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -57,6 +57,7 @@ from frontends.pytorch.calls.classes import (
 from frontends.pytorch.calls.found_places import FoundPlaces
 from frontends.pytorch.calls.reads import (
     ABSENT,
+    Holder,
     Kept,
     Place,
     elements_in,
@@ -230,8 +231,9 @@ class Explorer:
         for attribute in self._attributes(vars(function)):
             self._held(f"{text}.{attribute}", name, vars(function), attribute, vars(function)[attribute])
         if is_generic(function):
-            self._value(f"{text}.registry", name, function.registry)
-            if any(isinstance(each, abc.ABCMeta) for each in function.registry):
+            registry: Mapping[object, object] = vars(function)["registry"]
+            self._value(f"{text}.registry", name, registry)
+            if any(isinstance(each, abc.ABCMeta) for each in registry):
                 self._found.add(f"abstract classes of {text}", abc, registrations, "view")
         if location(function.__code__) not in self._ran:
             return
@@ -352,7 +354,7 @@ class Explorer:
             self._found.items += 1
             self._value(f"{text}[...]", name, item)
 
-    def _contents(self, text: str, name: str, container: list | dict | set) -> None:
+    def _contents(self, text: str, name: str, container: Holder) -> None:
         self._found.count(text, len(container))
         if self._found.is_full:
             return
@@ -365,12 +367,12 @@ class Explorer:
         if isinstance(container, defaultdict) and container.default_factory is not None:
             self._value(f"{text}.default_factory", name, container.default_factory)
 
-    def _viewed(self, text: str, name: str, value: object, view: object) -> None:
+    def _viewed(self, text: str, name: str, value: Any, view: object) -> None:
         self._found.count(text, getattr(value, "nbytes", 0) // 16)
         if self._found.is_full:
             return
         self._found.add(text, value, view, "view")
-        found = Place(text, value, view, "view").read()
+        found: Any = Place(text, value, view, "view").read()
         if isinstance(value, deque):
             self._all(text, name, found)
         elif not isinstance(found, tuple | bytes | bool):
@@ -410,14 +412,14 @@ class Explorer:
                 continue
             self._known_classes.add(id(each))
             self._kept.append(each)
-            (attributes,) = [found for found in gc.get_referents(vars(each)) if type(found) is dict][:1] or [None]
+            attributes = next((found for found in gc.get_referents(vars(each)) if type(found) is dict), None)
             if attributes is None:
                 continue
             names = sorted(self.names & attributes.keys())
             if "forward" in attributes and "forward" not in names:
                 names = [*names, "forward"]
             if owner == "program":
-                names = dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]])
+                names = list(dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]]))
                 self._found.add(f"the attributes of {each.__name__}", attributes, kind="keys")
             for key in names:
                 self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key], each)

@@ -43,7 +43,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.calls.reads import ABSENT, Contents, Kept, Place, is_numpy
+from frontends.pytorch.calls.reads import ABSENT, Content, Contents, Kept, Place, is_numpy
 from frontends.pytorch.calls.taken import source_of
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.settings import SETTINGS, Setting
@@ -123,7 +123,7 @@ class Fingerprint:
         shown = self._value(place.key) if key is None else key
         return f"{place.text} {place.kind} {where} {shown} = {self._held(place, value)}"
 
-    def _held(self, place: Place, value: object) -> str:
+    def _held(self, place: Place, value: Content) -> str:
         if value is ABSENT:
             return "nothing"
         if type(value) is int and abs(value) >= LARGE and self._is_hash(place, value):
@@ -134,7 +134,7 @@ class Fingerprint:
         if place.kind == "view" and not isinstance(value, torch.Tensor | Kept):
             return self._view(value)
         if isinstance(value, Contents) and id(value.container) in self._unordered:
-            return f"{self._value(value.container)} of {sorted(map(own_name, value.items))}"
+            return f"{self._value(value.container)} of {sorted(map(str, map(own_name, value.items)))}"
         if isinstance(value, Contents):
             return f"{self._value(value.container)} of {self._all(value.items)}"
         return self._value(value.tensor if isinstance(value, Kept) else value)
@@ -165,7 +165,7 @@ class Fingerprint:
     def _all(self, values: Iterable[object]) -> str:
         return f"({', '.join(map(self._value, values))})"
 
-    def _value(self, value: object) -> str:
+    def _value(self, value: Content) -> str:
         kind = type(value)
         if kind in LITERALS:
             return f"{kind.__name__} {value!r}"
@@ -181,7 +181,7 @@ class Fingerprint:
         self._kept.append(value)
         return f"#{number} {self._new(value)}"
 
-    def _new(self, value: object) -> str:
+    def _new(self, value: Content) -> str:
         """The hash input of an object at its first occurrence."""
         match value:
             case FunctionType():

@@ -29,7 +29,7 @@ from itertools import accumulate
 from pathlib import Path
 from struct import calcsize
 from types import CellType, MappingProxyType
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import torch
 
@@ -64,7 +64,7 @@ class Held:
     def attribute(self, container: object, name: str, value: object) -> None:
         self._add("a", container, name, value)
 
-    def place(self, kind: str, container: object, key: object, value: object) -> None:
+    def place(self, kind: str, container: object, key: Any, value: Any) -> None:  # as the kind says
         """Add a place of any kind; see `frontends.pytorch.calls.reads`."""
         match kind:
             case "slot":
@@ -77,7 +77,7 @@ class Held:
             case _:
                 self.item(container, key, value)
 
-    def absent(self, container: dict, key: object) -> None:
+    def absent(self, container: dict[Any, Any], key: object) -> None:
         """Add the absence of a key in a dictionary."""
         self._add("x", container, key, None)
 
@@ -105,15 +105,17 @@ class Held:
         if unchanged is None:
             return lambda: False
         # grouped by container, except places that are one word
-        groups: dict[object, list[int]] = {}
+        groups: dict[tuple[int, str], list[int]] = {}
         for place, (kind, container) in enumerate(zip(self._kinds, self._containers)):
             groups.setdefault((id(container), kind if kind in WORDS else ""), []).append(place)
         # in the order of addresses, which is fastest
         order = [place for key in sorted(groups) for place in groups[key]]
         ends = array("i", accumulate([len(groups[key]) for key in sorted(groups)])).tobytes()
         kinds = "".join([self._kinds[place] for place in order]).encode()
-        parts = [tuple([part[place] for place in order]) for part in (self._containers, self._keys, self._values)]
-        return partial(unchanged, kinds, *parts, ends, bytearray(2 * calcsize("P") * len(groups)))
+        containers, keys, values = [
+            tuple([part[place] for place in order]) for part in (self._containers, self._keys, self._values)
+        ]
+        return partial(unchanged, kinds, containers, keys, values, ends, bytearray(2 * calcsize("P") * len(groups)))
 
 
 @cache

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike, fspath
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -117,7 +117,7 @@ def _check_model(name: str, described: Mapping[str, object], fn: Callable[..., o
         refuse(name, f"it is of {saved}, not of {name_of(fn)}", MODEL)
     if entry(name, described, "code", str) != code_of(fn):
         refuse(name, f"the code of {saved} is not what it was", MODEL)
-    before = {}
+    before: dict[object, list[Any]] = {}
     for each in entry(name, described, "tensors", list):
         match each:
             case [str() as key, str(), list(), str(), bool()] if key not in before:
@@ -125,9 +125,9 @@ def _check_model(name: str, described: Mapping[str, object], fn: Callable[..., o
             case _:
                 refuse(name, "`tensors` in its description is not of the form in which it is written", AGAIN)
     now = {each[0]: each for each in tensors_of(fn)}
-    for key in [*now, *before]:
-        if now.get(key) != before.get(key):
-            refuse(name, f"{key} is {_shown(now.get(key))}, was {_shown(before.get(key))}", MODEL)
+    for text in [*now, *before]:
+        if now.get(text) != before.get(text):
+            refuse(name, f"{text} is {_shown(now.get(text))}, was {_shown(before.get(text))}", MODEL)
 
 
 def _shown(tensor: list[object] | None) -> str:
@@ -137,7 +137,7 @@ def _shown(tensor: list[object] | None) -> str:
     return f"{dtype}{sizes} on {device}{'' if requires_grad else ', without gradient'}"
 
 
-def _options(name: str, described: Mapping[str, object]) -> dict[str, object]:
+def _options(name: str, described: Mapping[str, object]) -> dict[str, Any]:
     options = entry(name, described, "options", dict)
     valid = (
         options.keys() == {*OPTIONS}
@@ -183,7 +183,7 @@ def _trace(
             shown = ".".join(map(str, saved[:2])) if type(saved) is list else ""
             refuse(name, f"the code of {shown} is not what it was, or it does not run any more", MODEL)
     for module, function, hashed in functions:
-        if [module, function, hashed] not in described["functions"]:
+        if [module, function, hashed] not in entry(name, described, "functions", list):
             refuse(name, f"{module}.{function} runs here, and did not", MODEL)
     for key, found in outcome(variant).items():
         if entry(name, described, key, list) != found:

@@ -80,7 +80,8 @@ def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: 
 
     if not isinstance(x, torch.Tensor):
         raise wrong(f"{shown(x)}, ...): expected a tensor", "the tensor itself, not what holds it")
-    several = list(dims) if isinstance(dims, Iterable) and not isinstance(dims, str) else [dims]
+    given: object = dims
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     try:
         numbers = [whole_number("dim", dim, "a dimension, or several") for dim in several]
         low = None if choice.lo is None else whole_number("lo", choice.lo, "a size, or None")

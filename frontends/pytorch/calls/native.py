@@ -17,9 +17,9 @@ NotImplemented, the general dispatch handles the call (`frontends.pytorch.calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from torch.utils._pytree import TreeSpec
 
@@ -102,13 +102,13 @@ def _structure(spec: TreeSpec) -> Structure:
 def _bind(form: forms.Form) -> Call:
     """A function that binds the arguments, or returns None for another form."""
     lines = [*form.statements(checked=True), "return _args, _kwargs"]
-    scope: dict[str, object] = {**(form.scope or {}), "default": None}
+    scope: dict[str, Any] = {**(form.scope or {}), "default": None}
     text = "\n".join(["def bind(_args, _kwargs):", *["    " + line for line in lines]])
     exec(compile(text, "<bind>", "exec"), scope)
     return scope.pop("bind")
 
 
-def _variant(signature: Signature, variant: Traced, given: Mapping[str, object], check: Check) -> Variant:
+def _variant(signature: Signature, variant: Traced, given: Mapping[str, Any], check: Check) -> Variant:
     """A variant for the launcher.
 
     Raises:
@@ -149,7 +149,7 @@ def _kind(kind: Kind) -> Literal["tensor", "integer", "value", "object"]:
     return "value" if kind == "float" else kind
 
 
-def _expected(kind: str, value: object) -> object:
+def _expected(kind: str, value: Any) -> object:
     """The launcher's guards on a leaf, besides its class and sizes."""
     return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
@@ -172,7 +172,7 @@ def _description(
             for tensor, given in zip(described_by_place.tensors, variant.inputs, strict=True)
         ],
         integers=[signature.leaves[leaf].name for leaf in integers],
-        symbols={symbol: (names[head], *steps) for symbol, (head, *steps) in described_by_place.symbols.items()},
+        symbols={symbol: (names[str(head)], *steps) for symbol, (head, *steps) in described_by_place.symbols.items()},
         outputs=[
             output if in_graph(value) else Fixed(value)
             for output, value in zip(described_by_place.outputs, variant.outputs)
@@ -182,7 +182,7 @@ def _description(
     )
 
 
-def _returned(variant: Traced) -> object:
+def _returned(variant: Traced) -> Callable[[list[object]], object] | None:
     """The assembly of outputs: None for a single one, `tuple`, `list`, or a function of them, which also performs the
     side effects after the kernels."""
     spec = variant.structure

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypedDict
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypedDict
 
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.errors import ConstraintViolation, refusal
@@ -18,11 +18,10 @@ from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.inputs import Choice, Input
-    from shapes.env import ShapeEnv
-    from shapes.origin import Origin
+    from frontends.pytorch.calls.relations import Statement
+    from frontends.pytorch.recording.inputs import Dynamic
 
-Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
+Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
 
 
 class Options(TypedDict, total=False):
@@ -35,16 +34,6 @@ class Options(TypedDict, total=False):
 
 
 DYNAMIC = "True, False, None, a function or relations"
-
-
-class KnownSizes(Protocol):
-    """Facts about the sizes of a function's inputs: relations stated by the caller, or torch's."""
-
-    def choice(self, name: str, axis: int) -> Choice | None: ...
-
-    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None: ...
-
-    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None: ...
 
 
 def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:

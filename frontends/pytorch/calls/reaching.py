@@ -20,14 +20,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from operator import is_
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location
 
-Route: TypeAlias = list[object]
+Route: TypeAlias = list[Any]
 FARTHEST: Final = 8
 MOST: Final = 256
 """The limit of inspected objects for one function."""
@@ -42,14 +42,14 @@ def route_to(function: FunctionType, fn: object) -> Route | None:
     for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
         if isinstance(value, FunctionType) and is_same(value, function):
             starts.append((function.__module__, [name]))
-    for module, path in starts:
-        start = begun(module, path, fn)
+    for home, path in starts:
+        start = begun(home, path, fn)
         waiting: deque[tuple[object, list[str]]] = deque([(start, [])])
         seen = {id(start)}
         while waiting and len(seen) < MOST:
             value, steps = waiting.popleft()
             if isinstance(value, FunctionType) and is_same(value, function):
-                return [module, path, steps]
+                return [home, path, steps]
             if len(steps) < FARTHEST:
                 for step, inside in around(value):
                     if id(inside) not in seen:
@@ -73,7 +73,7 @@ def reached(route: Sequence[object], fn: object) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
-def begun(module: str | None, path: Sequence[object], fn: object) -> object:
+def begun(module: str | None, path: Sequence[str], fn: object) -> object:
     """The value of a name in a module, or the compiled function; None if it does not exist."""
     if module is None:
         return fn

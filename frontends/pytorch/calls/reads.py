@@ -24,7 +24,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -33,6 +33,9 @@ from frontends.pytorch.errors import Uninitialized
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.ran import result_for
 
+Content: TypeAlias = Any
+"""What the program's objects hold, of any class, and torch's and NumPy's."""
+Holder: TypeAlias = list[Content] | dict[Content, Content] | set[Content]
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
 Kind = Literal["item", "cell", "slot", "absent", "count", "keys", "contents", "class", "function", "view", "result"]
 
@@ -61,8 +64,8 @@ class Place:
     """
 
     text: str
-    container: object
-    key: object = None
+    container: Content
+    key: Content = None
     kind: Kind = "item"
     owner: type | None = None
 
@@ -165,7 +168,7 @@ def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]
 class Contents:
     """The recorded contents of a list, dictionary or set, bypassing overrides of its class."""
 
-    def __init__(self, container: list | dict | set, without: Sequence[object] = ()) -> None:
+    def __init__(self, container: Holder, without: Sequence[object] = ()) -> None:
         """`without` are the keys whose values are ignored."""
         self.container = container
         self.without = without
@@ -209,7 +212,7 @@ class Contents:
         return repr(set(self.items) if isinstance(self.container, set) else list(self.items))
 
 
-def items_of(container: list | dict | set) -> tuple[object, ...]:
+def items_of(container: Holder) -> tuple[object, ...]:
     if isinstance(container, OrderedDict):
         return *OrderedDict.keys(container), *OrderedDict.values(container)
     if isinstance(container, dict):
@@ -217,7 +220,7 @@ def items_of(container: list | dict | set) -> tuple[object, ...]:
     return tuple(set.__iter__(container) if isinstance(container, set) else list.__iter__(container))
 
 
-def in_order(container: list | dict | set) -> list[object]:
+def in_order(container: Holder) -> list[object]:
     """The contents of a container, keys before values; classes in a set in a deterministic order."""
     if isinstance(container, dict):
         return [*dict.keys(container), *dict.values(container)]
@@ -227,7 +230,7 @@ def in_order(container: list | dict | set) -> list[object]:
     return items
 
 
-def same(a: object, b: object) -> bool:
+def same(a: Content, b: Content) -> bool:
     """Whether two values are indistinguishable to a program, by a cheap conservative test."""
     if a is b:
         return True
@@ -278,7 +281,7 @@ def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, o
 
 
 def varying(
-    place: Place, old: object, new: object, stored: Container[tuple[int, object]] = ()
+    place: Place, old: Content, new: Content, stored: Container[tuple[int, object]] = ()
 ) -> Iterator[tuple[Place, object]]:
     """The differences at a place that can become arguments of variants: numbers of the same class, and tensors that
     calls have `stored`, by container and key; each with path and old value."""
@@ -301,7 +304,7 @@ def varying(
     if type(container) not in (list, dict, OrderedDict) or len(old.items) != len(new.items):
         return
     if isinstance(container, list):
-        found = list(zip(range(len(new.items)), old.items, new.items))
+        found: list[tuple[Content, Content, Content]] = list(zip(range(len(new.items)), old.items, new.items))
     else:
         half = len(new.items) // 2
         if not all(map(same, old.items[:half], new.items[:half])):
@@ -337,23 +340,23 @@ def is_numpy(value: object, kind: str) -> bool:
     return numpy is not None and isinstance(value, getattr(numpy, kind, ()))
 
 
-def queued(value: deque) -> object:
+def queued(value: deque[Content]) -> object:
     return value.maxlen, *deque.__iter__(value)
 
 
-def queued_without(places: Sequence[int], value: deque) -> object:
+def queued_without(places: Container[object], value: deque[Content]) -> object:
     """The items of a queue, with None at ignored indices."""
     return value.maxlen, *[None if place in places else each for place, each in enumerate(deque.__iter__(value))]
 
 
-def elements(value: object) -> object:
+def elements(value: Content) -> object:
     """The elements of a NumPy array."""
     if value.dtype.hasobject:
         return value.dtype.str, value.shape, *value.ravel().tolist()
     return value.dtype.str, value.shape, value.strides, value.tobytes()
 
 
-def is_gone(value: weakref.ref) -> bool:
+def is_gone(value: weakref.ref[Content]) -> bool:
     """Whether a weak reference is dead: it never refers to another object."""
     return weakref.ref.__call__(value) is None
 
@@ -373,12 +376,12 @@ def elements_in(tensor: torch.Tensor) -> object:
         return tuple([each if each == each else repr(each) for each in tensor.flatten().tolist()])
 
 
-def times_used(function: object) -> object:
+def times_used(function: Content) -> object:
     """The number of calls of a memoizing function: it has evicted nothing if that is unchanged."""
     return tuple(function.cache_info())
 
 
-VIEWS: Final[tuple[tuple[type, Callable[[object], object]], ...]] = (
+VIEWS: Final[tuple[tuple[type, Callable[[Content], object]], ...]] = (
     (deque, queued),
     (bytearray, bytes),
     (array.array, lambda value: (value.typecode, array.array.tobytes(value))),

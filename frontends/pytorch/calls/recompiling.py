@@ -18,14 +18,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
 from frontends.pytorch.calls.argument_unpacking import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
 from shapes.guards.dispatch import MISSING
-from solver.floats.programs import double
+from solver.floats.ordinals import double
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.captured_state import CapturedState
@@ -105,7 +105,8 @@ def form_question(signature: Signature, others: Sequence[Signature]) -> Question
             differences.append([text for leaf, was in pairs if (text := _difference(leaf, was))])
     if not differences:
         return Question("form", "different pytree structure", False)
-    return Question("form", "; ".join(min(differences, key=len)), False)
+    closest = min(differences, key=len)
+    return Question("form", "; ".join(closest), False)
 
 
 def _difference(leaf: Leaf, was: Leaf) -> str:
@@ -138,7 +139,7 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
 
 
 def value_question(
-    signature: Signature, path: Path, actual: object, wanted: object, captured_state: CapturedState | None
+    signature: Signature, path: Path, actual: Any, wanted: Any, captured_state: CapturedState | None
 ) -> Question:
     """The question for a value that is no size."""
     name = signature.shown(path)

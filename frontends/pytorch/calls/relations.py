@@ -36,6 +36,7 @@ from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Input
@@ -400,7 +401,7 @@ def holds(condition: str, values: Mapping[str, int]) -> bool:
     return domain.evaluate(known) and prop.evaluate(known)
 
 
-def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[str, object]]:
+def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[str, Atom]]:
     env = ShapeEnv(origin=lambda: None)
     names = {}
     for name in values:

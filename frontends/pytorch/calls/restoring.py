@@ -176,9 +176,9 @@ class Restoring:
             raise Another("its guards are others here")
         if [fact.text for fact in env.facts.records()] != self._variant["facts"]:
             raise Another("what is known of its sizes is something else here")
-        run = without_gradients(run) if text["learned"] else run
-        run = run if text["draws"] else readable(run, fn, known)
-        made.run_with(run, self._variant, traced_again(fn, args, kwargs, known, options))
+        followed: Run = without_gradients(run) if text["learned"] else run
+        followed = followed if text["draws"] else readable(followed, fn, known)
+        made.run_with(followed, self._variant, traced_again(fn, args, kwargs, known, options))
         if ran is not None:
             ran.restored = functions
             ran.names |= set(text["names"])
@@ -198,10 +198,10 @@ def structure_meant(text: object) -> TreeSpec:
         case [str() as kind, None, list() as children] if kind in CONTAINERS:
             return TreeSpec(CONTAINERS[kind], None, [structure_meant(child) for child in children])
         case [str() as name, list() as keys, list() as children]:
-            kind = class_named(*name.split(":", 1))
-            if kind is None or kind not in SUPPORTED_NODES:
+            found = class_named(*name.split(":", 1))
+            if found is None or found not in SUPPORTED_NODES:
                 raise Another(f"torch knows no container of the class {name}")
-            return TreeSpec(kind, keys, [structure_meant(child) for child in children])
+            return TreeSpec(found, keys, [structure_meant(child) for child in children])
     raise Another("what it returns is not told")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from torch.utils._pytree import TreeSpec, tree_unflatten
 
@@ -27,7 +27,7 @@ DEEPEST: Final = 16
 """The maximal depth of an expression, which Python limits; deeper parts are unflattened by torch's pytree."""
 
 
-def performing(effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
+def performing(effects: Sequence[SideEffect], scope: dict[str, Any]) -> list[str]:
     """Statements that perform side effects with the values in `_stored`."""
     lines, start = [], 0
     for place, effect in enumerate(effects):
@@ -56,7 +56,7 @@ def targets_text(names: Sequence[str]) -> str:
     return f"{names[0]}," if len(names) == 1 else ", ".join(names) or "()"
 
 
-def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
+def expression(spec: TreeSpec, scope: dict[str, Any], depth: int = 0) -> str:
     """The text of an expression for a structure, with `{}` for each leaf; its references are added to the scope."""
     if spec.is_leaf():
         return "{}"
@@ -77,7 +77,7 @@ def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
 
 def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
     """A function that unflattens values."""
-    scope: dict[str, object] = {}
+    scope: dict[str, Any] = {}
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
     return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
@@ -85,14 +85,14 @@ def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
 
 def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
     """A function that unflattens the results and the stored values, and performs the side effects."""
-    scope: dict[str, object] = {}
+    scope: dict[str, Any] = {}
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
     lines = [f"{targets_text(leaves)} = values", f"_returned, _stored = {shown}", *performing(effects, scope)]
     return _defined("performed(values)", [*lines, "return _returned"], scope)
 
 
-def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:
+def _defined(head: str, lines: Sequence[str], scope: dict[str, Any]) -> FunctionType:
     """Define a function with these statements and the scope as globals."""
     name = head.partition("(")[0]
     exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)

@@ -53,9 +53,14 @@ OPTIONS: Final = ("dynamic", "backend", "fullgraph")
 class Compilation(Protocol):
     """The interface of a compilation."""
 
-    fn: Callable[..., object]
-    options: dict[str, object]
-    variants: list[Variant]
+    @property
+    def fn(self) -> Callable[..., object]: ...
+
+    @property
+    def options(self) -> dict[str, object]: ...
+
+    @property
+    def variants(self) -> list[Variant]: ...
 
 
 def save(compilation: Compilation, path: str | PathLike[str]) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
@@ -103,7 +103,7 @@ class Signature:
         self.structure = structure
         self.captured_state = captured_state
         self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
-        self.given_up: set[Path] = set()
+        self.given_up: set[Source] = set()
         self.otherwise: Call | None = None
         self.keeps = False
         self._kept: list[object] = []
@@ -189,7 +189,7 @@ class Signature:
                 head = leaf.shown
         return "".join([str(step) for step in (head, *steps)])
 
-    def values(self, leaves: Sequence[object]) -> list[object]:
+    def values(self, leaves: Sequence[Any]) -> list[object]:
         """The values of `arguments` for a call."""
         objects = [id(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "object"]
         floats = [pattern_of(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "float"]
@@ -204,7 +204,7 @@ class Signature:
     def add(self, variant: Variant, values: Sequence[object], run: Run) -> Check:
         """Add a variant traced for these `values`; returns its check, without static floats, which the caller must
         compare."""
-        given = dict(zip(self.arguments, values))
+        given: dict[str, Any] = dict(zip(self.arguments, values))
         floats = {
             number.symbol: (f"{leaf.name}_bits",)
             for leaf, number in zip(
@@ -259,7 +259,7 @@ class Signature:
         number = self.tensors.index(place)
         return repeated[number] == number
 
-    def tests(self, given: Mapping[str, object], *, marks_matter: bool = False) -> dict[Source, Hashable]:
+    def tests(self, given: Mapping[str, Any], *, marks_matter: bool = False) -> dict[Source, Hashable]:
         """The expected values of all sources that are no sizes."""
         tests: dict[Source, Hashable] = {}
         for leaf in self.leaves:
@@ -304,7 +304,7 @@ def kind_of(leaf: object) -> Kind:
     return "value" if type(leaf) in VALUES else "object"
 
 
-def values_of(leaf: object) -> dict[str, object]:
+def values_of(leaf: Any) -> dict[str, object]:
     """The field values of a dataclass object, possibly with slots; one may be missing."""
     names = [field.name for field in fields(type(leaf))]
     return {name: getattr(leaf, name, None) for name in names}
@@ -321,9 +321,10 @@ def any_key_is_tensor(structure: TreeSpec) -> bool:
     return any(isinstance(key, torch.Tensor) for key in keys) or any(map(any_key_is_tensor, structure.children()))
 
 
-def value_tests(name: str, value: object) -> dict[Source, Hashable]:
+def value_tests(name: str, value: Any) -> dict[Source, Hashable]:
     """The tests that identify a value: complex numbers by text, since 0.0 == -0.0."""
-    tests: dict[Source, Hashable] = {(name, ".__class__"): type(value)}
+    kind: type = type(value)
+    tests: dict[Source, Hashable] = {(name, ".__class__"): kind}
     if type(value) is complex:
         tests[name, ".__repr__()"] = repr(value)
     elif value is not None and value is not Ellipsis:

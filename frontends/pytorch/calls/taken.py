@@ -18,7 +18,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import torch
 
@@ -130,7 +130,7 @@ class _Writer:
     def whole(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Described:
         return {"args": self._value(tuple(args), 0), "kwargs": self._value(dict(sorted(kwargs.items())), 0)}
 
-    def _value(self, value: object, depth: int) -> object:
+    def _value(self, value: Any, depth: int) -> object:
         if depth > DEEPEST:
             raise Undescribed(f"its arguments are nested deeper than {DEEPEST}")
         kind = type(value)
@@ -266,10 +266,10 @@ def tensor(described: Mapping[str, object]) -> torch.Tensor:
     marks = {}
     for mark in checked(described.get("marks"), list):
         axis, kind, lo, hi, strict, text = mark if type(mark) is list and len(mark) == 6 else (None,) * 6
-        bounds = [None if each is None else checked(each, int) for each in (lo, hi)]
+        least, most = [None if each is None else checked(each, int) for each in (lo, hi)]
         if kind not in KINDS or not 0 <= checked(axis, int) < len(sizes):
             raise ValueError("a mark")
-        marks[axis] = Mark(Choice(kind, *bounds, checked(strict, bool), why="marked"), checked(text, str), None)
+        marks[axis] = Mark(Choice(kind, least, most, checked(strict, bool), why="marked"), checked(text, str), None)
     if marks:
         setattr(found, ATTRIBUTE, marks)
     return found

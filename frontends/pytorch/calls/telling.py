@@ -25,7 +25,7 @@ from backends.loops.program import Check
 from frontends.pytorch.calls.exploring import Explorer
 from frontends.pytorch.calls.fingerprints import Fingerprint, Untold, altered
 from frontends.pytorch.calls.orders import goes_by_order, names_in_order
-from frontends.pytorch.calls.reaching import code_at, made_by_call, place_in, reached, route_to
+from frontends.pytorch.calls.reaching import Route, code_at, made_by_call, place_in, reached, route_to
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
@@ -141,19 +141,19 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
         "structure": structure_told(variant.structure),
         "marks": variant.marks_matter,
         "draws": running.draws,
-        "learned": any(each.requires_grad for each in used),
+        "learned": any(each is not None and each.requires_grad for each in used),
         "constants": [places[id(tensor)] for tensor in constants],
         "program": text,
     }
 
 
-def routes(fn: object, reads: Reads) -> list[object]:
+def routes(fn: object, reads: Reads) -> list[Route]:
     """The routes of the functions that ran: from a module, or by the enclosing code.
 
     Raises:
         Another: there is no route to one, or its behavior depends on the process.
     """
-    found: list[object] = []
+    found: list[Route] = []
     known = {own_code(each): each for each in reads.outer}
     waiting: dict[int, list[FunctionType]] = {}
     for each in reads.outer:
@@ -244,14 +244,14 @@ def structure_told(spec: TreeSpec) -> object:
     if spec.is_leaf():
         return None
     children = [structure_told(child) for child in spec.children()]
-    kind = spec.type
+    kind: type = spec.type
     if kind in (tuple, list):
         return [kind.__name__, None, children]
     context = spec.context
     keys = [*context] if type(context) in (list, tuple) else None
     if keys is None or any(type(key) is not str for key in keys) or type(context) is not list:
         raise Another(f"it returns a {kind.__qualname__}")
-    if kind is not dict and class_named(kind.__module__, kind.__qualname__) is not kind:
+    if kind is not dict and kind is not class_named(kind.__module__, kind.__qualname__):
         raise Another(f"it returns a {kind.__qualname__}")
     return [f"{kind.__module__}:{kind.__qualname__}", keys, children]
 

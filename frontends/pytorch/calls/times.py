@@ -21,13 +21,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from frontends.pytorch.calls.argument_unpacking import Call, Run
 from frontends.pytorch.calls.breaking import Breaking
+from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 
 if TYPE_CHECKING:
     from frontends.pytorch.variant import Variant
@@ -96,7 +97,7 @@ class Times:
 
         return FunctionType(call.__code__, {**scope, "_run": measured})
 
-    def _of_broken(self, call: Call) -> Call:
+    def _of_broken(self, call: Any) -> Call:  # a method of `Breaking`
         """Measure the graphs of a call with graph breaks."""
         broken: Breaking = call.__self__
 
@@ -130,7 +131,9 @@ class _Counting(TorchDispatchMode):
         super().__init__()
         self.operators = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
         self.operators += 1
         return func(*args, **kwargs or {})
 

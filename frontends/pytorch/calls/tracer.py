@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Final, NoReturn
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard
 
 import torch
 
+from backends.backend import AnyBackend
 from frontends.pytorch.calls.argument_unpacking import constant_state
 from frontends.pytorch.calls.captured_state import CapturedState
-from frontends.pytorch.calls.dynamism import History, Mixed, Policy
+from frontends.pytorch.calls.dynamism import History, KnownSizes, Mixed, Policy
 from frontends.pytorch.calls.forms import Form
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.options import KnownSizes
 from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.taken import Taken
@@ -48,6 +48,7 @@ from frontends.pytorch.python.ran import Ran, watching
 from frontends.pytorch.python.side_effects import Said
 from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
+from frontends.pytorch.recording.inputs import Dynamic
 from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
@@ -72,7 +73,7 @@ class Tracer:
     """
 
     def __init__(
-        self, fn: Callable[..., object], *, backend: ModuleType, policy: Policy, history: History, is_graph: bool
+        self, fn: Callable[..., object], *, backend: AnyBackend, policy: Policy, history: History, is_graph: bool
     ) -> None:
         """With `is_graph`, the function reads only its arguments."""
         self.fn: Final = fn
@@ -109,7 +110,9 @@ class Tracer:
             state = functools.partial(own_code, self.fn)
         return Signature.of(self.fn, args, kwargs, state, form)
 
-    def mixed(self, tensors: Mapping[str, torch.Tensor], dynamic: object, relations: KnownSizes | None) -> Mixed:
+    def mixed(
+        self, tensors: Mapping[str, torch.Tensor], dynamic: bool | Dynamic | None, relations: KnownSizes | None
+    ) -> Mixed:
         """Choose which sizes of these arguments, by name, are symbols."""
         return Mixed(
             dynamic,
@@ -120,7 +123,7 @@ class Tracer:
             read=self.read,
         )
 
-    def observed(self, signature: Signature, leaves: Sequence[object], dynamic: object) -> list[str]:
+    def observed(self, signature: Signature, leaves: Sequence[Any], dynamic: object) -> list[str]:
         """Observe the sizes; returns a description of differences."""
         notes = []
         for leaf, value in zip(signature.leaves, leaves):
@@ -254,7 +257,7 @@ class Tracer:
         return notes
 
 
-def is_alone(fn: Callable[..., object]) -> bool:
+def is_alone(fn: Callable[..., object]) -> TypeGuard[FunctionType]:
     """Whether a function mentions no captured state."""
     if not isinstance(fn, FunctionType) or fn.__closure__:
         return False
