@@ -112,7 +112,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Int, Int], Truth]]] = {
     "<=": lambda a, b: a <= b,
 }
 
-CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]
+CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]  # each its own
     "floordiv": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
     "max": sym_max,
@@ -252,7 +252,7 @@ class _Writing:
         import jax.core
 
         self.scope = scope
-        self.calls: Mapping[str, Callable[..., object]] = {  # type: ignore[explicit-any]
+        self.calls: Mapping[str, Callable[..., object]] = {  # type: ignore[explicit-any]  # on JAX's
             "ceildiv": lambda a, b: -(-a // b),
             "abs": lambda a: jax.core.max_dim(a, -a),
             "max": lambda *parts: reduce(jax.core.max_dim, parts),
@@ -299,12 +299,12 @@ class _Writing:
                     alone.append(f"{term} == {term - rest if factor > 0 else term + rest}")
         return [f"{left} == {right}", f"{right} == {left}", *alone]
 
-    def symbol(self, name: str) -> Any:  # type: ignore[explicit-any]
+    def symbol(self, name: str) -> Any:  # type: ignore[explicit-any]  # of JAX
         from jax import export
 
         return export.symbolic_shape(name, scope=self.scope)[0]
 
-    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]
+    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]  # of JAX
         match node:
             case ast.Constant(value=int(number)):
                 return number
@@ -321,7 +321,7 @@ class _Writing:
         raise NotExpressible(f"JAX has no form for `{ast.unparse(node)}`")
 
 
-OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  # type: ignore[explicit-any]
+OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  # type: ignore[explicit-any]  # on JAX's
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

@@ -20,7 +20,7 @@ from shapes.errors import ShapeError
 from shapes.rules import Shape, rules
 from shapes.rules.broadcasting import known
 from shapes.rules.registry import Output
-from shapes.symbolic.choices import Int
+from shapes.symbolic.choices import Int, Truth
 from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
@@ -188,9 +188,9 @@ class Node:
         elements = self.elements(0)
         return Value(shape) if elements is None or not few(shape) else computed(move(elements), shape.dtype)
 
-    def is_true(self, p: object) -> bool | None:
+    def is_true(self, p: Truth) -> bool | None:
         """Decide a proposition with little effort; None if it is unknown or depends."""
-        return known(self.env, p)  # type: ignore[arg-type]
+        return known(self.env, p)
 
 
 class Operators:

@@ -70,10 +70,10 @@ class OperatorNames(Mapping[str, Rule]):
             rule = self._made[name] = made
         return rule
 
-    def define(self, name: str) -> Callable[[Callable[..., object]], NamedRule]:  # type: ignore[explicit-any]
+    def define(self, name: str) -> Callable[[Callable[..., object]], NamedRule]:  # type: ignore[explicit-any]  # any rule
         """Register a function as a rule, where a line is not enough."""
 
-        def register(function: Callable[..., object]) -> NamedRule:  # type: ignore[explicit-any]
+        def register(function: Callable[..., object]) -> NamedRule:  # type: ignore[explicit-any]  # any rule
             made = self._rules[name] = NamedRule(f"{self.name}.{name}", function)
             return made
 
@@ -105,7 +105,7 @@ def renamed(name: str, rule: Rule, names: Mapping[str, str]) -> NamedRule:
 
     call.__doc__ = rule.__doc__
     parameters = [one.replace(name=names.get(one.name, one.name)) for one in rule.signature.parameters.values()]
-    call.__signature__ = rule.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    vars(call)["__signature__"] = rule.signature.replace(parameters=parameters)
     return NamedRule(name, call)
 
 

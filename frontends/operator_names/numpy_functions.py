@@ -196,7 +196,7 @@ def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[In
 def _pairs(width: Int | Sequence[Int | Sequence[Int]]) -> list[tuple[Int, Int]]:
     """(before, after) pairs, one for each axis, or one for all."""
     if not isinstance(width, tuple | list):
-        return [(width, width)]  # type: ignore[list-item]
+        return [(width, width)]  # type: ignore[list-item]  # no sequence, said above
     numbers = [one for one in width if not isinstance(one, tuple | list)]
     if numbers:
         return [(numbers[0], numbers[-1])]

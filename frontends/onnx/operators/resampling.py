@@ -50,7 +50,7 @@ def _scales(node: Node, index: int) -> list[np.float32] | None:
     """
     attribute = node.attributes.get("scales")
     if attribute is not None and not node.has(index):
-        return [np.float32(scale) for scale in attribute]  # type: ignore[attr-defined]
+        return [np.float32(scale) for scale in attribute]  # type: ignore[attr-defined]  # floats, says ONNX
     if not node.has(index):
         return None
     elements = node.elements(index)

@@ -38,14 +38,14 @@ def as_originals() -> Iterator[None]:
     """Let compiled functions run eagerly for the duration of the block."""
     with _lock:
         _running.append(None)
-        Compiled.__call__ = _plain_call  # type: ignore[method-assign]
+        Compiled.__call__ = _plain_call  # type: ignore[method-assign]  # while it lasts
     try:
         yield
     finally:
         with _lock:
             _running.pop()
             if not _running:
-                Compiled.__call__ = _compiled_call  # type: ignore[method-assign]
+                Compiled.__call__ = _compiled_call  # type: ignore[method-assign]  # while it lasts
 
 
 def _with_originals(

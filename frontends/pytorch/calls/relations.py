@@ -364,7 +364,7 @@ def parameters_of(fn: object) -> list[str] | None:
     if fn is None:
         return None
     try:
-        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)  # type: ignore[arg-type]
+        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)  # type: ignore[arg-type]  # else raises
     except (TypeError, ValueError):
         return None
     parameters = signature.parameters.values()

@@ -268,7 +268,7 @@ def held_by(piece: Piece, *, learns: bool) -> Callable[..., object]:
         counts[0] += 1
         began = clock()
         try:
-            return region(*args)  # type: ignore[misc]
+            return region(*args)  # type: ignore[misc]  # None is not given to `held_by`
         finally:
             counts[1] += clock() - began
 
