@@ -171,12 +171,12 @@ def conv_general_dilated(
     env.require(rhs[0] % feature_group_count == 0, "output channels are not divisible by feature_group_count")
     env.require(lhs[0] % batch_group_count == 0, "the batch is not divisible by batch_group_count")
     env.require(rhs[0] % batch_group_count == 0, "output channels are not divisible by batch_group_count")
-    spread, reach = lhs_dilation or (1,) * axes, rhs_dilation or (1,) * axes
+    lhs_steps, reach = lhs_dilation or (1,) * axes, rhs_dilation or (1,) * axes
     sizes: list[Int] = []
     for axis in range(axes):
-        size = sym_max((lhs[axis + 2] - 1) * spread[axis] + 1, 0) if spread[axis] != 1 else lhs[axis + 2]
+        size = sym_max((lhs[axis + 2] - 1) * lhs_steps[axis] + 1, 0) if lhs_steps[axis] != 1 else lhs[axis + 2]
         window, stride = window_reach(rhs[axis + 2], reach[axis]), window_strides[axis]
-        if isinstance(padding, str) and any(step != 1 for step in spread):
+        if isinstance(padding, str) and any(step != 1 for step in lhs_steps):
             raise ShapeError("with lhs_dilation, padding has to be given as numbers")
         if padding == "SAME":
             sizes.append(-(-size // stride))

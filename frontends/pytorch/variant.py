@@ -37,7 +37,7 @@ class Variant(Captured):
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
         memoized: the cached results of functions that it used.
-        taken, reads: what is kept for other processes of the traced call and of the state that it read.
+        example_call, reads: what is kept for other processes of the traced call and of the state that it read.
         provenance: for a variant of a file: restored, or traced and why.
         effects: its side effects, performed after its graph. If there are any, `structure` covers the results and the
             list of all stored values.
@@ -84,7 +84,7 @@ class Variant(Captured):
         self.cause = cause
         self.running: Running | None = None
         self.memoized: tuple[Use, ...] = ()
-        self.taken: object = None
+        self.example_call: object = None
         self.reads: object = None
         self.effects: tuple[SideEffect, ...] = ()
         self.program: Callable[..., object] | None = None

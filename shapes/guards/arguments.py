@@ -43,7 +43,7 @@ Sources = Mapping[str, Source | list[Source]]
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class Prologue:
     """How generated code gets at its arguments where they are not its parameters.
 
     Attributes:

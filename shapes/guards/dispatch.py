@@ -27,7 +27,7 @@ from collections.abc import Container, Hashable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
-from shapes.guards.arguments import Arguments, Opening, Path, Source, Sources, access, local_names
+from shapes.guards.arguments import Arguments, Path, Prologue, Source, Sources, access, local_names
 from shapes.guards.codegen import Check, Outcome
 from shapes.guards.decision_tree import Variant, grow
 from shapes.guards.emit_python import python_scope, reachable
@@ -74,14 +74,14 @@ class Dispatch(Generic[Value]):
         "arguments",
         "entries",
         "lookup",
-        "opening",
         "operations",
+        "prologue",
         "source",
     )
 
-    def __init__(self, arguments: Sequence[str], *, opening: Opening | None = None) -> None:
+    def __init__(self, arguments: Sequence[str], *, prologue: Prologue | None = None) -> None:
         self.arguments = tuple(arguments)
-        self.opening = opening
+        self.prologue = prologue
         self.entries: list[Entry[Value]] = []
         self.operations = Operations()
         self.source = ""
@@ -169,15 +169,15 @@ class Dispatch(Generic[Value]):
         """Make the lookup, and use it."""
         with self._lock:
             paths = tuple(self._paths)
-            read = self.opening.read if self.opening is not None else {}
+            read = self.prologue.read if self.prologue is not None else {}
             names = [read.get(path, name) for path, name in zip(paths, local_names(paths, self.arguments))]
             layout = Arguments(self.arguments, paths, tuple(names), {}, True)
             given = frozenset([position for position, path in enumerate(paths) if len(path) == 1 or path in read])
             tree = grow(self.operations, [entry.variant for entry in self.entries], given)
-            made = tree_source(self.operations, tree, layout, opening=self.opening)
+            made = tree_source(self.operations, tree, layout, prologue=self.prologue)
             scope = python_scope(made.functions)
-            if self.opening is not None:
-                scope.update(self.opening.scope)
+            if self.prologue is not None:
+                scope.update(self.prologue.scope)
             scope.update(made.constants)
             scope["default"] = None
             scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})

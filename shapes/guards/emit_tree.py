@@ -29,7 +29,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from shapes.guards.arguments import Arguments, Opening
+from shapes.guards.arguments import Arguments, Prologue
 from shapes.guards.decision_tree import Attempt, Attempts, Present, Required, Split, Table, Test, Tree
 from shapes.guards.emit_python import CHOICE, COMPARISON, PythonPrinter, functions_of, indented, integer_text, reachable
 from shapes.guards.lowering import Operation, Operations
@@ -53,19 +53,19 @@ def tree_source(
     arguments: Arguments,
     *,
     name: str = "lookup",
-    opening: Opening | None = None,
+    prologue: Prologue | None = None,
 ) -> TreeSource:
     """A function of these arguments. Still to be given: `default`, and the result of each variant, `value_0` and on."""
     printer = TreePrinter(operations, tree, arguments)
-    read = opening.read if opening is not None else {}
+    read = prologue.read if prologue is not None else {}
     loaded = frozenset([position for position, path in enumerate(arguments.paths) if path in read])
     body = printer.tree(tree, loaded)
     if printer.python.uses_power:
         body = ["try:", *indented(body), "except OverflowError:", "    return default"]
     parameters = arguments.names
-    if opening is not None:
-        parameters = opening.parameters
-        body = [*opening.statements, *body]
+    if prologue is not None:
+        parameters = prologue.parameters
+        body = [*prologue.statements, *body]
     parts = [*printer.parts, "\n".join([f"def {name}({', '.join(parameters)}):", *indented(body)])]
     return TreeSource("\n\n".join(parts) + "\n", printer.constants, functions_of(reachable(_conditions(tree))))
 

@@ -62,8 +62,8 @@ def convolved(
     paddings = per_axis(padding, axes, "padding")
     at_least(env, paddings, 0, "padding")
     windows: list[Int] = []
-    for size, extent, pad, step, spread in zip(sizes, kernel, paddings, strides, dilations, strict=True):
-        padded, reach = size + 2 * pad, window_reach(extent, spread)
+    for size, extent, pad, step, factor in zip(sizes, kernel, paddings, strides, dilations, strict=True):
+        padded, reach = size + 2 * pad, window_reach(extent, factor)
         require_at_least(env, padded, reach, "the kernel is larger than the padded input")
         if not reaches(extent, 1):
             env.require(sym_or(extent >= 1, weight[1] == 0), "an axis of the kernel is empty")
@@ -73,7 +73,7 @@ def convolved(
     return Shape((*batch, out, *windows), dtype=x.dtype)
 
 
-def spread(
+def conv_transpose_shape(
     env: ShapeEnv, axes: int, x: Shape, weight: Shape, bias: Shape | None,
     stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints,
 ) -> Shape:  # fmt: skip
@@ -141,7 +141,7 @@ def _biased(env: ShapeEnv, bias: Shape | None, out: Int) -> None:
 
 
 def _register(axes: int) -> None:
-    """The operators over so many axes; their sizes are those of `convolved` and `spread`."""
+    """The operators over so many axes; their sizes are those of `convolved` and `conv_transpose_shape`."""
 
     @rule(f"conv{axes}d")
     def conv(
@@ -157,7 +157,7 @@ def _register(axes: int) -> None:
         stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
     ) -> Shape:  # fmt: skip
         """The sizes that a convolution reduces to those of the input."""
-        return spread(env, axes, input, weight, bias, stride, padding, output_padding, groups, dilation)
+        return conv_transpose_shape(env, axes, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 for _axes in (1, 2, 3):

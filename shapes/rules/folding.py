@@ -42,8 +42,8 @@ def _blocks(
     at_least(env, paddings, 0, "padding")
     at_least(env, strides, 1, "stride")
     counts: list[Int] = []
-    for size, extent, spread, pad, step in zip(sizes, kernel, dilations, paddings, strides, strict=True):
-        reach, padded = window_reach(extent, spread), size + 2 * pad
+    for size, extent, factor, pad, step in zip(sizes, kernel, dilations, paddings, strides, strict=True):
+        reach, padded = window_reach(extent, factor), size + 2 * pad
         require_at_least(env, padded, reach, "no block fits into an axis")
         counts.append(window_count(padded, reach, step))
     return counts

@@ -47,11 +47,11 @@ def pooled(
     positive(env, dilations, "dilation is not positive")
     positive(env, (channels,), "there are no channels")
     windows: list[Int] = []
-    for size, kernel, step, pad, spread in zip(sizes, kernels, strides, paddings, dilations, strict=True):
+    for size, kernel, step, pad, factor in zip(sizes, kernels, strides, paddings, dilations, strict=True):
         if not (isinstance(pad, int) and pad == 0):
             env.require(pad >= 0, "padding is negative")
             env.require(pad <= kernel // 2, "padding is more than half of the kernel")
-        reach = window_reach(kernel, spread)
+        reach = window_reach(kernel, factor)
         least = sym_max(1, reach - 2 * pad - (step - 1 if ceil_mode else 0))
         least = sym_max(least, kernel) if whole else least
         require_at_least(env, size, least, "the input is too small for a window")

@@ -248,10 +248,10 @@ def broadcast_tensors(env: ShapeEnv, *tensors: Shape) -> Outputs:
     """All of the same sizes, to which they broadcast."""
     shapes = [as_shape(tensor) for tensor in tensors]
     sizes = broadcast(env, *shapes)
-    return Outputs([_spread(shape, sizes) for shape in shapes])
+    return Outputs([_broadcast_to(shape, sizes) for shape in shapes])
 
 
-def _spread(x: Shape, sizes: Sequence[Int]) -> Shape:
+def _broadcast_to(x: Shape, sizes: Sequence[Int]) -> Shape:
     """Sizes to which the shape is known to broadcast."""
     if x.strides is None:
         return Shape(sizes, dtype=x.dtype)

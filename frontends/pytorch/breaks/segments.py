@@ -72,10 +72,10 @@ class Step:
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class TreeNode:
     """A node of the tree: `path()` has the operators up to here."""
 
-    parent: Place | None = None
+    parent: TreeNode | None = None
     step: Step | None = None
     operands: tuple[int, ...] = ()
     """The value indices of its tensor operands."""
@@ -83,14 +83,14 @@ class Place:
     """The number of new inputs among them; they are numbered before its results."""
     holes: list[object] = field(default_factory=list)
     depth: int = 0
-    children: dict[tuple[Step, tuple[int, ...]], Place] = field(default_factory=dict)
+    children: dict[tuple[Step, tuple[int, ...]], TreeNode] = field(default_factory=dict)
     segment: Segment | None = None
 
-    def after(self, step: Step, operands: tuple[int, ...], numbers: Sequence[object], inputs: int = 0) -> Place:
+    def after(self, step: Step, operands: tuple[int, ...], numbers: Sequence[object], inputs: int = 0) -> TreeNode:
         """The child for an operator; a number that differs from earlier calls becomes an input of the graph."""
         found = self.children.get((step, operands))
         if found is None:
-            found = Place(self, step, operands, inputs, list(numbers), self.depth + 1)
+            found = TreeNode(self, step, operands, inputs, list(numbers), self.depth + 1)
             self.children[step, operands] = found
             return found
         holes = found.holes
@@ -99,9 +99,9 @@ class Place:
                 holes[place] = VARIES
         return found
 
-    def path(self) -> list[Place]:
+    def path(self) -> list[TreeNode]:
         """The nodes from the root, exclusive, to here."""
-        found: list[Place] = []
+        found: list[TreeNode] = []
         place = self
         while place.parent is not None:
             found.append(place)
@@ -125,11 +125,11 @@ class Stretches:
     """The prefix tree of a program, and its number of graphs."""
 
     def __init__(self, compile: Compile) -> None:
-        self.root: Final = Place()
+        self.root: Final = TreeNode()
         self.segments: list[Segment] = []
         self._compile = compile
 
-    def segment(self, place: Place, needed: Sequence[int]) -> tuple[Segment, list[object], bool] | None:
+    def segment(self, place: TreeNode, needed: Sequence[int]) -> tuple[Segment, list[object], bool] | None:
         """The graph of the operators up to here, the states of its holes, and whether it existed before.
 
         None if there are too many graphs.
@@ -174,7 +174,7 @@ def argument(shape: Shape, tensors: Iterator[object], numbers: Iterator[object])
     return shape[-1]
 
 
-def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
+def graph_of(path: Sequence[TreeNode], outputs: Sequence[int]) -> fx.GraphModule:
     """The operators on a path as a graph."""
     graph = fx.Graph()
     values: list[fx.Node | None] = []
@@ -200,7 +200,7 @@ def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
     return fx.GraphModule(torch.nn.Module(), graph)
 
 
-def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]) -> list[object]:
+def one_by_one(place: TreeNode, inputs: Sequence[object], numbers: Sequence[object]) -> list[object]:
     """The values on the path to a node, computed operator by operator."""
     left, given = iter(inputs), iter(numbers)
     values: list[object] = []

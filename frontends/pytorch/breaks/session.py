@@ -24,7 +24,7 @@ from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, concretizes, traits_of, written_together
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, as_counted, pending_of
 from frontends.pytorch.breaks.reads import Reads
-from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
+from frontends.pytorch.breaks.segments import TENSOR, VARIES, Shape, Step, TreeNode, one_by_one
 from frontends.pytorch.decompositions.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.interception import Symbolic, suspended
@@ -47,7 +47,7 @@ class Session(TorchDispatchMode):
     def __init__(self, program: Remembered) -> None:
         super().__init__()
         self.program: Final = program
-        self.place: Place = program.stretches.root
+        self.place: TreeNode = program.stretches.root
         self.values: list[Value] = []
         self.numbers: list[object] = []
         self.operators = 0

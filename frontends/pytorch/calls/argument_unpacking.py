@@ -6,7 +6,7 @@
     >>> from frontends.pytorch.calls.argument_unpacking import Leaf, UnpackingPrinter, constant_state
     >>> leaves = [Leaf("x", "tensor", torch.Tensor, 2), Leaf("n", "integer", int)]
     >>> printer = UnpackingPrinter(leaves, tree_structure(((0, [0]), {})), Form(2, ()), constant_state)
-    >>> print(*printer.opening().statements[:9], sep="\\n")
+    >>> print(*printer.prologue().statements[:9], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default
     x, _node_0 = _args
@@ -42,7 +42,7 @@ from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.variant import Variant
-from shapes.guards.arguments import Opening, usable
+from shapes.guards.arguments import Prologue, usable
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.forms import Form
@@ -138,7 +138,7 @@ class UnpackingPrinter:
         self.names = [leaf.name for leaf in leaves]
         self._given_back: Container[int] = ()
 
-    def opening(self) -> Opening:
+    def prologue(self) -> Prologue:
         lines = self.unpacking(checked=True)
         read: dict[Path, str] = {}
         tensors = [leaf for leaf in self.leaves if leaf.kind == "tensor"]
@@ -164,7 +164,7 @@ class UnpackingPrinter:
                 self.scope["_bits"] = bits
                 lines.append(f"{leaf.name}_bits = _bits({leaf.name})")
         lines += self._ambient([leaf.name for leaf in tensors])
-        return Opening(("_args", "_kwargs"), tuple(lines), read, self.scope)
+        return Prologue(("_args", "_kwargs"), tuple(lines), read, self.scope)
 
     def _ambient(self, tensors: Sequence[str]) -> list[str]:
         scope = self.scope

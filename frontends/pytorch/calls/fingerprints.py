@@ -43,8 +43,8 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.calls.example_call import source_of
 from frontends.pytorch.calls.reads import ABSENT, Content, Contents, Kept, Place, is_numpy
-from frontends.pytorch.calls.taken import source_of
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.settings import SETTINGS, Setting
 from frontends.pytorch.python.state import is_without_state

@@ -30,6 +30,7 @@ import torch
 from frontends.pytorch.calls.argument_unpacking import autocast, elsewhere
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.calls.example_call import DTYPES, ExampleCall, made
 from frontends.pytorch.calls.restoring import Restored, Restoring
 from frontends.pytorch.calls.saving import (
     BACKENDS,
@@ -42,8 +43,7 @@ from frontends.pytorch.calls.saving import (
     tensors_of,
     whole,
 )
-from frontends.pytorch.calls.taken import DTYPES, Taken, made
-from frontends.pytorch.calls.telling import of_process
+from frontends.pytorch.calls.serialization import of_process
 from frontends.pytorch.errors import ConstraintViolation, WrongArtifact, refusal
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.tracing import trace
@@ -175,9 +175,9 @@ def _trace(
     variant = compilation.variants[place]
     if isinstance(variant, Restored):
         return
-    taken = variant.taken
-    assert isinstance(taken, Taken)
-    functions = taken.sources()
+    example_call = variant.example_call
+    assert isinstance(example_call, ExampleCall)
+    functions = example_call.sources()
     for saved in entry(name, described, "functions", list):
         if saved not in functions:
             shown = ".".join(map(str, saved[:2])) if type(saved) is list else ""

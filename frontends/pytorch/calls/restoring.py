@@ -29,9 +29,9 @@ import torch
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_leaves, tree_unflatten, treespec_leaf
 
 from backends import Unreadable
+from frontends.pytorch.calls.example_call import source_of
 from frontends.pytorch.calls.fingerprints import Untold
-from frontends.pytorch.calls.taken import source_of
-from frontends.pytorch.calls.telling import (
+from frontends.pytorch.calls.serialization import (
     Another,
     Told,
     class_named,
@@ -163,7 +163,7 @@ class Restoring:
             Recording(),
             inputs,
             [None] * text["outputs"],
-            structure_meant(text["structure"]),
+            deserialized_structure(text["structure"]),
             [False] * text["outputs"],
             None,
             known.numbers,
@@ -186,7 +186,7 @@ class Restoring:
         return made
 
 
-def structure_meant(text: object) -> TreeSpec:
+def deserialized_structure(text: object) -> TreeSpec:
     """Deserialize a pytree structure.
 
     Raises:
@@ -196,12 +196,12 @@ def structure_meant(text: object) -> TreeSpec:
         case None:
             return treespec_leaf()
         case [str() as kind, None, list() as children] if kind in CONTAINERS:
-            return TreeSpec(CONTAINERS[kind], None, [structure_meant(child) for child in children])
+            return TreeSpec(CONTAINERS[kind], None, [deserialized_structure(child) for child in children])
         case [str() as name, list() as keys, list() as children]:
             found = class_named(*name.split(":", 1))
             if found is None or found not in SUPPORTED_NODES:
                 raise Another(f"torch knows no container of the class {name}")
-            return TreeSpec(found, keys, [structure_meant(child) for child in children])
+            return TreeSpec(found, keys, [deserialized_structure(child) for child in children])
     raise Another("what it returns is not told")
 
 

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 import torch
 
 from frontends.pytorch.calls import artifact
+from frontends.pytorch.calls.example_call import ExampleCall, source_of
 from frontends.pytorch.calls.restoring import Restored
-from frontends.pytorch.calls.taken import Taken, source_of
-from frontends.pytorch.calls.telling import Reads, of_process, told
+from frontends.pytorch.calls.serialization import Reads, of_process, serialized
 from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
@@ -80,9 +80,9 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
     libraries: dict[str, bytes] = {}
     around = of_process()
     for place, variant in enumerate(compilation.variants):
-        taken = variant.taken
-        if not isinstance(taken, Taken) or taken.arguments is None:
-            reason = taken.reason if isinstance(taken, Taken) else "it was not traced by a call"
+        example_call = variant.example_call
+        if not isinstance(example_call, ExampleCall) or example_call.arguments is None:
+            reason = example_call.reason if isinstance(example_call, ExampleCall) else "it was not traced by a call"
             _cannot(f"variant {place}: {reason}", "call what is to be saved with tensors, numbers, text and containers")
         used = libraries_of(variant)
         libraries.update(used)
@@ -90,14 +90,14 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
             described.append({**variant.described})
             continue
         assert isinstance(variant.reads, Reads)
-        restored = told(compilation.fn, variant, variant.reads, around)
+        restored = serialized(compilation.fn, variant, variant.reads, around)
         described.append(
             {
-                "arguments": taken.arguments,
-                "gradients": taken.gradients,
-                "inference": taken.inference,
-                "default": taken.default,
-                "functions": taken.sources(),
+                "arguments": example_call.arguments,
+                "gradients": example_call.gradients,
+                "inference": example_call.inference,
+                "default": example_call.default,
+                "functions": example_call.sources(),
                 "libraries": [*used],
                 "note": "" if variant.running is None else variant.running.note,
                 **outcome(variant),

@@ -6,7 +6,7 @@
     >>> signature = Signature.of(f, ({"x": torch.ones(2, 3), "n": 4}, 0.5), {})
     >>> [(leaf.name, leaf.kind) for leaf in signature.leaves]
     [('batch_0', 'tensor'), ('batch_1', 'integer'), ('scale', 'float')]
-    >>> print(*signature.dispatch.opening.statements[:6], sep="\\n")
+    >>> print(*signature.dispatch.prologue.statements[:6], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default
     _node_0, scale = _args
@@ -80,9 +80,9 @@ class Lookups:
 
     def __init__(self, signature: Signature, form: Form) -> None:
         self.printer = UnpackingPrinter(signature.leaves, signature.structure, form, signature.captured_state)
-        opening = self.printer.opening()
-        self.dispatch: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
-        self.others: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
+        prologue = self.printer.prologue()
+        self.dispatch: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, prologue=prologue)
+        self.others: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, prologue=prologue)
 
 
 class Signature:

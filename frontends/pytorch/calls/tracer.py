@@ -24,12 +24,12 @@ from backends.backend import AnyBackend
 from frontends.pytorch.calls.argument_unpacking import constant_state
 from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Mixed, Policy
+from frontends.pytorch.calls.example_call import ExampleCall
 from frontends.pytorch.calls.forms import Form
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
+from frontends.pytorch.calls.serialization import Reads
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.calls.taken import Taken
-from frontends.pytorch.calls.telling import Reads
 from frontends.pytorch.errors import (
     EagerOnly,
     GraphBreak,
@@ -213,7 +213,7 @@ class Tracer:
         if signature.captured_state == self.captured.state:
             self._traced_at.add(self.captured.state())
         if not self._is_graph:
-            variant.taken = Taken.of(args, kwargs, ran.functions(), reads=bool(self.read))
+            variant.example_call = ExampleCall.of(args, kwargs, ran.functions(), reads=bool(self.read))
             variant.reads = Reads.of(ran, signature.captured_state)
         return variant, signature.add(variant, signature.values(leaves), run)
 

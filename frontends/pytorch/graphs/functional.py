@@ -136,12 +136,12 @@ class FunctionalJoint:
     symbols: tuple[Atom, ...]
     later: frozenset[Atom]
 
-    def without(self, absent: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
+    def without(self, undefined: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
         """The backward specialized to undefined gradients of these outputs, and the gradients that it takes; None if it
         is the same."""
         whole, count = self.backward, len(self.saved)
         tangents = [result for _, result in whole.inputs[count:]]
-        left = without(absent, whole.operations, whole.outputs, tangents)
+        left = without(undefined, whole.operations, whole.outputs, tangents)
         if left is None:
             return None
         inputs = (*whole.inputs[:count], *[whole.inputs[count + place] for place in left.given])

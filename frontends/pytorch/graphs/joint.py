@@ -203,13 +203,13 @@ class JointRunner:
             found.append(value.detach() if detached else value)
         return found
 
-    def backward(self, absent: frozenset[int]) -> Backward:
+    def backward(self, undefined: frozenset[int]) -> Backward:
         """The backward for undefined gradients of these outputs, by index in `tangents`."""
-        found = self._backwards.get(absent)
+        found = self._backwards.get(undefined)
         if found is None:
             if len(self._backwards) > MOST_BACKWARDS:
                 return self._whole
-            found = self._backwards[absent] = self._without(absent) or self._whole
+            found = self._backwards[undefined] = self._without(undefined) or self._whole
         return found
 
     def run_backward(self, backward: Backward, given: list[object]) -> list[Any]:
@@ -395,8 +395,8 @@ def graphs(program: Captured, joint: Joint) -> Parts:
         checks = checkable(deferred, later, operations)
         return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols, checks))
 
-    def backward_without(absent: frozenset[int]) -> Backward | None:
-        left = without(absent, backward, joint.gradients, joint.tangents)
+    def backward_without(undefined: frozenset[int]) -> Backward | None:
+        left = without(undefined, backward, joint.gradients, joint.tangents)
         if left is None:
             return None
         tangents = [joint.tangents[place] for place in left.given]

@@ -57,14 +57,14 @@ class Left:
 
 
 def without(
-    absent: Collection[int],
+    undefined: Collection[int],
     operations: Sequence[Operation],
     gradients: Sequence[Result | None],
     tangents: Sequence[Result],
 ) -> Left | None:
     """Specialize a backward to undefined gradients at these indices of `tangents`; it may still take some of them, as
     zeros. None if nothing changes."""
-    nothing = {tangents[place] for place in absent}
+    nothing = {tangents[place] for place in undefined}
     following, zeros = set(tangents), set(nothing)
     same: dict[Result, Result] = {}
     left: list[Operation] = []

@@ -54,6 +54,6 @@ def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
             index = (index < 0).select(index + x.sizes[axis], index)
             index = index.apply("minimum", x.sizes[axis] - 1).apply("maximum", 0)
             sizes = at.sizes[first : first + count]
-            spread = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
-            places.append(spread.expanded(at.sizes).tensor)
+            broadcast = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
+            places.append(broadcast.expanded(at.sizes).tensor)
     return Value(at.build, Gather(at.sizes, x.dtype, source, tuple(places)), at.sizes)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.lowering.channels import Groups, group_norm, group_norm_backward, is_by_channel
+from frontends.pytorch.lowering.channels_last import Groups, are_channels_last, group_norm, group_norm_backward
 from frontends.pytorch.lowering.reductions import moments, plain_moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -18,7 +18,7 @@ LONG: Final = 8192
 eager's, and correction would take a tenth longer in cache."""
 
 
-def _spread(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
+def _moments(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
     """Mean, variance, and one over the deviation, with the axes kept."""
     long = x.count(axes).evaluate(x.build.decisions.hints) >= LONG
     variance, mean = moments(x, axes, 0, keepdim=True) if long else plain_moments(x, axes)
@@ -50,7 +50,7 @@ def native_layer_norm(
     at: Site, x: Value, shape: list[object], weight: Value | None, bias: Value | None, eps: float
 ) -> Lowered:
     axes = tuple(range(x.rank - len(shape), x.rank))
-    mean, _, deviation = _spread(x, axes, eps)
+    mean, _, deviation = _moments(x, axes, eps)
     return [_scaled((x.computed() - mean) * deviation, weight, bias), mean, deviation]
 
 
@@ -148,11 +148,11 @@ def native_group_norm(
     eps: float,
 ) -> Lowered:
     parts = _grouped(x, groups)
-    if is_by_channel(x):
+    if are_channels_last(x):
         normalized, mean, deviation = group_norm(at, x, Groups(at, x, *parts.sizes[1:3]), eps)
         vectors = [None if each is None else each.unsqueezed((0, *range(2, x.rank))) for each in (weight, bias)]
         return [_scaled(normalized, *vectors), mean, deviation]
-    mean, _, deviation = _spread(parts, tuple(range(2, parts.rank)), eps)
+    mean, _, deviation = _moments(parts, tuple(range(2, parts.rank)), eps)
     normalized = (parts.computed() - mean) * deviation
     whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
     return [_ungrouped(whole, x.sizes), _first_two(mean), _first_two(deviation)]
@@ -177,7 +177,7 @@ def native_group_norm_backward(
     wanted: list[bool],
 ) -> Lowered:
     grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
-    if is_by_channel(grad, x):
+    if are_channels_last(grad, x):
         grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
         inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
         return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
@@ -217,7 +217,7 @@ def batch_norm_functional(
         found = _by_statistics(at, x, weight, bias, running_mean, running_variance, eps)
         return [*found, running_mean, running_variance]
     axes = (0, *range(2, x.rank))
-    mean, variance, deviation = _spread(x, axes, eps)
+    mean, variance, deviation = _moments(x, axes, eps)
     count = x.count(axes)
     mean, variance, deviation = [_vector(each) for each in (mean, variance, deviation)]
     unbiased = variance * variance.number(count) / variance.number(count - 1)
@@ -303,7 +303,7 @@ def batch_norm_no_stats(
 
 
 def _by_itself(x: Value, weight: Value | None, bias: Value | None, eps: float) -> Lowered:
-    mean, _, deviation = _spread(x, (0, *range(2, x.rank)), eps)
+    mean, _, deviation = _moments(x, (0, *range(2, x.rank)), eps)
     mean, deviation = _vector(mean), _vector(deviation)
     return [_along_channels(x.computed(), mean, deviation, weight, bias), mean, deviation]
 

@@ -26,10 +26,10 @@ def attention(mode: object, func: Function, args: Arguments, kwargs: Keywords) -
         return NotImplemented
     whole = (*query.shape[:3], key.shape[2])
     sizes = mask.shape
-    spread = [-1 if type(of) is int or type(size) is not int or size != 1 else of for size, of in zip(sizes, whole)]
-    if all(type(size) is int for size in spread):
+    expanded = [-1 if type(of) is int or type(size) is not int or size != 1 else of for size, of in zip(sizes, whole)]
+    if all(type(size) is int for size in expanded):
         return NotImplemented
-    mask = mask.expand(spread)
+    mask = mask.expand(expanded)
     if named:
         return func(*args, **{**kwargs, "attn_mask": mask})
     return func(*args[:PLACE_OF_MASK], mask, *args[PLACE_OF_MASK + 1 :], **kwargs)

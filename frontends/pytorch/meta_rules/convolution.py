@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.meta_rules.layouts import (
-    is_by_channel,
+    is_ambiguously_channels_last,
     is_packed,
     is_repeated,
     suggested_strides,
@@ -39,7 +39,7 @@ def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
 
 def is_by_row(kind: Metadata) -> bool:
     """Whether an image is contiguous and not ambiguously channels-last as well."""
-    return is_packed(kind) and not is_by_channel(kind)
+    return is_packed(kind) and not is_ambiguously_channels_last(kind)
 
 
 def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:

@@ -230,7 +230,7 @@ def is_packed(metadata: Metadata) -> bool:
     return True
 
 
-def is_by_channel(metadata: Metadata) -> bool:
+def is_ambiguously_channels_last(metadata: Metadata) -> bool:
     """Whether ATen takes a contiguous image for a channels-last one: images of one channel or one pixel are both, and
     the strides of axes of extent 1 decide."""
     shape = metadata.shape
@@ -266,7 +266,7 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
     shape = metadata.shape
     strides = shape.strides
     assert strides is not None
-    if is_by_channel(metadata):
+    if is_ambiguously_channels_last(metadata):
         return True
     if len(shape) not in CHANNELS_LAST or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
         return False

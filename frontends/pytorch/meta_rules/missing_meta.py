@@ -227,13 +227,13 @@ def trilinear(
     unroll_dim: int = 1,
 ) -> object:
     """The product of three tensors, each with new axes, summed over some."""
-    spread = []
+    expanded = []
     for tensor, places in ((i1, expand1), (i2, expand2), (i3, expand3)):
         sizes = list(sizes_of(tensor))
         for place in sorted(places):
             sizes.insert(place, 1)
-        spread.append(sizes)
-    whole = broadcast(recorder.env, *spread)
+        expanded.append(sizes)
+    whole = broadcast(recorder.env, *expanded)
     left = [size for axis, size in enumerate(whole) if axis not in sumdim]
     return packed(recorder, left, i1.dtype, i1.device)
 

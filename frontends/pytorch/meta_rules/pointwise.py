@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import common_sizes, elementwise_strides, is_by_channel, order_of
+from frontends.pytorch.meta_rules.layouts import (
+    common_sizes,
+    elementwise_strides,
+    is_ambiguously_channels_last,
+    order_of,
+)
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
@@ -115,7 +120,8 @@ def result_of(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwa
     if func in PACKED:
         sizes = common_sizes(recorder.env, [operand for operand in operands if operand.sizes] or operands)
         return packed(recorder, sizes, dtypes[0], operands[0].device)
-    if len(operands) == len(args) and all(is_by_channel(operand) and operand is operands[0] for operand in operands):
+    is_one = len(operands) == len(args) and all(operand is operands[0] for operand in operands)
+    if is_one and all(map(is_ambiguously_channels_last, operands)):
         # without broadcasting, kernels first check whether all operands are contiguous
         return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)
     return combined(recorder, operands, dtypes[0])

@@ -125,7 +125,7 @@ Ways = tuple[Way, Way]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedSize:
     """A join of sizes: a symbol with one value for each branch."""
 
     symbol: SymInt
@@ -189,7 +189,7 @@ class Choice:
             for fact in way.guards:
                 with env.at(fact.origin if isinstance(fact.origin, Origin) else None):
                     env.guard(SymBool(env, within(fact), env.interner.true))
-        symbols: list[Joined] = []
+        symbols: list[JoinedSize] = []
         outputs = [self._output(place, ways, symbols) for place in range(len(ways[0].values))]
         given = [place for place, output in enumerate(outputs) if isinstance(output, Traced | torch.SymInt)]
         for way in ways:
@@ -199,7 +199,7 @@ class Choice:
         self._record(ways, results)
         return outputs
 
-    def _output(self, place: int, ways: Ways, symbols: list[Joined]) -> object:
+    def _output(self, place: int, ways: Ways, symbols: list[JoinedSize]) -> object:
         """The join of the branches' outputs at one index."""
         one, other = ways[0].values[place], ways[1].values[place]
         if isinstance(one, Traced) and isinstance(other, Traced):
@@ -212,7 +212,7 @@ class Choice:
         what = f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}"
         raise TraceError(refusal(what, "return tensors or integers of the same kind from both", origin()))
 
-    def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[Joined]) -> Traced:
+    def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[JoinedSize]) -> Traced:
         kinds = self.recorder.kinds
         first, second = one.metadata, other.metadata
         if (first.dtype, first.device, len(first.sizes)) != (second.dtype, second.device, len(second.sizes)):
@@ -230,17 +230,17 @@ class Choice:
     def _is_outside(self, size: object) -> bool:
         return isinstance(size, int) or all(atom in self.recorder.env.symbols for atom in symbols_of(value_of(size)))
 
-    def _size(self, ways: Ways, one: Int, other: Int, symbols: list[Joined], least: int | None) -> Int:
+    def _size(self, ways: Ways, one: Int, other: Int, symbols: list[JoinedSize], least: int | None) -> Int:
         """The join of two sizes: a symbol if they differ."""
         env = self.recorder.env
         for size in (one, other):
             if self._is_outside(size) and all(_equal(way.known, size, each) for way, each in zip(ways, (one, other))):
                 return size
         symbol = env.unbacked(None, least)
-        symbols.append(Joined(symbol, (one, other)))
+        symbols.append(JoinedSize(symbol, (one, other)))
         return symbol
 
-    def _learn(self, ways: Ways, symbols: Sequence[Joined]) -> None:
+    def _learn(self, ways: Ways, symbols: Sequence[JoinedSize]) -> None:
         """Assume facts about the outputs that hold after either branch."""
         if not symbols:
             return

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shapes.env import ShapeEnv
-from shapes.guards.arguments import Opening, Source
+from shapes.guards.arguments import Prologue, Source
 from shapes.guards.codegen import Check, compile_check
 from shapes.guards.decision_tree import grow
 from shapes.guards.dispatch import Dispatch
@@ -366,13 +366,13 @@ class Strided:
 
 def test_arguments_inside_of_a_call() -> None:
     """A failure: a lookup that opens its arguments itself reads them elsewhere, or does not leave where it should."""
-    opening = Opening(
+    prologue = Prologue(
         ("call",),
         ("if len(call) != 2:", "    return default", "x, y = call", "size_of_x = x.size"),
         {("x", ".size"): "size_of_x"},
         {},
     )
-    dispatch: Dispatch[str] = Dispatch(["x", "y"], opening=opening)
+    dispatch: Dispatch[str] = Dispatch(["x", "y"], prologue=prologue)
     for bound, value in (("n <= 8", "small"), ("n >= 9 and n == 2*m", "large")):
         requirements, symbols = written([bound], ["n", "m"])
         sources: dict[str, Source | list[Source]] = {"n": ("x", ".size"), "m": ("y", ".stride()", 0)}

@@ -526,7 +526,7 @@ def test_another_model_is_refused(tmp_path: Path, monkeypatch) -> None:
 def test_the_code_of_a_function_is_known_by_what_it_does() -> None:
     """If it fails, the same code has another hash in a process with another order of sets, or elsewhere on the disk."""
     command = (
-        "from frontends.pytorch.calls.taken import source_of;"
+        "from frontends.pytorch.calls.example_call import source_of;"
         "import sys; lines, name = sys.argv[1:];"
         'text = \'def f(x):\\n  return x in {1, 2.5, "a", b"c", None, (1, "d")} and (lambda: 1j)\\n\';'
         "print(source_of(compile('\\n' * int(lines) + text, name, 'exec')))"

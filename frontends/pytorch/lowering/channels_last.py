@@ -17,7 +17,7 @@ from solver.terms.expr import Expr
 Gradients: TypeAlias = tuple[Value, Value, Value]
 
 
-def is_by_channel(*images: Value) -> bool:
+def are_channels_last(*images: Value) -> bool:
     """Whether all of these are channels-last, or elementwise functions of such tensors."""
     return all(image.is_float and is_channels_last(image.tensor) for image in images)
 
@@ -78,4 +78,4 @@ def group_norm_backward(
     return (grad - average - normalized * slope) * deviation, along, total
 
 
-__all__ = ["Groups", "group_norm", "group_norm_backward", "is_by_channel"]
+__all__ = ["Groups", "group_norm", "group_norm_backward", "are_channels_last"]

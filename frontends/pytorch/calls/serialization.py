@@ -1,8 +1,8 @@
 """Serialization of one variant: its host programs, its guards, and the record of its captured state.
 
     >>> from torch.utils._pytree import tree_structure
-    >>> from frontends.pytorch.calls.telling import structure_told
-    >>> structure_told(tree_structure((1, [2, 3])))
+    >>> from frontends.pytorch.calls.serialization import serialized_structure
+    >>> serialized_structure(tree_structure((1, [2, 3])))
     ['tuple', None, [None, ['list', None, [None, None]]]]
 
 `calls/restoring.py` deserializes it.
@@ -90,7 +90,7 @@ def outer_of(functions: Sequence[FunctionType]) -> list[FunctionType]:
     return [each for each in functions if location(each.__code__) not in inside]
 
 
-def told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Sequence[str]) -> Told:
+def serialized(fn: Callable[..., object], variant: Variant, reads: Reads, more: Sequence[str]) -> Told:
     """Serialize a variant; if that is impossible, the reason."""
     try:
         return _told(fn, variant, reads, more)
@@ -138,7 +138,7 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
         "commitments": commitments(variant.env),
         "offsets": any(path == OFFSET for each in variant.inputs for _, path in each.symbols),
         "outputs": len(variant.outputs),
-        "structure": structure_told(variant.structure),
+        "structure": serialized_structure(variant.structure),
         "marks": variant.marks_matter,
         "draws": running.draws,
         "learned": any(each is not None and each.requires_grad for each in used),
@@ -235,7 +235,7 @@ def commitments(env: ShapeEnv) -> list[list[object]]:
     return found
 
 
-def structure_told(spec: TreeSpec) -> object:
+def serialized_structure(spec: TreeSpec) -> object:
     """Serialize a pytree structure of results.
 
     Raises:
@@ -243,7 +243,7 @@ def structure_told(spec: TreeSpec) -> object:
     """
     if spec.is_leaf():
         return None
-    children = [structure_told(child) for child in spec.children()]
+    children = [serialized_structure(child) for child in spec.children()]
     kind: type = spec.type
     if kind in (tuple, list):
         return [kind.__name__, None, children]
@@ -290,4 +290,13 @@ def found_functions(
     return [found[number] for number in range(len(ways))], outer
 
 
-__all__ = ["Another", "Reads", "class_named", "commitments", "fingerprint_of", "found_functions", "of_process", "told"]
+__all__ = [
+    "Another",
+    "Reads",
+    "class_named",
+    "commitments",
+    "fingerprint_of",
+    "found_functions",
+    "of_process",
+    "serialized",
+]

@@ -1,9 +1,9 @@
 """Example arguments of a variant: enough for another process to trace it again.
 
     >>> import torch
-    >>> from frontends.pytorch.calls.taken import Taken, made
-    >>> taken = Taken.of((torch.ones(2, 3), [1, None]), {"scale": 0.5}, [])
-    >>> (x, numbers), named = made(taken.arguments)
+    >>> from frontends.pytorch.calls.example_call import ExampleCall, made
+    >>> example_call = ExampleCall.of((torch.ones(2, 3), [1, None]), {"scale": 0.5}, [])
+    >>> (x, numbers), named = made(example_call.arguments)
     >>> x.shape, numbers, named
     (torch.Size([2, 3]), [1, None], {'scale': 0.5})
 
@@ -45,7 +45,7 @@ class Undescribed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ExampleCall:
     """A traced call.
 
     Attributes:
@@ -69,7 +69,7 @@ class Taken:
         functions: Iterable[FunctionType],
         *,
         reads: bool = False,
-    ) -> Taken:
+    ) -> ExampleCall:
         """`reads`: numbers of captured state are among the arguments."""
         arguments, reason = None, ""
         try:
@@ -81,7 +81,7 @@ class Taken:
         except Exception as error:
             # any error of torch for an unexpected kind of tensor: the call goes on
             reason = str(error)
-        return Taken(
+        return ExampleCall(
             arguments,
             reason,
             tuple([(each.__module__ or "", each.__qualname__, own_code(each)) for each in functions]),
@@ -303,4 +303,4 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-__all__ = ["Taken", "made"]
+__all__ = ["ExampleCall", "made"]
