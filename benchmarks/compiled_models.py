@@ -245,7 +245,7 @@ def chosen(names: str, known: Sequence[str]) -> Sequence[str]:
 
 
 def engines_of(options: argparse.Namespace) -> list[str]:
-    """Ours, and what it is held against."""
+    """Ours, and the baselines."""
     named = options.baselines.split(",")
     unknown = [name for name in named if name not in ENGINES]
     if unknown:

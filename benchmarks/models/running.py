@@ -1,4 +1,4 @@
-"""A model traced, and its graph held against eager.
+"""Trace a model, and check its graph against eager.
 
     >>> import torch
     >>> from benchmarks.models import MODELS, step
