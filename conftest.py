@@ -6,6 +6,7 @@ Tests run side by side, one process for each core, so that each computes with on
 say how many.
 """
 
+import ctypes
 import os
 import random
 import sys
@@ -78,9 +79,21 @@ def seed(name: str) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """A test after which torch forgets to conjugate is named: others would compare with wrong values."""
+    """A test after which torch forgets to conjugate is named, since others would compare with wrong values; and one
+    after which Dynamo evaluates every frame in C, where deep recursion ends the process."""
+    assert evaluates_frames(), f"{item.nodeid}: torch left its evaluation of frames behind"
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "_C"):
         conjugate = torch.tensor(1j, device="cpu").conj()
         excluded = torch._C._dispatch_tls_local_exclude_set()
         assert conjugate.resolve_conj().imag.item() == (conjugate + 0).imag.item() == -1, f"{item.nodeid}: {excluded}"
+
+
+def evaluates_frames() -> bool:
+    """Whether Python evaluates its frames by itself."""
+    python = ctypes.pythonapi
+    python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
+    python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
+    current = python._PyInterpreterState_GetEvalFrameFunc(python.PyInterpreterState_Get())
+    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+    return bool(current == default)
