@@ -159,7 +159,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
-    report.publish("ablation", "What each rung is worth", run, parser)
+    report.publish("ablation", "Ablation of rungs", run, parser)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--programs", default="")
-    report.publish("breaks", "Programs that break", measure, parser)
+    report.publish("breaks", "Programs with graph breaks", measure, parser)
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--timm", action="store_true", help="networks of timm, which must be installed")
     parser.add_argument("--steps", action="store_true", help="training steps only")
-    report.publish("call overhead", "Calls of compiled models, beside their kernels", measure, parser)
+    report.publish("call overhead", "Overhead of calls of compiled models", measure, parser)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Calls of compiled PyTorch functions: what finding the variant costs, beside torch.compile with its eager backend.
+"""Calls of compiled PyTorch functions: what finding the variant costs, against torch.compile with its eager backend.
 
     python -m benchmarks.calls [--rounds 60] [--write]
 

@@ -1,4 +1,4 @@
-"""Small models compiled for the CPU, forward and with their backward, beside Inductor and torch operator by operator.
+"""Small models compiled for the CPU, forward and with their backward, against Inductor and torch operator by operator.
 
     python -m benchmarks.compiled_models [--threads 1] [--rounds 7] [--models gpt2,t5] [--static] [--dynamo] [--write]
 
@@ -350,7 +350,7 @@ def main() -> None:
         return
     section = f"compiled_models, {options.threads}{', dynamo' if options.dynamo else ''}"
     how = "Models by torch.compile(backend='symshape')" if options.dynamo else "Compiled models"
-    title = f"{how} beside Inductor, threads: {options.threads}"
+    title = f"{how} against Inductor, threads: {options.threads}"
     for body in measure(options):
         print(body, end="\n\n", flush=True)
         if options.write:

@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,3000", help="the two numbers of symbols and facts to compare")
     parser.add_argument("--baselines", default="torch,z3,tvm")
     parser.add_argument("--seconds", type=float, default=40, help="for one engine, topology and size")
-    report.publish("growth", "As facts grow", run, parser)
+    report.publish("growth", "Scaling with the number of facts", run, parser)
 
 
 if __name__ == "__main__":

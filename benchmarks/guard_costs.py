@@ -279,7 +279,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYMSHAPE_CACHE"] = folder
-        report.publish("guard_costs", "What facts save and variants cost", measure, parser)
+        report.publish("guard_costs", "Benefit of facts and cost of variants", measure, parser)
 
 
 if __name__ == "__main__":

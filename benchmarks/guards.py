@@ -4,8 +4,8 @@
 
 Ten guards over the sizes of three tensors, given as nine integers or as three tuples: x is (b, s, d), y is (b, t, d), w
 is (d, h, k), so three of the guards say that sizes agree. Generated Python and the native form, beside what a careful
-person writes (`benchmarks/guards_by_hand.py`). A rejected call is the mean over one call for each guard that only this
-guard rejects.
+person writes (`benchmarks/handwritten_guards.py`). A rejected call is the mean over one call for each irredundant
+guard, with sizes that only it rejects.
 
 Then a dispatch among n variants, inputs rotating over all of them: the generated tree, and the checks one by one.
 
@@ -21,7 +21,7 @@ import time
 import timeit
 from collections.abc import Callable, Sequence
 
-from benchmarks import guards_by_hand, report
+from benchmarks import handwritten_guards, report
 from shapes import ShapeEnv
 from shapes.guards.codegen import Check
 from shapes.guards.dispatch import Dispatch
@@ -99,10 +99,10 @@ def calls_table(rounds: int) -> str:
     by_position, by_path = env.compile_guards(POSITIONS), env.compile_guards(PATHS)
     forms: dict[str, tuple[Callable[..., bool], bool]] = {
         "empty Python function": (empty, False),
-        "by hand": (guards_by_hand.check, False),
+        "handwritten": (handwritten_guards.check, False),
         "generated Python": (by_position, False),
         "native": (by_position.native(), False),
-        "by hand, tuples": (guards_by_hand.check_tensors, True),
+        "handwritten, tuples": (handwritten_guards.check_tensors, True),
         "generated Python, tuples": (by_path, True),
         "native, tuples": (by_path.native(), True),
     }
@@ -119,7 +119,7 @@ def calls_table(rounds: int) -> str:
     found = interleaved(timed, rounds)
     rows: list[list[report.Cell]] = []
     for name, (function, nested) in forms.items():
-        hand = found["by hand, tuples" if nested else "by hand"]
+        hand = found["handwritten, tuples" if nested else "handwritten"]
         compared = report.ratio(found[name], hand) if function is not empty else ""
         shown = (
             name
@@ -128,7 +128,7 @@ def calls_table(rounds: int) -> str:
         )
         rows.append([shown, found[name], compared, found[f"{name}, rejected"]])
     rows.append(["native, a size beyond 64 bits (falls back)", None, "", found["beyond 64 bits"]])
-    table = report.table(["ten guards", "accepted", "of by hand", "rejected"], rows)
+    table = report.table(["ten guards", "accepted", "of handwritten", "rejected"], rows)
     saved = found["generated Python"] - found["native"]
     return f"{table}\n\n{building(env, saved)}"
 

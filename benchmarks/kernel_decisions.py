@@ -191,7 +191,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--models", default="gpt2,t5")
-    report.publish("kernel_decisions", "What decisions about kernels are worth", measure, parser)
+    report.publish("kernel_decisions", "Ablation of kernel decisions", measure, parser)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Shape rules beside torch's meta functions under its symbolic mode: microseconds of one call on symbolic sizes.
+"""Shape rules against torch's meta functions under its symbolic mode: microseconds of one call on symbolic sizes.
 
     python -m benchmarks.rules [--only conv2d,cat] [--calls 3] [--rounds 5] [--slowest 10] [--write]
 

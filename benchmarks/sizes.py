@@ -72,7 +72,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--sizes", default="10,30,100")
-    report.publish("sizes", "Sizes that satisfy facts", measure, parser)
+    report.publish("sizes", "Search for witnesses", measure, parser)
 
 
 if __name__ == "__main__":

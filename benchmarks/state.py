@@ -1,4 +1,4 @@
-"""Calls that change what outlives them, on small tensors: beside eager torch, which runs their Python each time.
+"""Calls with side effects, on small tensors: against eager torch, which runs their Python each time.
 
     python -m benchmarks.state [--rounds 30] [--only counter,window] [--backend cpu] [--write]
 
@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="programs, by name")
     parser.add_argument("--backend", default="cpu")
-    report.publish("state", "Calls that change what outlives them", measure, parser)
+    report.publish("state", "Calls with side effects", measure, parser)
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def main() -> None:
         gc.freeze()
         print(json.dumps(ENGINES[options.engine]()))
     else:
-        report.publish("symints", "Sizes as objects", run, parser)
+        report.publish("symints", "Operations on symbolic integers", run, parser)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tracing a training step: forward and backward in one graph, beside torch's `make_fx` in the same run.
+"""Tracing a training step: forward and backward in one graph, against torch's `make_fx` in the same run.
 
     python -m benchmarks.tracing [--rounds 7] [--symbolic 1] [--write]
 

@@ -1,4 +1,4 @@
-"""Our Triton kernels: what is in their code, and on a GPU beside Inductor's.
+"""Our Triton kernels: what is in their code, and on a GPU against Inductor's.
 
     python -m benchmarks.triton_kernels [--write] [words of names]
 

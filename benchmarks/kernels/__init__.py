@@ -1,1 +1,1 @@
-"""Fused kernels beside Inductor's: the same small functions, forward and backward, compiled and run side by side."""
+"""Fused kernels against Inductor's: the same small functions, forward and backward, compiled and run side by side."""

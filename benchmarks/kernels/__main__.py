@@ -1,4 +1,4 @@
-"""Kernels of ten small functions, alone and with their backwards, beside Inductor's, dynamic and static.
+"""Kernels of ten small functions, alone and with their backwards, against Inductor's, dynamic and static.
 
     python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--chains 50] [--write]
 
@@ -134,7 +134,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYMSHAPE_CACHE"] = folder
         chained = parser.parse_known_args()[0].chains > 0
-        title = f"{'Random chains' if chained else 'Kernels'} beside Inductor's, threads: {threads}"
+        title = f"{'Random chains' if chained else 'Kernels'} against Inductor's, threads: {threads}"
         report.publish("kernels", title, measure, parser, f"{'chains' if chained else 'kernels'}, {threads}")
 
 

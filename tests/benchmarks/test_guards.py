@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import guards, guards_by_hand
+from benchmarks import guards, handwritten_guards
 from tests.effort import examples
 
 SIZE = st.one_of(
@@ -23,8 +23,8 @@ def test_the_text_by_hand_is_the_generated_check(sizes: tuple[int, ...], same_ba
         given_sizes = (b, s, width, b if same_batch else b + 1, t, width, width if same_width else width - 1, h, k)
         x, y, w = guards.tensors(given_sizes)
         truth = check(*given_sizes)
-        assert guards_by_hand.check(*given_sizes) is truth
-        assert nested(x, y, w) is truth and guards_by_hand.check_tensors(x, y, w) is truth
+        assert handwritten_guards.check(*given_sizes) is truth
+        assert nested(x, y, w) is truth and handwritten_guards.check_tensors(x, y, w) is truth
 
 
 def test_each_guard_has_a_call_that_only_it_rejects() -> None:
