@@ -28,7 +28,7 @@ install: $(VENV)/.development
 test: install
 	$(PYTEST)
 
-# A twentieth of a second of every test function: for whoever changes a line.
+# A twentieth of every test function, or of a second: for whoever changes a line.
 quick: install
 	HYPOTHESIS_PROFILE=quick $(PYTEST) --quick
 

@@ -43,6 +43,8 @@ def test_every_package_is_touched() -> None:
         (3, MEAN, LONGEST, {0}),
         (3, 2 * MEAN, 2 * MEAN, set()),
         (300, SHARE / 50, 2 * LONGEST, set()),
+        (300, 2 * SHARE, 2 * LONGEST, set(range(0, 300, 20))),
+        (100, 2 * MEAN, 2 * LONGEST, {0, 20, 40, 60, 80}),
     ],
 )
 def test_cases_are_spread(count: int, mean: float, longest: float, chosen: set[int]) -> None:
