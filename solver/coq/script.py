@@ -21,8 +21,8 @@ from solver.decide.verdict import Always
 from solver.errors import NotExported, NotExpressible
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.checker import RULES as CHECKED
-from solver.proofs.checker import Wrong
 from solver.proofs.fact import Fact
+from solver.proofs.inference import Wrong
 from solver.proofs.step import ProofStep, leaves
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop

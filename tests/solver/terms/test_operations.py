@@ -10,7 +10,8 @@ from shapes import Always, Depends, ShapeEnv
 from solver.interop import smtlib
 from solver.interop.sympy import from_sympy, names_of, to_sympy
 from solver.interop.z3 import Proved, entails
-from solver.proofs.checker import RULES, Wrong
+from solver.proofs.checker import RULES
+from solver.proofs.inference import Wrong
 from solver.proofs.step import ProofStep, hypothesis
 from solver.syntax.parser import parse_expr
 from solver.terms.atoms import stated
