@@ -130,7 +130,7 @@ class Compilation:
         self._decisions: dict[tuple[object, ...], Call] = {}
         """What was decided for calls whose question was asked too often, by their sizes and values."""
         self._settled = 0
-        """Calls that ran as they are, after which the next one may find nothing to change."""
+        """The number of eager calls that initialized state lazily."""
         self._lock = RLock()
         self._find: Lookup = nothing
         self.lookup: Lookup = nothing

@@ -89,7 +89,7 @@ class History:
         self.varying: set[str] = set()
         """The floats that were seen to differ."""
         self.fixed: set[str] = set()
-        """The numbers that are no symbols all the same, as something in the program wants them as they are."""
+        """The numbers that are constants because the program needs their values."""
 
     def observe_float(self, name: str, value: float) -> None:
         """Observe a float; compared by its bits, since 0.0 == -0.0."""

@@ -166,7 +166,7 @@ class JointRunner:
         ]
         inputs = {each.result: place for place, each in enumerate(program.inputs)}
         self.given = [inputs.get(each) if isinstance(each, Result) else None for each in results]
-        """The outputs that are inputs, given back as they are."""
+        """The outputs that are inputs."""
         self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
         self.tangents = [
             (results[output], kind is not None and given is not None and given.strides is kind.strides)

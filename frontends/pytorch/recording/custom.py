@@ -305,7 +305,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
     from shapes.testing.inferring import NotInferred
     from shapes.testing.references.torch_eager import tensor_of as real_tensor
 
-    varied: dict[str, Any] = {}  # strategies, among what `infer_rule` is told by name
+    varied: dict[str, Any] = {}  # strategies, among the keyword arguments of `infer_rule`
     for name, value in given.items():
         if isinstance(value, torch.Tensor):
             axes, dtype = value.dim(), str(value.dtype).removeprefix("torch.")
