@@ -365,15 +365,15 @@ class Nodes:
 
     def node(self, value: Value) -> Node:
         """The unique node of a number."""
-        if isinstance(value, SymInt):
+        if type(value) is SymInt:
             if value.expr.is_constant and value.domain is value.operations.true:
                 return self.constant(value.expr.constant)
             key: object = (value.expr, value.domain)
-        elif isinstance(value, SymBool):
+        elif type(value) is SymBool:
             if value.is_constant:
                 return self.constant(value.prop.kind == "true")
             key = (value.prop, value.domain)
-        elif isinstance(value, SymFloat):
+        elif type(value) is SymFloat:
             key = (value.value.pattern_key, value.domain) if hasattr(value.value, "pattern_key") else id(value)
         else:
             return self.constant(value)
@@ -393,7 +393,7 @@ class Nodes:
             if not (is_one.is_plain and is_one.value) and not is_one.expect(UNDEFINED[error], error):
                 raise error(UNDEFINED[error])
 
-    def constant(self, value: float) -> Node:
+    def constant(self, value: Value) -> Node:
         key = (type(value), repr(value) if type(value) is float else value)
         found = self._constants.get(key)
         if found is None:
