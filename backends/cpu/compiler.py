@@ -100,7 +100,7 @@ def compile_source(
         flags += ("-fopenmp",) if pool is not None else ()
         libraries += (pool,) if pool is not None else ()
     key = f"{version} {_processor()}"
-    seconds = (15 if sanitize else 3) * SECONDS
+    seconds = (5 if sanitize else 1) * SECONDS
     found = library(
         text,
         (*command, *flags),

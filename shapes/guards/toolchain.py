@@ -36,7 +36,7 @@ from typing import Final, TypeVar
 
 from shapes.guards import library_cache
 
-SECONDS: Final = 20.0
+SECONDS: Final = 60.0
 """How long a compiler may take."""
 WORKPLACE: Final = "symshape-build-"
 """What the names of folders begin with that are compiled in."""
