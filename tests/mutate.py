@@ -285,7 +285,8 @@ class Mutating:
     """A plugin that puts mutations to the tests that were collected, instead of running these."""
 
     def __init__(self, mutations: Sequence[Mutation], *, traced: bool) -> None:
-        self.mutations = mutations
+        # read before the packages are imported, so that whoever edits a file meanwhile changes neither
+        self.mutations = {mutation: changed(ROOT / mutation.file, mutation.tree()) for mutation in mutations}
         self.is_traced = traced
         self.survivors: list[str] = []
 
@@ -297,8 +298,7 @@ class Mutating:
         every = list(range(len(self.items)))
         reached, seconds = in_a_fork(self.traced) if self.is_traced else (None, [0.0 for _ in every])
         writer.line(f"{len(every)} tests, {sum(seconds):.0f} seconds of the processor when traced")
-        for mutation in self.mutations:
-            new = changed(ROOT / mutation.file, mutation.tree())
+        for mutation, new in self.mutations.items():
             folder = mirror(mutation)
             at = every if reached is None else list({index for place in new for index in reached.get(place, ())})
             at.sort(key=lambda index: (not self.items[index].nodeid.startswith(folder), seconds[index]))
