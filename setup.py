@@ -25,7 +25,7 @@ from solver import MADE_FROM, checksum  # noqa: E402
 
 HOT = {
     "solver/terms": """
-        atoms bits choice division expr interner intervals monomials operations persistent polynomials prop
+        atoms bits choice division divisors expr interner intervals monomials operations persistent polynomials prop
         quotients
         """,
     "solver/syntax": "shunting_yard",

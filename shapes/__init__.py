@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shapes.symbolic.choices import (
         sym_and,
         sym_float,
+        sym_gcd,
         sym_int,
         sym_ite,
         sym_max,
@@ -55,6 +56,7 @@ __all__ = [
     "SymFloat",
     "sym_and",
     "sym_float",
+    "sym_gcd",
     "sym_int",
     "sym_ite",
     "sym_max",

@@ -186,6 +186,13 @@ static inline int power_of(long long base, long long exponent, long long *result
     return 0;
 }
 
+static inline int gcd_of(long long a, long long b, long long *result) {
+    unsigned long long x = a < 0 ? 0ULL - a : a, y = b < 0 ? 0ULL - b : b;
+    while (y) { unsigned long long rest = x % y; x = y; y = rest; }
+    *result = (long long)x;
+    return *result < 0;
+}
+
 static PyObject *holds(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     long long scaled = 0; (void)scaled;
     if (PyVectorcall_NARGS(flags) != @COUNT@ || (keywords && PyTuple_GET_SIZE(keywords))) goto python;

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import reduce
 from operator import index
 from typing import SupportsIndex, TypeVar, cast, overload
 
@@ -54,6 +55,20 @@ def sym_min(first: Real, /, *others: Real) -> Real:
     for other in others:
         first = _extreme(first, other, largest=False)
     return first
+
+
+def sym_gcd(first: Int, /, *others: Int) -> Int:
+    """`math.gcd`, without a branch."""
+    values = [first, *(others or (0,))]
+    symbolic = next((value for value in values if isinstance(value, SymInt)), None)
+    if symbolic is None:
+        return math.gcd(*[index(value) for value in values])
+    operations = symbolic.operations
+    numbers = [as_integer(operations, value) for value in values]
+    for number in numbers:
+        operations.same(number.operations, "sym_gcd")
+    found = reduce(operations.interner.gcd, [number.expr for number in numbers])
+    return operations.integer(found, operations.interner.conjunction([number.domain for number in numbers]))
 
 
 def _extreme(a: Real, b: Real, *, largest: bool) -> Real:

@@ -17,7 +17,7 @@ from solver.bounds.explain import prove_nonnegative
 from solver.bounds.knowledge import Knowledge
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep, combine, times
-from solver.terms.atoms import conclusion_of, premises_of
+from solver.terms.atoms import conclusion_of, conditions_of, expression_of
 from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Law
 from solver.terms.prop import Prop
@@ -42,13 +42,13 @@ def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) 
 
 def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
     """`n - d*q` or `d*q + d - 1 - n`: nonnegative for q = n // d and d >= 1. With n and d negated for d <= -1."""
-    return conclusion_of(_floordiv_row(atom, lower, negative), atom)
+    return expression_of(_floordiv_row(atom, lower, negative).conclusion, atom)
 
 
 def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> ProofStep:
     """The law behind a lower (or upper) bound of a quotient, for a divisor of known sign."""
     law = _floordiv_row(atom, lower, negative)
-    return _applied(known, law, atom, premises_of(law, atom))
+    return _applied(known, law, atom, conditions_of(law, atom))
 
 
 def _floordiv_row(atom: Atom, lower: bool, negative: bool) -> Law:
@@ -61,14 +61,14 @@ def _floordiv_row(atom: Atom, lower: bool, negative: bool) -> Law:
 def _applied(known: Knowledge, law: Law, atom: Atom, premises: list[Expr]) -> ProofStep:
     """A law whose first premise is known."""
     given = [prove_nonnegative(known, e) for e in premises[:1] if e.terms]
-    return ProofStep("axiom", Prop.nonnegative(conclusion_of(law, atom)), tuple(given), (atom, law.name))
+    return ProofStep("axiom", conclusion_of(law, atom), tuple(given), (atom, law.name))
 
 
 def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
     """The defining inequalities of a composite atom."""
     found = []
     for law in atom.operation.laws:
-        premises = premises_of(law, atom)
+        premises = conditions_of(law, atom)
         shown = [e for e in premises if (low := known.low(e)) is not None and low >= 0]
         if shown or not premises:
             found.append(_applied(known, law, atom, shown))

@@ -322,7 +322,11 @@ class Translation:
             stated: z3.ArithRef = statement(value, *arguments)
             return stated >= 0
 
-        for law in row.laws:
+        for number, law in enumerate(row.laws):
+            if law.divides:
+                times = z3.Int(f"y{len(self.values)}!{number}", self.context)
+                self.laws.append(law.conclusion(value, *arguments) == value * times)
+                continue
             given = [holds(premise) for premise in law.premises]
             self.laws.append(z3.Implies(z3.Or(given), holds(law.conclusion)) if given else holds(law.conclusion))
         lo, hi = row.bounds(*[(None, None)] * len(arguments))

@@ -19,7 +19,7 @@ from solver.proofs.inference import (
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
-from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product, stated
+from solver.terms.atoms import conclusion_of, conditions_of, interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -117,10 +117,10 @@ def _axiom(step: ProofStep) -> Prop:
     premises = premises_of(step, len(step.premises))
     for law in atom.operation.laws:
         if law.name == name:
-            known, conclusion = stated(law, atom)
+            known = [Prop.nonnegative(e) for e in conditions_of(law, atom)]
             accepted = [(p,) for p in known] + [()] * (not known or any(p.kind == "true" for p in known))
             require(premises in accepted, f"does not show `{' or '.join(map(str, known))}`")
-            return conclusion
+            return conclusion_of(law, atom)
     match atom.kind, name, args, premises:
         case "relu", "at least", (Expr() as e,), (premise,):
             return Prop.nonnegative(e - positive_bound(premise, atom))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval
-from solver.terms.operations import Law
+from solver.terms.operations import Law, Statement
 from solver.terms.prop import Prop
 
 
@@ -26,21 +26,22 @@ def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interv
     return atom.operation.bounds(*[interval(arg) if isinstance(arg, Expr) else (0, 1) for arg in atom.args])
 
 
-def conclusion_of(law: Law, atom: Atom) -> Expr:
-    """What a law says is not negative."""
-    found = law.conclusion(atom.expr, *atom.args)
+def expression_of(statement: Statement, atom: Atom) -> Expr:
+    """What a law states, of the value and the arguments of an atom."""
+    found = statement(atom.expr, *atom.args)
     assert isinstance(found, Expr)
     return found
 
 
-def premises_of(law: Law, atom: Atom) -> list[Expr]:
+def conditions_of(law: Law, atom: Atom) -> list[Expr]:
     """One of these must not be negative; none for a law that holds everywhere."""
-    return [e for premise in law.premises if isinstance(e := premise(atom.expr, *atom.args), Expr)]
+    return [expression_of(premise, atom) for premise in law.premises]
 
 
-def stated(law: Law, atom: Atom) -> tuple[list[Prop], Prop]:
-    """A law as propositions: what follows from any one of the premises."""
-    return [Prop.nonnegative(e) for e in premises_of(law, atom)], Prop.nonnegative(conclusion_of(law, atom))
+def conclusion_of(law: Law, atom: Atom) -> Prop:
+    """What follows from any one of the premises."""
+    e = expression_of(law.conclusion, atom)
+    return e.interner.divides(atom.expr, e) if law.divides else Prop.nonnegative(e)
 
 
 def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:

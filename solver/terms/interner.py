@@ -19,7 +19,7 @@ from threading import RLock
 from typing import Final
 
 from solver.errors import NotExpressible
-from solver.terms import bits, choice, division
+from solver.terms import bits, choice, division, divisors
 from solver.terms.depth import DEEPEST
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function as registered_function
@@ -337,6 +337,9 @@ class Interner:
     def bit_xor(self, a: Expr | int, b: Expr | int) -> Expr:
         a, b = self.lift(a), self.lift(b)
         return a + b - 2 * bits.bit_and(self, a, b)
+
+    def gcd(self, a: Expr | int, b: Expr | int) -> Expr:
+        return divisors.gcd(self, self.lift(a), self.lift(b))
 
     def shift_left(self, a: Expr | int, b: Expr | int) -> Expr:
         return self.multiply(self.lift(a), self.power(self.constant(2), self.lift(b)))

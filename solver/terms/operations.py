@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import gcd, isqrt
 from typing import Final
 
 from solver.terms import intervals
@@ -51,6 +51,8 @@ class Law:
     name: str
     conclusion: Statement
     premises: Sequence[Statement] = ()
+    divides: bool = False
+    """Whether v divides the conclusion, which then may have any sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,15 @@ def _bit_length_bounds(n: Interval) -> Interval:
     return (least.bit_length(), None if lo is None or hi is None else max(abs(lo), abs(hi)).bit_length())
 
 
+def _gcd_bounds(*arguments: Interval) -> Interval:
+    sizes = [None if lo is None or hi is None else max(abs(lo), abs(hi)) for lo, hi in arguments]
+    nonzero = [(lo is not None and lo > 0) or (hi is not None and hi < 0) for lo, hi in arguments]
+    if any(nonzero):
+        return 1, min([size for size, sure in zip(sizes, nonzero, strict=True) if sure and size], default=None)
+    known = [size for size in sizes if size is not None]
+    return 0, max(known) if len(known) == len(sizes) else None
+
+
 FUNCTIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "isqrt",
@@ -267,6 +278,24 @@ FUNCTIONS: Final[tuple[Operation, ...]] = (
         coq="Z.sqrt {0}",
     ),
     Operation("bit_length", 1, int.bit_length, _bit_length_bounds, coq="bit_length {0}"),
+    Operation(
+        "gcd",
+        2,
+        gcd,
+        _gcd_bounds,
+        constructor="gcd",
+        folds=True,
+        laws=(
+            Law("at most first", lambda v, a, b: a - v, [lambda v, a, b: a - 1]),
+            Law("at most first negated", lambda v, a, b: -a - v, [lambda v, a, b: -a - 1]),
+            Law("at most second", lambda v, a, b: b - v, [lambda v, a, b: b - 1]),
+            Law("at most second negated", lambda v, a, b: -b - v, [lambda v, a, b: -b - 1]),
+            Law("divides first", lambda v, a, b: a, divides=True),
+            Law("divides second", lambda v, a, b: b, divides=True),
+        ),
+        coq="Z.gcd {0} {1}",
+        c="if (gcd_of({0}, {1}, &{v})) goto python;",
+    ),
 )
 """Functions that are atoms of kind "function", beside those that `solver.terms.functions.register` adds."""
 

@@ -22,6 +22,7 @@ CALLS: Final[Mapping[str, Callable[..., object]]] = {
     "truediv": operator.truediv,
     "sqrt": torch.sym_sqrt,
     "isqrt": math.isqrt,
+    "gcd": math.gcd,
     "abs": operator.abs,
     "trunc": math.trunc,
     "floor": math.floor,

@@ -75,6 +75,7 @@ def test_every_operation_at_every_edge() -> None:
     ]
     texts += [
         "a & b >= c",
+        "gcd(a, b) >= c",
         "(a if b > c else c) >= b",
         "3*a + 2*b - c >= 1",
         "a // 16 >= b",
