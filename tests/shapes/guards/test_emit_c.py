@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from shapes.guards.emit_c import NotNative, native_source
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
 from solver.terms.interner import Interner
+from solver.terms.operations import OPERATIONS
 from tests.effort import examples
 from tests.shapes.guards.propositions import EDGES, NAMES, edge_values, propositions, written
 
@@ -102,6 +104,24 @@ def test_powers() -> None:
     for a in [*range(-70, 70), 2**40]:
         for b in (1, -1, 3):
             assert check(a, b, 8) is python(a, b, 8), (a, b)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if row.c and row.name != "select"])
+def test_the_c_of_an_operation_has_the_value_of_its_row(name: str) -> None:
+    """A failure: the C in the table of operations computes something else than the Python beside it."""
+    row, interner = OPERATIONS[name], Interner()
+    symbols = {text: interner.symbol(text) for text in ["a", "b"][: row.arity]}
+    result = interner.symbol("result")
+    equal = interner.eq(interner.apply(row, *symbols.values()), result)
+    symbols["result"] = result
+    requirement = Requirement("guard", "", equal, interner.true)
+    check = compile_check([requirement], symbols, {text: i for i, text in enumerate(symbols)}, native=True)
+    assert check.form == "native", check.reason
+    for point in product(range(-9, 10), repeat=row.arity):
+        if all(point[i] >= 0 for i in row.nonnegative) and all(point[i] for i in row.nonzero):
+            value = row.evaluate(*point)
+            assert check(*point, value) and not check(*point, value + 1), (point, value)
 
 
 @needs_compiler

@@ -22,6 +22,7 @@ from solver.decide.ladder import decide
 from solver.decide.verdict import Verdict
 from solver.errors import NotExported
 from solver.knowledge.facts import Facts
+from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, absurd, combine, hypothesis, multiply_equality, refute, square
 from solver.terms.interner import Interner
@@ -117,6 +118,11 @@ def test_sample_needs_nearly_every_rule() -> None:
         "multiply",
         "nonzero-factors",
     }
+
+
+def test_every_rule_of_the_checker_has_a_lemma() -> None:
+    """If it fails, certificates with a new rule are checked here and refused by `export("coq")`."""
+    assert CHECKED.keys() - (RULES | OPERATIONS).keys() == {"hypothesis", "fact", "domain"}
 
 
 @needs_coq

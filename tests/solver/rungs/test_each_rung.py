@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from solver.decide.prover import LADDER, SIMPLE
 from solver.decide.verdict import Always, Depends, Never
 from solver.proofs.checker import verify
 from solver.proofs.step import ProofStep
+from solver.rungs.prover import RUNGS
 from tests.solver.asked import asked
 
 HELP = {
@@ -173,6 +175,12 @@ def test_a_changed_multiplier_is_refused() -> None:
     law = next(step for step in verdict.proof.premises if step.rule in ("axiom", "times"))
     forged = ProofStep("combine", verdict.proof.conclusion, (law, law), verdict.proof.data)
     assert not verify(forged, verdict.prop, verdict.domain)
+
+
+def test_every_rung_is_tried() -> None:
+    """If this fails, a rung proves its rows above, where it is asked for by name, and no question ever tries it."""
+    assert {name for name, _ in (*SIMPLE, *LADDER)} <= RUNGS
+    assert RUNGS >= ALONE.keys()
 
 
 @pytest.mark.parametrize("rung", list(ALONE))
