@@ -184,4 +184,4 @@ def interpreted(kernels: Sequence[Kernel]) -> list[Launch]:
     return [launch(kernel) for kernel in kernels]
 
 
-__all__ = ["interpreted", "launch"]
+__all__ = ["flat", "interpreted", "launch"]
