@@ -59,6 +59,7 @@ def accepted(text: str, folder: Path) -> bool:
     source = folder / "evidence.v"
     source.write_text(text, encoding="utf-8")
     done = subprocess.run([COQ, source.name], cwd=folder, capture_output=True, text=True, check=False)
+    print(done.stderr)  # pytest shows it where a test fails
     assert done.returncode == 0 or "Error" in done.stderr, done.stderr
     return done.returncode == 0
 
