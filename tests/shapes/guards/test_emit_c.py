@@ -240,7 +240,7 @@ def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("behaviour", "reason"),
     [
         ("echo 'disk full' >&2; exit 3", "failed with status 3: disk full"),
-        ("exit 1", "failed with status 1: it said nothing"),
+        ("exit 1", "failed with status 1: no message"),
         ("exit 0", "failed with status 0"),
         ('while [ "$1" != -o ]; do shift; done; echo garbage > "$2"', "cannot be loaded"),
     ],
