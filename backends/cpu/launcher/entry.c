@@ -1,6 +1,6 @@
-/* ------------------------------------------------------------------ Entry: a call, taken apart and given to a program */
+/* ------------------------------------------------------------------ Entry: flatten the arguments, run a program */
 
-/* What an argument is: a tensor, an integer that sizes may depend on, a value told by value, or an object by itself. */
+/* Kinds of arguments: a tensor, an integer that sizes may depend on, a value (by equality), an object (by identity). */
 typedef enum { TENSOR, INTEGER, VALUE, OBJECT } Kind;
 typedef struct {
     Kind kind;
@@ -8,20 +8,20 @@ typedef struct {
     int32_t rank;
 } Leaf;
 
-/* A program, and what it relies on besides its guards. */
+/* A program, and its assumptions besides its guards. */
 typedef struct {
     const Program *program;
     PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
     PyObject *grad_mode, *default_dtype, *around;
-    PyObject *done; /* what is called when it has run, or None */
-    const int32_t *tensors, *integers; /* which leaves it is given */
-    const int32_t *firsts;             /* by leaf: which one is the same tensor, itself if none before it */
+    PyObject *done; /* called after the run, or None */
+    const int32_t *tensors, *integers; /* the leaves passed to it */
+    const int32_t *firsts;             /* by leaf: the first leaf that is the same tensor */
 } Variant;
 
-/* Calls whose arguments nest alike. */
+/* Calls with the same pytree structure of arguments. */
 typedef struct {
-    PyObject *bind;      /* gives the arguments as the function has them, or None; None where they are that already */
-    PyObject *structure; /* None: so many positional arguments, all of them leaves */
+    PyObject *bind;      /* returns the bound arguments, or None; None where calls are bound already */
+    PyObject *structure; /* None: positional arguments only, all of them leaves */
     PyObject *captured_state;
     Py_ssize_t leaves, tensors, integers, variants;
     const Leaf *leaf;
@@ -34,7 +34,7 @@ typedef struct {
     const Form *form;
 } Entry;
 
-/* The leaves of a node, each a new reference: (class, keys, children), None for a leaf. 0 where it is another. */
+/* Flatten a node (class, keys, children), None for a leaf, to new references. 0 for a different structure. */
 static int flatten(PyObject *node, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
     if (shape == Py_None) {
         leaves[(*count)++] = Py_NewRef(node);
@@ -63,7 +63,7 @@ static int flatten(PyObject *node, PyObject *shape, PyObject **leaves, Py_ssize_
     return 1;
 }
 
-/* The arguments by name may come in any order. */
+/* Keyword arguments in any order. */
 static int flatten_named(PyObject *named, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
     PyObject *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
     if (PyDict_GET_SIZE(named) != PyTuple_GET_SIZE(keys)) return 0;
@@ -74,7 +74,7 @@ static int flatten_named(PyObject *named, PyObject *shape, PyObject **leaves, Py
     return 1;
 }
 
-/* Whether two values of one class are the same to a program: floats by their bits, as 0.0 == -0.0. */
+/* Whether two values of one class are equal to a program: floats bitwise, as 0.0 == -0.0. */
 static int is_same(PyObject *a, PyObject *b) {
     if (a == b) return 1;
     if (PyFloat_CheckExact(a)) return !memcmp(&PyFloat_AS_DOUBLE(a), &PyFloat_AS_DOUBLE(b), sizeof(double));
@@ -87,13 +87,13 @@ static int is_same(PyObject *a, PyObject *b) {
     return equal > 0;
 }
 
-/* The arguments of one call as they are read. */
+/* The flattened arguments of one call. */
 typedef struct {
     PyObject **leaves;
     PyObject **requires_grad; /* by leaf; True and False live forever */
     Tensor *tensors;          /* by leaf */
     int *packed;
-    int32_t *firsts; /* by leaf: the first one that is the same tensor */
+    int32_t *firsts; /* by leaf: the first leaf that is the same tensor */
     int64_t *integers;
     int64_t work;
 } Arguments;
@@ -197,7 +197,7 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
                flatten_named(named, PyTuple_GET_ITEM(form->structure, 1), leaves, &count);
     }
     if (fits && is_for_form(form, &given)) {
-        /* asked before tensors are read, as it runs Python */
+        /* checked before tensors are read, as it runs Python */
         PyObject *around = form->captured_state == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->captured_state);
         if (around && read_arguments(form, &given)) found = call_variants(form, &given, grad_mode, default_dtype, around);
         else if (around) found = Py_NewRef(Py_NotImplemented);
@@ -226,8 +226,8 @@ static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, Py
     return found;
 }
 
-/* Whether operators mean something else just now; -1 with an exception. Within a level of forward differentiation a
-   tensor may have a tangent, which nothing else tells. */
+/* Whether a mode or transform intercepts operators now; -1 with an exception. Within a level of forward differentiation
+   a tensor may have a tangent, which is visible nowhere else. */
 static int is_elsewhere(void) {
     PyObject *level = PyDict_GetItemWithError(torch.forward_ad, torch.level);
     if (!level) return PyErr_Occurred() ? -1 : 1;
@@ -241,7 +241,7 @@ static int is_elsewhere(void) {
     return 0;
 }
 
-/* entry(args, kwargs): what the first program for this call gives, or NotImplemented. */
+/* entry(args, kwargs): the result of the first program that matches this call, or NotImplemented. */
 static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     const Entry *entry = (const Entry *)self;
     if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
@@ -259,7 +259,7 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     return found;
 }
 
-/* Whether a structure is one that `flatten` knows. */
+/* Whether `flatten` supports a structure. */
 static int is_structure(PyObject *shape) {
     if (shape == Py_None) return 1;
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 3) return 0;
@@ -281,7 +281,7 @@ static Py_ssize_t leaves_of(PyObject *shape) {
     return count;
 }
 
-/* Which leaves a program is given; NULL with an exception. */
+/* The leaves passed to a program; NULL with an exception. */
 static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form *form, const Leaf *leaf, Kind kind,
                                 char *block, size_t *used) {
     const int32_t *places = small_integers(given, form->leaves, block, used);

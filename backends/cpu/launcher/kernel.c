@@ -4,11 +4,11 @@ typedef struct {
     Owner owner;
     Function function;
     Py_ssize_t tensors, numbers;
-    Interleaved interleaved; /* runs it interleaved with the kernels behind it; NULL for none */
-    Py_ssize_t kernels; /* how many these are with it */
+    Interleaved interleaved; /* runs it interleaved with the kernels after it; NULL for none */
+    Py_ssize_t kernels; /* the length of that group, itself included */
 } Kernel;
 
-/* What a kernel is given: where tensors are, and numbers; how many elements there are at most. -1 with an exception. */
+/* Unpack a kernel's arguments: data pointers and numbers; returns the largest element count, -1 with an exception. */
 static int64_t read_given(PyObject *const *args, Py_ssize_t tensors, Py_ssize_t count, void **pointers, int64_t *numbers) {
     int64_t work = 0;
     for (Py_ssize_t place = 0; place < tensors; place++) {

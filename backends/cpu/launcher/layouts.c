@@ -1,10 +1,10 @@
-/* ------------------------------------------------------------------ Layouts: whether tensors have the layout they had */
+/* ------------------------------------------------------------------ Layouts: whether layouts are unchanged */
 
-/* What there is to see of a tensor besides its values and where they are. */
+/* The metadata of a tensor, without its data pointer. */
 typedef struct {
     DataType dtype;
     int32_t rank;
-    PyObject *requires_grad; /* True and False live forever */
+    PyObject *requires_grad; /* True and False are immortal */
     const int64_t *sizes;    /* then strides */
     Seen seen;
 } Layout;
@@ -16,7 +16,7 @@ typedef struct {
     Layout *layout;
 } Layouts;
 
-/* 0 where a tensor is none that kernels read; no exception is left behind. */
+/* 0 for a tensor that kernels cannot read; no exception is set. */
 static int read_layout(PyObject *object, Tensor *tensor, PyObject **requires_grad) {
     int64_t elements;
     int packed;
@@ -44,7 +44,7 @@ static int is_laid_out(PyObject *object, Layout *layout) {
     return 1;
 }
 
-/* layouts(): whether sizes, strides, dtype, device and the need of a gradient are those of then, for all of them. */
+/* layouts(): whether sizes, strides, dtype, device and requires_grad of all of them are unchanged. */
 static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     Layouts *layouts = (Layouts *)self;
     if (PyVectorcall_NARGS(flags) || keywords) return PyErr_Format(PyExc_TypeError, "layouts are asked without arguments");
@@ -55,7 +55,7 @@ static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flag
     Py_RETURN_TRUE;
 }
 
-/* Layouts(tensors): as they are now. */
+/* Layouts(tensors): record their present layouts. */
 static PyObject *new_layouts(PyTypeObject *type, PyObject *args, PyObject *named) {
     PyObject *tensors;
     if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "these are put together by position");

@@ -1,6 +1,6 @@
-/* ------------------------------------------------------------------ making a Program */
+/* ------------------------------------------------------------------ construction of a Program */
 
-/* A piece of the arrays of an object; the first time around they are only counted. */
+/* Allocate from an object's block of arrays; the first pass only counts. */
 static void *take(char *block, size_t *used, size_t bytes) {
     void *found = block ? block + *used : NULL;
     *used += (bytes + 7) & ~(size_t)7;
@@ -22,7 +22,7 @@ static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *bl
     return found ? found : &none;
 }
 
-/* Whether so many kernels, of those that are left, can run interleaved from one on. */
+/* Whether a group of this length starting at a kernel can run interleaved. */
 static int are_interleaved(PyObject *kernel, int32_t count, Py_ssize_t left) {
     return count == 1 || (count > 1 && count <= MOST_INTERLEAVED && count <= left && count == ((Kernel *)kernel)->kernels);
 }
@@ -55,7 +55,7 @@ static int is_step(const Program *program, const Step *step) {
     return leaf || (step->a >= 0 && step->a < values && step->b >= 0 && step->b < values && step->c >= 0 && step->c < values);
 }
 
-/* Twice: without a block, what it needs is counted. -1 with an exception. */
+/* Runs twice: without a block it counts the bytes. -1 with an exception. */
 static int fill_program(Program *made, PyObject *args, char *block, size_t *used) {
     PyObject *expected, *constants, *outputs, *launches, *steps, *start, *numbers;
     if (!PyArg_ParseTuple(args, "O!nO!O!O!nnO!O!nO!O", &PyTuple_Type, &expected, &made->integers, &PyTuple_Type,
@@ -162,8 +162,9 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
 /* Program(expected, integers, constants, outputs, launches, scratch, first_scratch, steps, start, values, numbers,
            structure)
    expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place); launches: (kernel,
-   buffers, first number, how many from it on are interleaved); steps: (code, target, a, b, c, factor); start: the first values; numbers: which of the values;
-   structure: None for one output alone, tuple, list, or what is called with a list. */
+   buffers, first number, length of the interleaved group from it on); steps: (code, target, a, b, c, factor);
+   start: the first values; numbers: indices of values; structure: None for a single output, tuple, list, or a
+   callable that takes a list. */
 static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named) {
     size_t used = 0;
     Program counted;

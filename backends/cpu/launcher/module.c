@@ -20,7 +20,7 @@ static int learn_requires_grad(PyObject *type) {
         torch.requires_grad = ((PyGetSetDescrObject *)property)->d_getset->get;
         torch.requires_grad_closure = ((PyGetSetDescrObject *)property)->d_getset->closure;
     }
-    Py_DECREF(property); /* the class has it as well */
+    Py_DECREF(property); /* the class holds a reference too */
     if (torch.requires_grad) return 0;
     PyErr_SetString(PyExc_ImportError, "Tensor.requires_grad is not a property as it is known");
     return -1;
@@ -40,7 +40,7 @@ static int learn_api(PyObject *type) {
     return -1;
 }
 
-/* The address that `tensor._cdata` says; 0 with an exception. */
+/* The address `tensor._cdata`; 0 with an exception. */
 static uint64_t implementation_of(PyObject *tensor) {
     PyObject *address = PyObject_GetAttrString(tensor, "_cdata");
     uint64_t found = address ? PyLong_AsUnsignedLongLong(address) : 0;
@@ -54,7 +54,7 @@ static uint64_t implementation_of(PyObject *tensor) {
 
 enum { IMPLEMENTATION = 176 };
 
-/* Find where an implementation has how many elements there are: the only place that tells it of all these tensors. */
+/* Find the offset of the element count in a TensorImpl: the only one that is right for all of these tensors. */
 static int learn_elements(PyObject *tensors) {
     Py_ssize_t found = 0, count = 0;
     for (Py_ssize_t place = 8; torch.implementation && place + 8 <= IMPLEMENTATION; place += 8) {
@@ -75,8 +75,8 @@ static int learn_elements(PyObject *tensors) {
     return 0;
 }
 
-/* Find where a tensor has its implementation, and that the kinds it is dispatched by: the only place that is the same
-   for all usual tensors, and another for each that is marked. Where there is not exactly one, neither is used. */
+/* Find the offset of a tensor's TensorImpl, and in that the offset of its dispatch keys: the only word that is equal
+   for all usual tensors and differs for each marked one. Unless exactly one is found, neither is used. */
 static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked) {
     PyObject *first = PyTuple_GET_ITEM(usual, 0);
     PyObject *const groups[] = {usual, of_inference, marked};
@@ -114,7 +114,7 @@ static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked
     return 0;
 }
 
-/* Take over where torch keeps what is to see of a tensor, if that agrees with what was found here. */
+/* Adopt the offsets of a tensor's metadata that Python found, if they agree with those found here. */
 static int learn_places(PyObject *places) {
     Py_ssize_t elements;
     PyObject *learned;
@@ -137,7 +137,7 @@ static Asked asked_of(PyObject *function) {
     return (Asked){Py_NewRef(function), direct ? PyCFunction_GET_FUNCTION(function) : NULL};
 }
 
-/* Learn torch's part, once. */
+/* Import torch's functions and find its offsets, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
     PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *places, *asked[7];
     unsigned long long address;

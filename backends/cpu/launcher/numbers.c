@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------ Numbers: three-address code for guards and sizes */
 
-/* What a step does with two values: first those that give a value, then the conditions that must hold. The same
-   operations as in shapes.guards.lowering, with the same values; Python makes the steps. */
+/* Opcodes: first those that compute a value, then conditions that must hold. The
+   operations are those of shapes.guards.lowering, with equal results; Python emits the steps. */
 typedef enum {
     SIZE, STRIDE, INTEGER_ARGUMENT, THREADS,       /* leaves: the argument a, its axis b */
     MULTIPLY_ADD, MULTIPLY, FLOOR_DIVIDE, REMAINDER, MAXIMUM, MINIMUM, ABSOLUTE, BIT_AND, POWER,
@@ -32,12 +32,12 @@ static int power_of(int64_t base, int64_t exponent, int64_t *result) {
     if (exponent <= 0) return 0;
     if (base == 0 || base == 1) *result = base;
     else if (base == -1) *result = exponent % 2 ? -1 : 1;
-    /* any other base leaves 64 bits within 63 steps */
+    /* any other base overflows 64 bits within 63 steps */
     else while (exponent--) if (__builtin_mul_overflow(*result, base, result)) return 1;
     return 0;
 }
 
-/* 1; or 0 where a condition does not hold, or a value leaves 64 bits. */
+/* 1; or 0 where a condition fails, or a value overflows 64 bits. */
 static int compute(const Step *step, const Step *end, const Tensor *const *tensors, const int64_t *integers,
                    int64_t threads, int64_t *v) {
     for (; step < end; step++) {

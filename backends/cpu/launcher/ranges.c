@@ -1,30 +1,30 @@
-/* ------------------------------------------------------------------ Apart: alias check of what is written */
+/* ------------------------------------------------------------------ Apart: alias check of written tensors */
 
-/* From where to where the elements of a tensor lie, and whether its axes may step on elements of others. */
+/* The byte range of a tensor's elements, and whether its axes may overlap each other. */
 typedef struct {
     uintptr_t start, end;
     int repeats;
 } Range;
 
-/* A tensor of the last call, with what torch said of where its elements are. */
+/* A tensor of the last call, with its data pointer. */
 typedef struct {
     Range range;
-    PyObject *object; /* borrowed, and of a constant: another tensor may have come to lie where one was that is gone */
+    PyObject *object; /* borrowed, of a constant; another tensor may have been allocated at its address */
     Seen seen;
 } Place;
 
 typedef struct {
     Owner owner;
     Py_ssize_t given, tensors;
-    PyObject *const *constant; /* behind those that are given */
+    PyObject *const *constant; /* after the arguments */
     const char *written;       /* by tensor */
-    Place *last;               /* of the last call, for which the answer was: */
+    Place *last;               /* of the last call, whose answer was: */
     int answer;
     Range *sorted;
 } Apart;
 
-/* Whether axes may step on elements of others: each goes further than all inside of it reach, if none does. The axes
-   are taken from the shortest stride on. */
+/* Whether axes may overlap. They do not if, by increasing stride, each stride exceeds the extent of all axes before
+   it. */
 static int repeats(const Tensor *tensor) {
     int64_t reach = 0, least = -1;
     int32_t last = -1;
@@ -35,7 +35,7 @@ static int repeats(const Tensor *tensor) {
             if (stride < least || (stride == least && axis <= last)) continue;
             if (next < 0 || stride < tensor->strides[next]) next = axis;
         }
-        if (next < 0) return 1; /* a stride below 0, which torch has not */
+        if (next < 0) return 1; /* a negative stride, which torch does not have */
         least = tensor->strides[last = next];
         if (tensor->sizes[next] <= 1) continue;
         if (least <= reach) return 1;
@@ -64,7 +64,7 @@ static int by_start(const void *a, const void *b) {
     return first->start < second->start ? -1 : first->start > second->start;
 }
 
-/* Whether a range that is written has a byte in common with another one. */
+/* Whether a written range overlaps another one. */
 static int any_shared(const Apart *apart) {
     Py_ssize_t count = 0;
     for (Py_ssize_t place = 0; place < apart->tensors; place++) {
@@ -73,7 +73,7 @@ static int any_shared(const Apart *apart) {
         if (range->start < range->end) apart->sorted[count++] = (Range){range->start, range->end, apart->written[place]};
     }
     qsort(apart->sorted, (size_t)count, sizeof(Range), by_start);
-    uintptr_t any = 0, written = 0; /* how far those before reach */
+    uintptr_t any = 0, written = 0; /* the end of the ranges before */
     for (const Range *range = apart->sorted, *end = range + count; range < end; range++) {
         if (range->start < written || (range->repeats && range->start < any)) return 1;
         if (range->end > any) any = range->end;
@@ -82,7 +82,7 @@ static int any_shared(const Apart *apart) {
     return 0;
 }
 
-/* apart(tensors): True, False, or None where one of them cannot be read. What is behind the tensors is not looked at. */
+/* apart(tensors): True, False, or None where one of them cannot be read. Further elements are ignored. */
 static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     Apart *apart = (Apart *)self;
     if (PyVectorcall_NARGS(flags) != 1 || keywords || !(PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0])) ||
@@ -113,7 +113,7 @@ static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags,
     return PyBool_FromLong(apart->answer);
 }
 
-/* Apart(given, constants, written): of how many tensors that a call gives and these behind them, some are written. */
+/* Apart(given, constants, written): the number of tensor arguments, the constants after them, and which are written. */
 static PyObject *new_apart(PyTypeObject *type, PyObject *args, PyObject *named) {
     PyObject *constants, *written;
     Py_ssize_t given;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-/* dlpack.h 1.3, as far as it is used here */
+/* The subset of dlpack.h 1.3 that is used here */
 typedef struct { int32_t type, id; } Device;
 typedef struct { uint8_t code, bits; uint16_t lanes; } DataType;
 typedef struct {
@@ -31,15 +31,15 @@ typedef struct Api {
 enum { CPU = 1 };
 
 typedef void (*Function)(void *const *pointers, const int64_t *numbers);
-typedef void (*Interleaved)(void *const *const *pointers, const int64_t *const *numbers); /* of several functions */
+typedef void (*Interleaved)(void *const *const *pointers, const int64_t *const *numbers); /* of a group of kernels */
 enum { ON_STACK = 32, MOST = 4096, MOST_INTERLEAVED = 8 };
-/* Fewer elements than this are done sooner than the interpreter is given away and taken back. */
+/* Below this many elements, releasing the GIL costs more than it gains. */
 enum { RELEASED_FROM = 1 << 16 };
 
-/* What is to see of a tensor: up to so many words of it, and of what autograd knows. */
+/* A tensor's metadata: at most this many words of its TensorImpl, and of its autograd metadata. */
 enum { DESCRIBED = 16, LEARNED = 4, INLINE = 5 };
 
-/* A function of torch without arguments, called without the interpreter where it is plain C. */
+/* A function of torch without arguments, called directly where it is plain C. */
 typedef struct { PyObject *object; PyCFunction direct; } Asked;
 
 static struct {
@@ -48,20 +48,20 @@ static struct {
     getter requires_grad;
     void *requires_grad_closure;
     PyCFunction is_negative;
-    /* Where a tensor's object has its implementation, and that the kinds of the tensor; 0 where that is not known. */
+    /* Offsets of the TensorImpl in a tensor's object, and of the dispatch keys in that; 0 where unknown. */
     Py_ssize_t implementation, kinds;
     uint64_t usual, of_inference;
-    /* Where the implementation has how many elements there are, and torch's function for where they are: a quarter of
-       the time of DLPack, which also tells sizes. NULL where one of them is not known. */
+    /* Offset of the element count in the TensorImpl, and torch's function for the data pointer: a quarter of the time
+       of DLPack, which also reads sizes. NULL where one of them is unknown. */
     Py_ssize_t elements;
     void *(*address)(PyObject *tensor);
-    /* Where the implementation has sizes, strides, offset, elements, dtype, device and kinds, so many words, where
-       its storage is and that its bytes, and autograd's part, of which these words say whether a gradient is required
-       (`learning.py`). No words: not known. */
+    /* Offsets in the TensorImpl of the words for sizes, strides, offset, element count, dtype, device and dispatch
+       keys, of its storage and the storage's data pointer, and of the autograd metadata, with the words of that for
+       requires_grad (`learning.py`). No words: unknown. */
     Py_ssize_t described, words, autograd, storage, data, learned[LEARNED], learned_count;
     PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level, *is_view;
     PyObject *unreadable; /* the class of the error */
-    PyObject *forward_ad; /* the names of torch.autograd.forward_ad */
+    PyObject *forward_ad; /* the namespace of torch.autograd.forward_ad */
     Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;
 } torch;
 
@@ -83,8 +83,8 @@ static inline const void *implementation(PyObject *object) {
     return (const void *)(uintptr_t)word(object, torch.implementation);
 }
 
-/* Whether the values are in memory of the CPU as they are. The negative of a tensor, say, may be the same memory with
-   a mark; others have no memory, or are wrapped. */
+/* Whether CPU memory holds the tensor's values. A negated view, say, shares memory and sets the negative bit; other
+   tensors have no memory, or are wrappers. */
 static inline int is_plain(PyObject *object) {
     if (torch.kinds) {
         uint64_t kinds = word(implementation(object), torch.kinds);
@@ -99,7 +99,7 @@ static inline int is_plain(PyObject *object) {
     return marked == Py_False;
 }
 
-/* How many elements a tensor has, and whether they lie packed, as torch has it: axes of size 1 lie anywhere. */
+/* A tensor's element count, and whether it is contiguous in torch's sense: strides of axes of size 1 do not matter. */
 static inline int64_t elements_of(const Tensor *tensor, int *packed) {
     int64_t count = 1;
     *packed = 1;
@@ -111,7 +111,7 @@ static inline int64_t elements_of(const Tensor *tensor, int *packed) {
     return count;
 }
 
-/* Whether a tensor of torch's own class is one that kernels can read; no exception is left behind. */
+/* Whether kernels can read a tensor of torch's own class; no exception is set. */
 static inline int read_exact(PyObject *object, Tensor *tensor, int64_t *elements, int *packed) {
     if (!is_plain(object)) return 0;
     if (torch.api->from_object(object, tensor)) {
@@ -129,9 +129,9 @@ static int is_true(PyObject *answer) {
     return found;
 }
 
-/* A tensor of torch's own class as it was when it was last looked at. */
+/* A snapshot of the metadata of a tensor of torch's own class. */
 typedef struct {
-    const void *implementation; /* NULL where it must be read anew each time */
+    const void *implementation; /* NULL where it must be read each time */
     const void *autograd;
     uint64_t storage, data, described[DESCRIBED], learned[LEARNED];
 } Seen;
@@ -140,13 +140,13 @@ static inline const void *autograd_of(const void *implementation) {
     return (const void *)(uintptr_t)word(implementation, torch.autograd);
 }
 
-/* Where the bytes of a storage are. */
+/* The data pointer of a storage. */
 static inline uint64_t data_of(uint64_t storage) {
     return word((const void *)(uintptr_t)storage, torch.data);
 }
 
-/* Look at a tensor that has been read. Of many axes the sizes are elsewhere, and of a view its base says whether it
-   requires a gradient: these are read anew, the latter where gradients matter. */
+/* Take a snapshot of a tensor that has been read. Sizes of many axes are stored out of line, and a view's requires_grad
+   is that of its base: such tensors are read each time, views only where gradients matter. */
 static void look_at(PyObject *object, Seen *seen, int gradients) {
     seen->implementation = NULL;
     if (!torch.words) return;
@@ -166,7 +166,7 @@ static void look_at(PyObject *object, Seen *seen, int gradients) {
     seen->implementation = found;
 }
 
-/* Ask for the memory of a tensor that is looked at soon, where it was: after the kernels of a model little is in cache. */
+/* Prefetch the metadata of a tensor that is checked soon: after the kernels of a model little of it is in cache. */
 enum { AHEAD = 8 };
 static inline void expect(PyObject *object, const Seen *seen) {
     __builtin_prefetch((char *)object + torch.implementation);
@@ -177,19 +177,19 @@ static inline void expect(PyObject *object, const Seen *seen) {
         __builtin_prefetch((const char *)seen->autograd + torch.learned[torch.learned_count - 1]);
 }
 
-/* Whether it has the sizes, strides, offset, dtype, device and kinds that were seen. */
+/* Whether sizes, strides, offset, dtype, device and dispatch keys are unchanged. */
 static inline int is_as_seen(PyObject *object, const Seen *seen) {
     const void *found = implementation(object);
     return seen->implementation && found == seen->implementation &&
            !memcmp(seen->described, (const char *)found + torch.described, (size_t)torch.words * 8);
 }
 
-/* And whether its elements are where they were. */
+/* Whether the data pointer is unchanged. */
 static inline int is_where_seen(const Seen *seen) {
     return seen->storage && word(seen->implementation, torch.storage) == seen->storage && data_of(seen->storage) == seen->data;
 }
 
-/* And whether it requires a gradient as it did. */
+/* Whether requires_grad is unchanged. */
 static inline int is_learned_as_seen(const Seen *seen) {
     if (autograd_of(seen->implementation) != seen->autograd) return 0;
     if (seen->autograd)
@@ -198,7 +198,7 @@ static inline int is_learned_as_seen(const Seen *seen) {
     return 1;
 }
 
-/* A subclass tells by its methods, which may not be torch's own. -1 with an exception where one fails. */
+/* Read a subclass by its methods, which may be overridden. -1 with an exception where one raises. */
 static int read_subclass(PyObject *object, void **pointer, int64_t *elements) {
     int here = is_true(PyObject_GetAttr(object, torch.is_cpu));
     if (here <= 0) return here;
@@ -242,7 +242,7 @@ unreadable:
     return readable > 0 ? 0 : -1;
 }
 
-/* Most numbers are one digit of an int, which takes no call to see: 1 ns, else 3. */
+/* Most integers have one digit, which is read without a call: 1 ns, else 3. */
 static inline int read_digit(PyObject *object, int64_t *number) {
     if (!PyLong_CheckExact(object)) return 0;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -271,7 +271,7 @@ static inline int read_number(PyObject *object, int64_t *number) {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *kept; /* everything that the rest of the object borrows */
+    PyObject *kept; /* owns what the rest of the object borrows */
     void *block;    /* its arrays */
 } Owner;
 
@@ -281,7 +281,7 @@ static int owner_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-/* What is borrowed is not looked at any more: a call after this would be one of garbage. */
+/* Borrowed references are not followed after this: the object is garbage. */
 static PyObject *call_cleared(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     PyErr_SetString(PyExc_RuntimeError, "called while it is taken apart");
     return NULL;

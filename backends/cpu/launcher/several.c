@@ -1,9 +1,9 @@
 /* ------------------------------------------------------------------ Kernels: a launch group, in one call */
 
-/* One of them: where its tensors and its numbers are among those that are given. */
+/* A part: the indices of its tensors and numbers among the arguments. */
 typedef struct {
     Function function;
-    Interleaved interleaved; /* runs so many parts from this one on interleaved; NULL for none */
+    Interleaved interleaved; /* runs the group that starts here interleaved; NULL for none */
     const int32_t *tensor, *number;
     int32_t tensors, numbers, parts;
 } Part;
@@ -52,7 +52,7 @@ static PyObject *call_kernels(PyObject *self, PyObject *const *args, size_t flag
     Py_RETURN_NONE;
 }
 
-/* Twice: without a block, what it needs is counted. -1 with an exception. */
+/* Runs twice: without a block it counts the bytes. -1 with an exception. */
 static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used) {
     PyObject *parts;
     if (!PyArg_ParseTuple(args, "O!nn", &PyTuple_Type, &parts, &made->tensors, &made->numbers)) return -1;
@@ -85,8 +85,8 @@ static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used
     return 0;
 }
 
-/* Kernels(parts, tensors, numbers), each part a kernel, which of the tensors are its, which of the numbers, and how many
-   parts from it on are interleaved. */
+/* Kernels(parts, tensors, numbers); a part is a kernel, its tensor indices, its number indices, and the length of the
+   interleaved group from it on. */
 static PyObject *new_kernels(PyTypeObject *type, PyObject *args, PyObject *named) {
     size_t used = 0;
     Kernels counted;
