@@ -1,4 +1,4 @@
-"""What each rung of the ladder is worth: what it decides that the rungs before it cannot, and what is lost without it.
+"""Ablation of the ladder: what each rung decides that the rungs before it cannot, and what is lost without it.
 
     python -m benchmarks.ablation [--no-solver] [--write] [FILES...]
 

@@ -1,10 +1,10 @@
-"""What a process costs that loads an artifact, of one that compiles: processor time to the first result.
+"""Loading an artifact against compiling: processor time of a process to its first result.
 
     python -m benchmarks.artifacts [--layers 4 12] [--rounds 3] [--write]
 
-GPT-2 with random weights in two processes a round, by turns: one compiles where no kernel is kept anywhere, and saves;
-one loads what was saved, where none is kept either. Imports and the model are not counted; the C compiler's time is,
-as it is a child's.
+GPT-2 with random weights in two alternating processes per round: one compiles with an empty kernel cache, and saves;
+one loads the artifact, with an empty cache too. Imports and the model are not counted; the C compiler, a child process,
+is.
 """
 
 import argparse

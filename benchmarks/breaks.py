@@ -1,8 +1,8 @@
-"""Programs that cannot be one graph: their operators between breaks by kernels, beside one by one and `torch.compile`.
+"""Programs that cannot be one graph: kernels between breaks, against operator by operator and `torch.compile`.
 
     python -m benchmarks.breaks [--rounds 7] [--programs chain,gpt2] [--write]
 
-Inference without gradients, one thread, processor time, medians; all take turns. "eager" is torch alone; the others are
+Inference without gradients, one thread, processor time, medians, interleaved. "eager" is torch alone; the others are
 its multiples: the program compiled with `backend="eager"`, so that captured operators run one after the other, with
 `backend="cpu"`, and by Inductor with `dynamic=True`. "captured" is the share of operators that run in captured graphs.
 """

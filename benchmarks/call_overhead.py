@@ -1,15 +1,14 @@
-"""What a call of a compiled model costs beside its kernels: models with hundreds of parameters.
+"""Overhead of a call of a compiled model besides its kernels: models with hundreds of parameters.
 
     python -m benchmarks.call_overhead [--rounds 40] [--only resnet] [--write]
 
 Models of `transformers` with random weights and many layers, and networks of images with batch norm, whose buffers a
-training step changes. A call's overhead is what is left of its time when that of the host's function is taken off,
-which allocates, launches kernels and calls operators: finding the variant, looking at everything that the program
-read, whether memory is shared, what autograd is told, and putting together what is returned. Caches are as the kernels
-leave them. Beside it the state of what a program reads beside its arguments, asked again and again. The best of the
-rounds, in microseconds of wall time, with one thread.
+training step changes. A call's overhead is its time less that of the host function, which allocates, launches kernels
+and calls operators. It consists of variant look-up, guards on captured state, the alias check, autograd's bookkeeping
+and the output structure. Caches are as the kernels leave them. A second column times the guards on captured state
+alone, in a loop. The best of the rounds, in microseconds of wall time, with one thread.
 
-The steps are those of training: forward, mean of squares, backward; processor time beside eager's, in turn.
+The steps are those of training: forward, mean of squares, backward; processor time against eager's, interleaved.
 """
 
 from __future__ import annotations

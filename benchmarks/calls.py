@@ -2,11 +2,11 @@
 
     python -m benchmarks.calls [--rounds 60] [--write]
 
-The function takes three tensors, `(x + y * z).relu()`, so little that the way to the graph is what is seen. One variant
-with a dynamic size, then calls that rotate over 64 variants for as many static sizes. "over the graph" is a call less
-one of the same graph by itself. Torch's limit on recompilations is raised for the second part.
+The function takes three tensors, `(x + y * z).relu()`, so little work that the overhead dominates. One variant with a
+dynamic size, then calls that rotate over 64 variants for as many static sizes. "over the graph" is a call less one of
+the bare graph. Torch's limit on recompilations is raised for the second part.
 
-All forms run in turn, `--rounds` times; the best of them, in microseconds of processor time.
+All forms are interleaved, `--rounds` times; the best of them, in microseconds of processor time.
 """
 
 import argparse

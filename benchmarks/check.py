@@ -1,4 +1,4 @@
-"""Which ratios of RESULTS.md got worse: each benchmark is run again by the command that its section names.
+"""Find regressed ratios of RESULTS.md: rerun each benchmark by the command that its section names.
 
     python -m benchmarks.check --only symints,guards
 
@@ -7,9 +7,9 @@
 >>> worse(old, [new, new], margin=0.2)
 [Regression(cell=Cell(table=0, row='ask', column='x ours', occurrence=0), before=5.0, after=2.5)]
 
-Times differ from one machine to the next, so only ratios of one run are compared: cells written `x1.5`, and columns
-whose header says what is divided by what. A ratio got worse where every fresh run is worse than the recorded one by
-more than the margin; the spread of the runs is the noise.
+Times differ between machines, so only ratios of one run are compared: cells written `x1.5`, and columns whose header
+names both operands. A ratio got worse where every fresh run is worse than the recorded one by more than the margin; the
+spread of the runs is the noise.
 """
 
 from __future__ import annotations

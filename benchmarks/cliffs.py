@@ -1,7 +1,6 @@
-"""What costs when a program is ten times as large: things that once took the square, or two to the power, of it.
+"""Scaling cliffs: operations that once took quadratic or exponential time, at a size and at ten times that size.
 
-Each is a function of a size that does the thing once; its time at the size and at ten times that are in one row. What
-is built before it is not counted.
+Each is a function of a size that does the operation once; a row has its time at both sizes. Setup is not counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What time is measured by: one thread by what the processor worked for it, as others may work beside it.
+"""The clock of a measurement: processor time for one thread, as the machine may be shared; else wall time.
 
     >>> clock_for(1).__name__, clock_for(2).__name__
     ('process_time', 'perf_counter')

@@ -10,10 +10,10 @@
 | peak | the most memory allocated during a call at the largest size, as torch's profiler sees it, ours by Inductor's |
 | graphs | with `--dynamo`: Dynamo's graphs of all sizes, ours and Inductor's: more are sizes specialized |
 
-Each row has a process of its own, with empty caches, and `--limit` seconds of wall time; what it has measured by
-then is its row, and the table is written row by row. Each engine has compiled another function before its first call,
-so that what is built once per machine is there; ours comes first, so what torch computes once for all is in ours.
-Inference runs without gradients; training is the loss and the gradients of all parameters. All take turns, size by
+Each row has a process of its own, with empty caches, and `--limit` seconds of wall time; what it has measured by then
+is its row, and the table is written row by row. Each engine has compiled another function before its first call, so
+that what is built once per machine exists; ours comes first, so torch's one-time initialization counts as ours.
+Inference runs without gradients; training is the loss and the gradients of all parameters. All are interleaved, size by
 size, and all results are compared with eager torch's. With one thread it is processor time, with more wall time. With
 `--dynamo`, ours is `torch.compile(model, backend="symshape")`: Dynamo captures, our kernels run.
 """

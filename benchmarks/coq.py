@@ -1,4 +1,4 @@
-"""What Coq says of our certificates: a sample over all rungs, exported and given to `coqc`.
+"""Check certificates with Coq: a sample over all rungs, exported and compiled by `coqc`.
 
     python -m benchmarks.coq [--sample 500] [--no-solvers] [--write] [FILES...]
 

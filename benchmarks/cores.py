@@ -2,10 +2,10 @@
 
     python -m benchmarks.cores [--sample 2000] [--solvers] [--write] [FILES...]
 
-A core of two facts or more is irredundant when the question is no longer settled once any one of them is withheld. The
-engine itself is asked, in a fresh environment that has only the others, with all that a question may cost by default;
-with `--solvers` thoroughly, z3 and sympy included, which cores are not made minimal with. The sessions are drawn at
-random from FILES, the recorded corpus by default, until there are so many cores.
+A core of two facts or more is irredundant when the question is no longer decided once any one of them is withheld. The
+engine itself answers, in a fresh environment that has only the others, with the default effort; with `--solvers`
+thoroughly, including z3 and sympy, which minimization does not use. The sessions are drawn at random from FILES, the
+recorded corpus by default, until there are so many cores.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python -m benchmarks.demo_kernels [--baselines]
 
-With `--baselines` torch.compile stands in the table as well; it takes a minute to compile the model.
+With `--baselines` the table includes torch.compile, which takes a minute to compile the model.
 """
 
 import logging

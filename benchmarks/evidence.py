@@ -1,9 +1,9 @@
-"""What the evidence is worth: certificates re-verified, and cores from which no fact can be left out.
+"""Quality of the evidence: certificates re-verified, and cores checked for irredundancy.
 
     python -m benchmarks.evidence [--sample 4000] [--write] [FILES...]
 
 Every verdict is re-verified by `verdict.check()`, and those whose proof has no step of z3 are counted apart. A core is
-irredundant when the question is no longer settled once any one of its facts is withheld; the engine itself, z3
+irredundant when the question is no longer decided once any one of its facts is withheld; the engine itself, z3
 included, answers that in an environment that has only the others. The questions are those of sessions drawn at random
 from FILES, the recorded corpus and the written cases by default, until there are `--sample` of them.
 """

@@ -2,11 +2,11 @@
 
     python -m benchmarks.generation [--rounds 7] [--tokens 40] [--inductor greedy] [--write]
 
-Random weights, a prompt of 12 tokens in a batch of two, one thread, processor time of a whole `generate`, medians; all
-take turns, from the second `generate` on. "first" is the first `generate` of the compiled model, in seconds by the
+Random weights, a prompt of 12 tokens in a batch of two, one thread, processor time of a whole `generate`, medians,
+interleaved, from the second `generate` on. "first" is the first `generate` of the compiled model, in seconds by the
 clock, kernels that are in the cache included. Tokens and the state of the random numbers are compared with eager
-torch's at each call. Inductor (`dynamic=True`) takes a minute or more to
-compile, and is left out but for kinds that are asked for, of the first model.
+torch's at each call. Inductor (`dynamic=True`) takes a minute or more to compile, and is left out but for kinds that
+are asked for, of the first model.
 """
 
 from __future__ import annotations

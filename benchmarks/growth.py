@@ -1,4 +1,4 @@
-"""What one more question, fact or symbol costs when there are already many.
+"""Cost of one more question, fact or symbol when there are already many.
 
     python -m benchmarks.growth [--sizes 100,3000] [--baselines torch,z3,tvm] [--write]
 
@@ -6,10 +6,10 @@ Three topologies of facts: `independent` (one about each symbol), `hub` (each ti
 `chain` (each ties its symbol to the one before). In an environment of that many symbols and facts, 60 times over: a
 symbol, a fact about it, and a question about symbols somewhere in the middle that was not asked before, in turn one
 that follows and one that is open. Then five stretches of 50 facts that are equalities, 50 questions and a rollback,
-after which earlier questions are put again and must be answered as they were. Nobody reads the evidence here: cores
-and witnesses are made when someone looks, and a witness names every size there is.
+after which earlier questions are put again and must be answered as they were. The evidence is not read here: cores and
+witnesses are built lazily, and a witness names every size.
 
-Then things that a program may do with n sizes at once, at n and at ten times n (see `benchmarks.cliffs`).
+Then operations that a program may do with n sizes at once, at n and at ten times n (see `benchmarks.cliffs`).
 """
 
 import argparse

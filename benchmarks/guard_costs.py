@@ -1,12 +1,12 @@
-"""What a fact about sizes saves when kernels run, and what one more variant costs: the figures behind guards that pay.
+"""Calibrate the cost model of guards: what a fact about sizes saves at run time, and what one more variant costs.
 
     python -m benchmarks.guard_costs [--rounds 9] [--write]
 
-For each kind of decision that has another code on a CPU, a program is made without the fact and with it, for loops of
-several lengths, and both run in turn: "saved" is the difference in processor time for each turn of the loop, the lower
-quartile of the rounds, so that what is noise saves nothing. What a variant costs is fitted to first calls, with empty
-caches, of the ten functions of `benchmarks.kernels` and of models, forward and backward: seconds for itself, for each
-kernel, for each call of an operator. With `--write` the figures become backends/decisions/costs.json.
+For each kind of decision that changes the code on a CPU, a program is compiled without the fact and with it, for loops
+of several lengths, and both run interleaved: "saved" is the difference in processor time per iteration, the lower
+quartile of the rounds, so that noise saves nothing. The cost of a variant is fitted to first calls, with empty caches,
+of the ten functions of `benchmarks.kernels` and of models, forward and backward: a constant, and seconds per kernel and
+per call of an operator. With `--write` the figures become backends/decisions/costs.json.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Case:
 
     Attributes:
         fact: in terms of the sizes; `{length}` is the length of the loop.
-        passes: how often the loop is gone through for each row.
+        passes: the trip count of the loop for each row.
         write: writes the program for sizes a, b, c.
         inputs: the tensors for so many rows of a length.
         rows: how many there are; as many as make `ELEMENTS`, if not given.
@@ -77,14 +77,14 @@ def normalized(program: Program, a: Expr, b: Expr, c: Expr) -> None:
 
 
 def apart(program: Program, a: Expr, b: Expr, c: Expr) -> None:
-    """Rows that lie as far apart as c."""
+    """Rows with the stride of c's."""
     build = program.build
     x = program.input("x", "float32", (a, b), (c, build.one))
     program.outputs.append(program.stored(build.apply("mul", x, x), (c, build.one)))
 
 
 def strided(program: Program, a: Expr, b: Expr, c: Expr) -> None:
-    """Elements that lie as far apart as c."""
+    """Elements with the stride of c's."""
     build = program.build
     x = program.input("x", "float32", (b,), (c,))
     program.outputs.append(program.stored(build.apply("mul", x, x), (build.one,)))

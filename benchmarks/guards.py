@@ -1,15 +1,16 @@
-"""Guards at run time: what a call pays to know that compiled code fits its sizes.
+"""Guards at run time: what a call pays to check that a variant is valid for its sizes.
 
     python -m benchmarks.guards [--rounds 15] [--write]
 
 Ten guards over the sizes of three tensors, given as nine integers or as three tuples: x is (b, s, d), y is (b, t, d), w
-is (d, h, k), so three of the guards say that sizes agree. Generated Python and the native form, beside what a careful
-person writes (`benchmarks/handwritten_guards.py`). A rejected call is the mean over one call for each irredundant
-guard, with sizes that only it rejects.
+is (d, h, k), so three of the guards say that sizes agree. Generated Python and C, against guards written carefully by a
+person (`benchmarks/handwritten_guards.py`). A rejected call is the mean over one call for each irredundant guard, with
+sizes that only it rejects.
 
 Then a dispatch among n variants, inputs rotating over all of them: the generated tree, and the checks one by one.
 
-All forms run in turn, `--rounds` times; medians, in microseconds of processor time. An empty call is shown for scale.
+All forms are interleaved, `--rounds` times; medians, in microseconds of processor time. An empty call is shown for
+scale.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What a careful person writes for the guards of `benchmarks.guards`; generated code is measured against it."""
+"""The guards of `benchmarks.guards`, written carefully by a person: the baseline of generated code."""
 
 
 def check(b: int, s: int, d: int, b2: int, t: int, d2: int, d3: int, h: int, k: int) -> bool:

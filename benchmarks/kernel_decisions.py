@@ -1,14 +1,14 @@
-"""What each kind of decision about kernels is worth: programs compiled with its facts withheld.
+"""Ablation of decisions about kernels: programs compiled with the answers to one kind withheld.
 
     python -m benchmarks.kernel_decisions [--models gpt2,t5] [--rounds 9] [--write]
 
-"withheld" are the questions that the engine was not asked, so that they took the general path; the last row withholds
-all, as with an engine that always gives up: it can tell numbers apart and that a symbol is itself, but not that two
-products or sums are the same, as that is what a normal form answers. The programs are the ten functions of
-`benchmarks.kernels`, forward and with their backward, at three of their sizes, and training steps of models at a middle
-size. Results are compared with those of nothing withheld. All forms run in turn, medians of processor time, one thread;
-a time is the geometric mean of the times by those of nothing withheld. "calls" are operators that are no kernels, and
-"peak" is of all programs together where they were traced.
+"withheld" counts the questions that the engine was not asked, which took the general path; the last row withholds all,
+as with an engine that always answers unknown: it compares numbers, and a symbol with itself, but does not know that two
+products or sums are equal, as that needs the normal form. The programs are the ten functions of `benchmarks.kernels`,
+forward and with their backward, at three of their sizes, and training steps of models at a middle size. Results are
+compared with those of nothing withheld. All forms are interleaved, medians of processor time, one thread; a time is the
+geometric mean of the times by those of nothing withheld. "calls" are operators that are not kernels, and "peak" is of
+all programs together where they were traced.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""How much of a model runs in kernels of its own: the nodes of its ATen graph that are, and the operators still called.
+"""How much of a model is lowered to kernels: the share of its ATen graph's nodes, and the operators still called.
 
     python -m benchmarks.kernel_share [--models gpt2,t5] [--write]
 
-Each model is a training step, traced at the first of its sizes, forward and backward apart, both without changes in
-place. Views are not counted, as they are no work.
+Each model is a training step, traced at the first of its sizes, forward and backward apart, both functionalized. Views
+are not counted, as they do no work.
 
 | column | what is counted |
 |---|---|
 | pointwise | nodes whose operator torch tags so, conversions among them |
 | reductions | nodes whose operator torch tags so, and softmax, norms and losses with their gradients |
-| share | how many of these two are in own kernels |
+| share | the share of these two that is lowered to kernels |
 | other | nodes that only move or make elements, and those that are called |
-| kernels | as many are launched |
-| called | the operators that stay torch's |
+| kernels | kernels launched |
+| called | operators of torch |
 
 >>> import torch
 >>> from benchmarks.kernel_share import kind_of

@@ -1,13 +1,13 @@
-"""Launches: what a call of a compiled function costs beside its kernel, with everything that it checks and allocates.
+"""Launch overhead: what a call of a compiled function costs besides its kernel, checks and allocations included.
 
     python -m benchmarks.launches [--rounds 100] [--write]
 
-The function is `x * y + z` over three tensors of 2 x 4 x 64, so little that nearly all of it is the way there. Whole
-calls are those of `compile(backend="cpu")`, eager torch and torch.compile; its parts are measured by themselves: the
+The function is `x * y + z` over three tensors of 2 x 4 x 64, so little work that nearly all of it is overhead. Whole
+calls are those of `compile(backend="cpu")`, eager torch and torch.compile; its parts are measured separately: the
 call's class, the entry in C, the program, one kernel. "left to Python" is the same variant without the entry in C. A
 call with 8 or 32 static variants rotates over as many sizes.
 
-All forms run in turn, `--rounds` times; the median of them, in microseconds of processor time.
+All forms are interleaved, `--rounds` times; the median of them, in microseconds of processor time.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Sizes that were inferred for a model against those that ONNX Runtime gives to every value.
+"""Compare the inferred sizes of a model with those of every value in ONNX Runtime.
 
-A size counts as known if it is a number or an expression in the symbols of the inputs. What only a run can tell is
-compared too: all sizes that name the same unbacked symbol have to agree, and what is known of it has to hold.
+A size counts as known if it is a number or an expression in the symbols of the inputs. Data-dependent sizes are
+compared too: all sizes with the same unbacked symbol have to agree, and its facts have to hold.
 """
 
 from __future__ import annotations

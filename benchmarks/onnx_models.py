@@ -1,10 +1,10 @@
-"""Whole ONNX models: how many sizes are known, beside ONNX's own shape inference, and whether ONNX Runtime agrees.
+"""Whole ONNX models: how many sizes are known, against ONNX's own shape inference, and whether ONNX Runtime agrees.
 
     python -m benchmarks.onnx_models [--only decoder --only detector] [--write]
 
 Networks with random weights are exported by torch with symbolic sizes. Every value of the graph is compared at five
-sizes of the inputs. Known is a size that is a number or an expression in the sizes of the inputs; what is left are the
-sizes that only a run can tell (NonZero, NonMaxSuppression). ONNX's inference runs with data propagation.
+sizes of the inputs. Known is a size that is a number or an expression in the sizes of the inputs; the others are
+data-dependent (NonZero, NonMaxSuppression). ONNX's inference runs with data propagation.
 """
 
 import argparse

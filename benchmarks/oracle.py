@@ -1,4 +1,4 @@
-"""A recorded proposition under one assignment, by Python's own arithmetic: a judge that shares no code with the engine.
+"""Evaluate a recorded proposition in Python's own arithmetic: an oracle that shares no code with the engine.
 
 Decimals and real-valued functions are exact, as the format of the corpus says.
 

@@ -1,4 +1,4 @@
-"""Recorded sessions for a judge: the lines with their labels, which the engine's own replay never reads.
+"""Recorded sessions with their labels, which the engine's own replay never reads.
 
 >>> len(list(sessions(CORPUS / "opinfo-unary.jsonl.gz")))
 1

@@ -1,4 +1,4 @@
-"""Sizes that satisfy an environment's facts: how long it takes to make a thousand, and whether the edges are there.
+"""Sizes that satisfy an environment's facts: the time to generate a thousand, and their coverage of boundary cases.
 
     python -m benchmarks.sizes [--count 1000] [--sizes 10,30,100] [--write]
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.state [--rounds 30] [--only counter,window] [--backend cpu] [--write]
 
-Inference without gradients on 3 x 4 floats, one thread, processor time of a call once variants are there; the program
-and its compiled twin take turns. Every program keeps something: a counter, a state, a list, a cache that is given. The
-median of the rounds in microseconds, and of eager torch's.
+Inference without gradients on 3 x 4 floats, one thread, processor time of a call once variants exist; the program and
+its compiled twin are interleaved. Every program has state: a counter, a tensor, a list, a cache argument. The median of
+the rounds in microseconds, and of eager torch's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions on sizes as objects, no text: what a tracer pays at each operation and each branch.
+"""Questions about size objects, without text: what a tracer pays per operation and per branch.
 
     python -m benchmarks.symints [--rounds 5] [--write]
 
@@ -10,7 +10,7 @@
 | chain | `x = (a + b)*k - 8; y = x + (k + 1)*c; y - x` with a new `k` each time |
 
 Each engine runs in a fresh process, the engines in turn, `--rounds` times; the median of the rounds is shown. A case
-that an engine has no form of is empty.
+that an engine cannot express is empty.
 """
 
 import argparse

@@ -7,12 +7,12 @@
 | torch's, s | processor seconds of the first call, those of its C compiler included |
 | ratio | with the reasoner, of that: the median of the rounds, and the worst |
 | / static | with the reasoner, of what torch takes with constant sizes |
-| symbolic | processor time of what is asked of symbols, with the reasoner by without, where a clock is read for it |
+| symbolic | processor time of symbolic reasoning, with the reasoner by without, where it is measured |
 | guards | of all environments, with the reasoner and without |
 
 Inference without gradients at the first size of the model. Each compilation has a process of its own with empty caches,
-in which another function was compiled before, and they take turns. What the models give is compared, bit by bit. Rows
-are written one by one, and of a row that takes more than `--limit` seconds only the problem.
+in which another function was compiled before, and they are interleaved. The models' results are compared bitwise. Rows
+are written one by one; a row that takes more than `--limit` seconds shows only the problem.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Models traced once, forward and backward, and run at ten sizes: what their guards refuse, and which line asks for it.
+"""Models traced once, forward and backward, and run at ten sizes: what their guards reject, and which line adds them.
 
     python -m benchmarks.traced_models [--write] [--backend cpu|triton] [NAME ...]
 
 | column | what it says |
 |---|---|
-| right | sizes, of those that eager takes, at which the graph gives what eager does: loss and gradients |
-| refused | sizes that eager takes and a guard refuses |
-| branches on a size | the lines of the model that leave those guards |
+| right | sizes, of those that eager accepts, at which the graph equals eager: loss and gradients |
+| refused | sizes that eager accepts and a guard rejects |
+| branches on a size | the lines of the model that add those guards |
 
 `benchmarks.models` has the models and their sizes; the first size is traced, a single row or token is among the others.
 """

@@ -7,13 +7,13 @@
 | ours | `trace` with every size symbolic, the graph as a function that runs, and the guards with their evidence |
 | fake | `make_fx(tracing_mode="fake")`: every size a number; parameters are passed in, which is faster for torch |
 | symbolic | `make_fx(tracing_mode="symbolic")` |
-| engine | the part of our time inside `solver/` and `shapes/`: numbers, questions, guards, places in the program |
+| engine | the part of our time inside `solver/` and `shapes/`: numbers, questions, guards, source locations |
 | rules | the part inside `shapes/rules/`, the sizes of operators |
 
 Both parts are samples of the stack, about `SAMPLES` of them: a sample belongs to the innermost function of the project,
 with whatever it has called of Python, torch and the compiled solver.
 
-The contestants take turns, model by model, `--rounds` times, in one process and one thread; each has traced the model
+The tracers are interleaved, model by model, `--rounds` times, in one process and one thread; each has traced the model
 once before. Milliseconds of CPU time, medians.
 """
 

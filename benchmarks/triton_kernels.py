@@ -1,4 +1,4 @@
-"""Our Triton kernels: what is in their code, and on a GPU against Inductor's.
+"""Our Triton kernels: statistics of their code, and times on a GPU against Inductor's.
 
     python -m benchmarks.triton_kernels [--write] [words of names]
 
@@ -7,16 +7,16 @@
     (128, 128, 768)
 
 The functions of `benchmarks.kernels`, with sixteen times as many rows, forward and backward. Each is compiled once with
-all sizes open, by us and by `torch.compile(dynamic=True)`; eager runs beside them. The time of the device is the median
-of calls with a cold cache, taken in turn; the time of the host is that of calls at the smallest size that do not wait.
-Without a GPU there are no times, and the table says what the code for an sm_90 is like: at the first of the sizes and,
-with odd sizes, at the last.
+all sizes dynamic, by us and by `torch.compile(dynamic=True)`; eager runs beside them. The time of the device is the
+median of calls with a cold cache, taken in turn; the time of the host is that of asynchronous calls at the smallest
+size. Without a GPU there are no times, and the table describes the code for sm_90: at the first of the sizes and, with
+odd sizes, at the last.
 
 | column | what it says |
 |---|---|
-| registers, spilled | of a thread, and how many bytes of it are in local memory |
+| registers, spilled | registers per thread, and bytes spilled to local memory |
 | wide, narrow | loads and stores of 16 bytes at once, and of fewer, in the text of the kernel |
-| predicated | how many of both are under a predicate |
+| predicated | how many of both are predicated |
 """
 
 from __future__ import annotations

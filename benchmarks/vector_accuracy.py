@@ -1,11 +1,11 @@
-"""How far the functions of the CPU backend's vector library are from the right values, over every float32.
+"""Accuracy of the CPU backend's vector functions, over every float32.
 
     python -m benchmarks.vector_accuracy                  # a sample
     python -m benchmarks.vector_accuracy --all --write    # all 2**32, to docs/reference/vector.md
 
-The right value is that of the mathematical library in double precision, at the same float32. An error is counted in
-units in the last place of the right value as a float32, subnormal numbers included; an infinity counts as 2**128.
-Special values (NaN, the sign of zero) have to be the same.
+The reference is the mathematical library in double precision, at the same float32. An error is counted in units in the
+last place of the reference as a float32, subnormal numbers included; an infinity counts as 2**128. Special values (NaN,
+the sign of zero) have to be the same.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class Asking(ABC):
         Args:
             effort: what it may cost: "fast" and "default" have budgets of work, "thorough" has the largest and asks z3
                 ("full" is another word for it).
-            timeout: seconds after which it is given up, whatever the effort allows.
+            timeout: seconds after which the answer is unknown, whatever the effort allows.
             purpose: who asks, for listeners.
 
         Raises:

@@ -1,6 +1,6 @@
 """The packages of symshape stand on each other by names that other distributions have as well.
 
-Which of them an import finds depends on the path, and which of them lies in `site-packages` on what was installed last.
+Which of them an import finds depends on the path, and on which one was installed into `site-packages` last.
 Whatever another one does then, sooner or later it is a traceback that names neither. So each package asks here, before
 it imports any other.
 """
@@ -18,7 +18,7 @@ MARK: Final = b"symshape"
 
 
 def require_own_packages(root: str) -> None:
-    """Each package that an import would find is the one that lies in this folder, and is as it was installed.
+    """Each package that an import would find is the one in this folder, and not overwritten by another distribution.
 
     Raises:
         ImportError: one is not; it says where that comes from, and what to do.

@@ -1,7 +1,7 @@
 """Establishes the truth of one question: by enumerating a small box, else by z3 and cvc5, and always by evaluation too.
 
 A label rests on a complete enumeration or on an `unsat`; each is checked against thousands of assignments that satisfy
-the facts. `depends` rests on two assignments, evaluated. What none of it settles comes back as `unknown`.
+the facts. `depends` rests on two assignments, evaluated. What none of these decides is `unknown`.
 
 >>> decide({"x": (0, 3)}, [], "x < 4").truth
 'always'

@@ -1,8 +1,8 @@
-"""Proofs by residue classes, for what solvers of nonlinear integer arithmetic leave open: squares modulo constants.
+"""Proofs by residue classes, for what solvers of nonlinear integer arithmetic do not decide: squares modulo constants.
 
-Every symbol becomes `m*q + r` for each residue r of one modulus m. Products are multiplied out; a quotient or
-remainder by a constant is taken where the other coefficients are its multiples. A proposition so reduced to numbers
-in every class is settled.
+Every symbol becomes `m*q + r` for each residue r of one modulus m. Products are multiplied out; a quotient or remainder
+by a constant is taken where the other coefficients are its multiples. A proposition so reduced to numbers in every
+class is decided.
 
 >>> settled("x*x % 3 != 2", ["x"])
 True

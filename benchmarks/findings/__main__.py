@@ -4,8 +4,8 @@
     python -m benchmarks.findings show [NAME]           # the findings of an operator, or all, each run again
     python -m benchmarks.findings publish               # seen.jsonl and docs/findings.md, from the lines of the run
 
-`run` goes on where it stopped: an operator with a line in `.findings/` is done. Each survey runs in a process of
-its own, so an operator that takes the process with it is a finding too.
+`run` resumes an earlier one: an operator with a line in `.findings/` is skipped. Each survey runs in a separate
+process, so an operator that crashes it is a finding too.
 """
 
 import argparse

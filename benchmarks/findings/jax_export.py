@@ -48,7 +48,7 @@ LIMITS = (
     "inconsistent size",
     "not supported",
 )
-"""What is said where symbols would have to be known to agree, and of what is known to be unsupported."""
+"""Messages of an undecided equality of symbols, and of known unsupported features."""
 
 
 def sizes(draw: Draw, least: int = 0, most: int = 3) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """`onnx.shape_inference` against ONNX Runtime, on models of a single node.
 
-Inference is strict, with data propagation; numbers that decide sizes are constants of the model. Dimensions that it
-leaves open are no finding. What ONNX Runtime has no kernel for is left out.
+Inference is strict, with data propagation; numbers that decide sizes are constants of the model. Unknown dimensions are
+not a finding. Operators without a kernel in ONNX Runtime are left out.
 """
 
 import re

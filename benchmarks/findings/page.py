@@ -15,25 +15,25 @@ PAGE = ROOT / "docs" / "findings.md"
 INTRO = """\
 # Findings in other people's shape rules
 
-The testing kit, pointed at the shape rules of other projects. A rule is run beside the kernel that it stands for, on
-the same calls; a row is the smallest call found on which they differ. Everything here was seen on the versions named,
-on a CPU.
+The testing kit, run on the shape rules of other projects. It compares each rule with the kernel that it models, on the
+same calls; a row is the smallest call found on which they differ. All rows were observed on the versions named, on a
+CPU.
 
-    python -m benchmarks.findings show NAME      # any operator of a row: runs its calls again
-    python -m benchmarks.findings run            # the whole comparison; goes on where it stopped
+    python -m benchmarks.findings show NAME      # an operator of a row: reruns its calls
+    python -m benchmarks.findings run            # the whole comparison; resumes an earlier run
     python -m benchmarks.findings publish        # writes this page
 
-It needs the extras `bench` and `testing`. `T(2, 3)` is a tensor of these sizes, float32 if nothing else is said. That a
-rule accepts what a kernel refuses is a row only where sizes and arguments show it. A disagreement does not say who is
-wrong: where a kernel of ONNX Runtime refuses an empty tensor, say, the rule may be the one that keeps to the standard.
+It needs the extras `bench` and `testing`. `T(2, 3)` is a tensor of these sizes, float32 by default. A rule that accepts
+what a kernel refuses is a row only if sizes and arguments decide it. A disagreement does not show which side is wrong:
+where a kernel of ONNX Runtime refuses an empty tensor, say, the rule may be the one that follows the standard.
 
-The most telling ones:
+The most important ones:
 
 - torch, `meta`: in-place operators let their destination grow: `torch.empty(1, device="meta").eq_(torch.empty(2,
   device="meta"))` has 2 elements, where the kernel refuses.
 - torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes take a `dim` out of range;
-  `index_put` at one place takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
-- torch's kernel of `embedding_bag` with `mode="max"` ends the process where there are no bags.
+  `index_put` at one index takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
+- torch's kernel of `embedding_bag` with `mode="max"` crashes the process where there are no bags.
 - ONNX: inference gives `Expand` to [-1] the size -1, and `ConvTranspose` with `output_shape` neither batch nor
   channels; for `STFT` it counts more frequencies than ONNX Runtime gives.
 - ONNX Runtime reduces an empty axis to an empty one, although `keepdims` asks for one of size 1, as inference says.
@@ -44,8 +44,8 @@ SURVEYS = {
     "torch_kernels": (
         "torch's kernels themselves",
         "torch",
-        "Calls on which a kernel gives what no rule should follow; the column at the right says what it is compared "
-        "with. Met while our rules were compared with the kernels.",
+        "Calls on which a kernel's result is wrong, so that rules should not follow it; the right column names the "
+        "reference. Found by comparing our rules with the kernels.",
     ),
     "torch": (
         "torch's meta functions",
@@ -60,16 +60,16 @@ SURVEYS = {
         "more than one element). The row shows the smallest sample that differs.",
     ),
     "onnx": (
-        "`onnx.shape_inference` beside ONNX Runtime",
+        "`onnx.shape_inference` against ONNX Runtime",
         "onnx, onnxruntime",
         "Models of one node, opset 21, constants where numbers decide sizes; strict inference with data propagation. "
-        "A dimension that inference leaves open is no finding.",
+        "An unknown dimension is not a finding.",
     ),
     "jax": (
-        "`jax.export` with symbolic shapes beside JAX",
+        "`jax.export` with symbolic shapes against JAX",
         "jax",
-        "Functions exported with a symbol for each size, then called at the sizes. That two symbols are not known to "
-        "agree is a limit and no finding. JAX's own shape rules decide both, so other sizes would be rare.",
+        "Functions exported with a symbol for each size, then called at the sizes. An undecided equality of "
+        "symbols is a limitation, not a finding. JAX's own shape rules decide both, so other sizes would be rare.",
     ),
 }
 """Title, libraries and what was done, in the order of the page."""
@@ -143,7 +143,7 @@ def table(summaries: dict[str, Summary], found: dict[str, list[Examined]]) -> st
         count = Counter(kind for one in found[name] for kind in {finding.kind for finding in one.findings})
         numbers = [summary.operators, summary.calls, summary.unsupported, *[count[kind] for kind in kinds]]
         rows.append([SURVEYS[name][0], summary.versions, *[f"{number:,}" for number in numbers]])
-    told = "The last columns count operators. They are names: aliases and in-place forms count by themselves.\n"
+    told = "The last columns count operators. They count names: aliases and in-place forms are separate.\n"
     return "\n".join([*["| " + " | ".join(row) + " |" for row in rows], "", told])
 
 

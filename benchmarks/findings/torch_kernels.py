@@ -1,6 +1,6 @@
-"""torch's own kernels where they give what no rule should: each candidate is run, and told as it was seen.
+"""torch's own kernels where their results are wrong: each candidate is run, and reported as observed.
 
-Rules that follow the kernels leave these out; each was met while the rules of this project were compared with them.
+Rules that follow the kernels leave these out; each was found by comparing this project's rules with them.
 """
 
 from collections.abc import Callable

@@ -3,10 +3,10 @@
     python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--chains 50] [--write]
 
 Each function runs at six sizes. Ours is compiled once, with all sizes symbolic, Inductor once dynamic and once for each
-size; "ours constant" is our own with every size a number. All are run in turn on the same arguments, kernels only (see
+size; "ours constant" is our own with every size a number. All are interleaved on the same arguments, kernels only (see
 `benchmarks.kernels.forms`); a figure is the median of the rounds, each long enough to be measured, of processor time
-with one thread and of wall time with more. Results are compared with what torch computes operator by operator before
-anything is measured. First calls compile, with empty caches but for Inductor's precompiled header.
+with one thread and of wall time with more. Results are compared with eager torch before anything is measured. First
+calls compile, with empty caches but for Inductor's precompiled header.
 """
 
 from __future__ import annotations

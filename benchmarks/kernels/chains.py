@@ -14,8 +14,7 @@
     >>> [tuple(tensor.shape) for tensor in chain.inputs(2, 3, 5)]
     [(2, 3, 5), (2,)]
 
-x has three axes of any sizes; y is as long as one of them. What is reduced may be put beside what it was reduced from,
-as in a norm.
+x has three axes of any sizes; y is as long as one of them. A reduction may be combined with its operand, as in a norm.
 """
 
 from __future__ import annotations

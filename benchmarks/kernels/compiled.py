@@ -1,4 +1,4 @@
-"""What Triton's compiler makes of the kernels of a function, seen without a GPU: registers, spills, width of accesses.
+"""Triton's compiled code for the kernels of a function, read without a GPU: registers, spills, width of accesses.
 
     >>> from benchmarks.kernels.programs import PROGRAMS
     >>> softmax = next(program for program in PROGRAMS if program.name == "softmax")
@@ -9,8 +9,8 @@
     >>> seen.spilled, seen.narrow_accesses
     (0, 0)
 
-A function is traced with all sizes open and run once by torch's operators, which tells with which sizes each kernel is
-launched.
+A function is traced with all sizes symbolic and run once by torch's operators, which tells with which sizes each kernel
+is launched.
 """
 
 from __future__ import annotations

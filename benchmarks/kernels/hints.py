@@ -1,9 +1,9 @@
-"""Kernels traced at sizes that do not represent those they run at: 4 rows and then 100,000, and the other way round.
+"""Kernels traced at unrepresentative sizes: 4 rows and then 100,000, and the other way round.
 
     python -m benchmarks.kernels.hints [--rounds 9] [--write]
 
 The same function is compiled twice, traced at each of the two sizes, and both kernels run at both. A ratio is the time
-of the kernel traced elsewhere by that of the one traced there; where kernels choose by the sizes of the run, it is 1.
+of the kernel traced elsewhere by that of the one traced there; where kernels choose at run time, it is 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Language models of `transformers`: two layers, 64 wide, batch and length free."""
+"""Language models of `transformers`: two layers, 64 wide, batch and length dynamic."""
 
 from __future__ import annotations
 

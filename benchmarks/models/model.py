@@ -1,4 +1,4 @@
-"""What a model is here: how it is built, what it is given, at which sizes it runs."""
+"""A model of the benchmarks: its constructor, its inputs, the sizes it runs at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs whose sizes come from data: boxes that pass a threshold, tokens sent to experts, rows of several lengths."""
+"""Programs with data-dependent sizes: boxes that pass a threshold, tokens sent to experts, rows of several lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of images, of `transformers` and by hand: batch, height and width free."""
+"""Vision models, of `transformers` and handwritten: batch, height and width dynamic."""
 
 from __future__ import annotations
 

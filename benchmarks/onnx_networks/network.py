@@ -1,4 +1,4 @@
-"""What a network is here: how it is made, what goes in, and at which sizes it is run."""
+"""A network of the benchmarks: its constructor, its inputs, the sizes it runs at."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 - `programs`: a sample as a function of its tensors, and tensors like the sample's at other sizes
 - `resizing`: which other sizes to try
-- `judging`: what comes of one operator
+- `judging`: the outcome of one operator
 - `record`: the outcome as a line of JSON
-- `worker`: a process that judges, since a kernel may take its process with it
+- `worker`: a judging process, since a kernel may crash its process
 - `page`: the table
 
 The command is described in `benchmarks.operators.__main__`.

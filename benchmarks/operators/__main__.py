@@ -3,9 +3,9 @@
     python -m benchmarks.operators [--only abs,cat] [--samples 10] [--forward | --backward] [--fresh]
         [--backend cpu|triton] [--dtype bfloat16] [--write]
 
-A run goes on where the last one stopped: an operator with a line in `.operators/` is done, unless it is named by
-`--only` or all are to be done again (`--fresh`). `--write` puts what there is into RESULTS.md and seen.jsonl, which
-the suite compares with. With another backend than the eager one, the summary goes into the results of all benchmarks.
+A run resumes the last one: an operator with a line in `.operators/` is skipped, unless it is named by `--only` or all
+are rerun (`--fresh`). `--write` puts what there is into RESULTS.md and seen.jsonl, which the suite compares with. With
+another backend than the eager one, the summary goes into the results of all benchmarks.
 """
 
 from __future__ import annotations

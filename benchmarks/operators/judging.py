@@ -1,4 +1,4 @@
-"""What comes of one operator: traced on each sample, run there and at other sizes, and compared with eager."""
+"""The outcome of one operator: traced on each sample, run there and at other sizes, and compared with eager."""
 
 from __future__ import annotations
 

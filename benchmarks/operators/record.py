@@ -1,4 +1,4 @@
-"""What came of one operator, as a line of JSON, and what the table says of it.
+"""The outcome of one operator, as a line of JSON, and its verdict in the table.
 
 >>> outcome = Outcome("abs", samples=3, right=3, elsewhere=6)
 >>> outcome.verdict, Outcome.read(outcome.line()) == outcome

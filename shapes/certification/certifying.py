@@ -238,7 +238,7 @@ class Judgement:
     def _not_subsumed(
         self, read: Sequence[list[tuple[Condition, str, Prop | str]]], relied: Sequence[set[str]]
     ) -> list[int]:
-        """The variants that accept something which no other one does: what is said of the others says nothing new."""
+        """The irredundant variants: each accepts sizes that no other one does."""
         interner = self.env.interner
         accepted = [interner.conjunction([prop for _, _, prop in here if isinstance(prop, Prop)]) for here in read]
         left = list(range(len(read)))

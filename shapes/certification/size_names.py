@@ -49,7 +49,7 @@ def names_in(text: str) -> list[str]:
 
 
 def is_layout(name: str) -> bool:
-    """Whether it says how a tensor lies in memory, rather than how large it is."""
+    """Whether it is about a tensor's layout rather than its sizes."""
     return LAYOUT.search(name) is not None
 
 

@@ -125,13 +125,13 @@ def is_empty(sizes: Sequence[Int]) -> Truth:
 
 
 def contiguous(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
-    """Whether the elements lie without gaps, the last axis innermost."""
+    """Whether the tensor is dense with the last axis innermost."""
     packed = contiguous_strides(sizes)
     return simple(sym_or(is_empty(sizes), _matches(sizes, strides, packed, range(len(sizes)))))
 
 
 def channels_last(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
-    """Whether they lie without gaps, the channels innermost: for rank 4 (N, C, H, W) and 5 (N, C, D, H, W).
+    """Whether it is dense with the channels innermost: for rank 4 (N, C, H, W) and 5 (N, C, D, H, W).
 
     Torch has no exception for tensors without elements here: the stride after an empty axis would have to be 0.
     """

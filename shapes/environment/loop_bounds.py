@@ -47,7 +47,7 @@ def bound_over(answers: Answers, expr: Expr, variables: Set[Atom], *, upper: boo
 
 
 def _ends(ledger: Ledger, atom: Atom) -> tuple[Expr, ...]:
-    """Expressions between which a variable lies, by the facts since it was declared."""
+    """Lower and upper bounds of a variable, from the facts since it was declared."""
     interner = ledger.interner
     found: dict[Expr, None] = {}
     for event in reversed(ledger.commitments):

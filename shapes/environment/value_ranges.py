@@ -7,7 +7,7 @@
     ((0, 15), (-1, 59), (None, -1))
 
 The normal form writes `n % d` as `n - d*(n//d)`, whose two parts are far apart where their difference is small. So
-whole remainders are taken out of the expression first: `k * (n % d)` lies between 0 and `k * (d - 1)`.
+whole remainders are taken out of the expression first: `k * (n % d)` is between 0 and `k * (d - 1)`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _remainders(expr: Expr) -> Iterator[tuple[Expr, int, Expr]]:
 
 
 def _of_remainder(facts: Facts, d: Expr) -> Bounds:
-    """What `n % d` lies between, for a divisor that is not zero."""
+    """The range of `n % d`, for a divisor that is not zero."""
     lo, hi = facts.bounds(d)
     if lo is not None and lo >= 0:
         return 0, None if hi is None else max(hi - 1, 0)

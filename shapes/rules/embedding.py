@@ -64,7 +64,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: Int | None = None,
 ) -> Shape:
-    """A row of the table for each bag: each row of the input, or what lies between two offsets."""
+    """A row of the table for each bag: each row of the input, or the input between two offsets."""
     if mode not in MODES:
         raise ShapeError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
     if mode == "max" and (sparse or scale_grad_by_freq):
@@ -94,7 +94,7 @@ def embedding_bag(
             env.require(bags != 0, "offsets: not even the last one")
         bags = bags - 1
     else:
-        # where the last offset is given, nothing may lie before it
+        # where the last offset is given, nothing may precede it
         pickable(env, rows, input, bags == 0)
     return Shape((bags, columns), dtype=weight.dtype)
 

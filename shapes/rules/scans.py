@@ -128,7 +128,7 @@ def cumulative_trapezoid(env: ShapeEnv, y: Shape, x: Shape | None = None, *, dx:
 
 
 def _strips(env: ShapeEnv, y: Shape, x: Shape, axis: int) -> tuple[Int, ...]:
-    """The sizes of what lies between neighbours of x, times that of y."""
+    """The sizes between neighbours of x (their differences), times that of y."""
     padded = (*[1] * (len(y) - len(x)), *x)
     between = [replaced(sizes, axis, shorter(sizes[axis], 1)) for sizes in (y, padded)]
     return broadcast(env, *between, message=SAMPLES)

@@ -46,7 +46,7 @@ class Shape(tuple[Int, ...]):
         return len(self)
 
     def layout(self) -> Layout:
-        """Where its elements lie; as a fresh tensor's where no strides are given."""
+        """Its strides; those of a contiguous tensor where none are given."""
         strides = contiguous_strides(self) if self.strides is None else self.strides
         return Layout(tuple(self), strides, self.storage_offset)
 

@@ -67,7 +67,7 @@ def permuted(x: Shape, order: Sequence[int]) -> Shape:
 
 
 def view_strides(sizes: Sequence[Int], strides: Sequence[Int], target: Sequence[Int]) -> tuple[Truth, Strides]:
-    """Whether elements that lie so can be read in a shape of as many elements, and the strides of that shape."""
+    """Whether a tensor of these strides can be viewed in a shape of as many elements, and the strides of the view."""
     if len(sizes) == len(target) and all(same(one, other) for one, other in zip(sizes, target)):
         return True, tuple(strides)
     if any(isinstance(size, int) and size == 0 for size in sizes):
@@ -87,14 +87,14 @@ def view_strides(sizes: Sequence[Int], strides: Sequence[Int], target: Sequence[
 
 
 class Axes:
-    """Axes of more elements than one, as far as that is known, and how they lie."""
+    """Sizes and strides of the axes that are not known to have size 1."""
 
     def __init__(self, sizes: Sequence[Int], strides: Sequence[Int]) -> None:
         self.sizes, self.strides, self.rank = sizes, strides, len(sizes)
         self.joined = [self._is_joined(boundary) for boundary in range(self.rank)]
 
     def _is_joined(self, boundary: int) -> bool:
-        """Whether all axes after a boundary lie, whatever the sizes, as one with the axis before."""
+        """Whether the axes after a boundary merge, at all sizes, with the axis before."""
         if boundary == 0:
             return False
         size, stride, before = self.sizes[boundary], self.strides[boundary], self.strides[boundary - 1]

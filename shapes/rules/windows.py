@@ -97,5 +97,5 @@ def window_reach(kernel: Int, dilation: Int = 1) -> Int:
 
 
 def window_count(size: Int, reach: Int, stride: Int) -> Int:
-    """How many windows lie in an axis of at least their reach."""
+    """The number of windows in an axis that is at least as long as their reach."""
     return (size - reach) // stride + 1

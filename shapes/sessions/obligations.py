@@ -7,7 +7,7 @@
     (True, True)
     >>> verdict = env.ask(s > 10)
     >>> print(env.export("smtlib"))
-    ; What symshape took for granted and what it concluded. Before every check stands the answer that it expects.
+    ; Assumptions and conclusions of symshape. Each check is preceded by its expected answer.
     ...
     ; the ranges of symbols, and assumptions, and what holds by construction
     ; range: s >= 0
@@ -36,11 +36,10 @@
     (pop 1)
     <BLANKLINE>
 
-Assertions come in the order in which conclusions may rely on them: guards that were dropped before run-time checks,
-questions last. A question that was proven is asserted the other way round and expected to be `unsat`; one that depends
-is asked twice, each side `sat` at the sizes that are noted; what was given up is `unknown`. Floats, `&`, powers with a
-symbolic exponent and functions like `isqrt` are uninterpreted there, so that a proof about them is expected to be found
-by nobody else: its status is `unknown` too.
+Assertions are ordered so that conclusions rely on earlier ones: dropped guards before run-time checks, questions last.
+A proven question is asserted negated, with status `unsat`; one that depends is asked twice, each side `sat` at the
+sizes in the comment; the status of an undecided one is `unknown`. Floats, `&`, powers with a symbolic exponent and
+functions like `isqrt` are uninterpreted, so other solvers cannot prove anything about them: their status is `unknown`.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ from solver.terms.prop import Prop
 if TYPE_CHECKING:
     from shapes.environment.events import Commitment
 
-HEAD = "; What symshape took for granted and what it concluded. Before every check stands the answer that it expects."
+HEAD = "; Assumptions and conclusions of symshape. Each check is preceded by its expected answer."
 
 Steps = Iterator[Assertion | Check | str]
 
@@ -141,7 +140,7 @@ def _questions(verdicts: Sequence[Verdict]) -> Steps:
                 opposite: Prop = verdict.prop.negation
                 yield Check((*domain, opposite), "sat", f"need not hold: {asked}, at {shown(verdict.false_at)}")
             case _:
-                yield Check((*domain, verdict.prop.negation), "unknown", f"given up: {asked}")
+                yield Check((*domain, verdict.prop.negation), "unknown", f"unknown: {asked}")
 
 
 def shown(sizes: Mapping[str, int]) -> str:

@@ -1,8 +1,8 @@
 """Replay of recorded sessions: the answer to each question, the lines that it follows from, and its cost.
 
-The lines of a session are read and decoded first; then the clock runs from the text of each line to its answer with the
-certificate or the witnesses that were found, and nothing is prepared or kept from one session to the next. What makes
-evidence fit for a reader (cores without idle facts, small witnesses) is done when it is read, and measured apart.
+The lines of a session are read and decoded first; then each line is timed from its text to its answer with the
+certificate or the witnesses that were found. Nothing is precomputed or shared between sessions. Evidence is minimized
+(irredundant cores, small witnesses) when it is read, and that is timed separately.
 
 >>> lines = [
 ...     SymbolLine(2, "s", lo=0, hi=None, hint=None),
@@ -15,9 +15,9 @@ evidence fit for a reader (cores without idle facts, small witnesses) is done wh
 4 always (3,)
 5 depends None
 
-A session whose facts contradict each other answers its further questions with `gave_up`. A line that cannot be
-understood costs that line: what follows from the others stands, and says which lines were left out; what is open
-without it is given up, unless the line is about other symbols.
+A session whose facts contradict each other answers its further questions with `gave_up`. A malformed line is left out:
+conclusions from the other lines are valid, and name the lines left out; a question that is undecided without it is
+`gave_up`, unless the line is about other symbols.
 
 >>> lines[1] = FactLine(3, "s % 16 === 0", kind="given")
 >>> for answer in replay_session([*lines, QuestionLine(6, "s >= 0")]).answers:
@@ -26,7 +26,7 @@ without it is given up, unless the line is about other symbols.
 5 gave_up (3,) open without line 3, which was not understood
 6 always (3,) None
 
-All of it is data in the result, never an exception: the next session goes on.
+Errors are data in the result, never exceptions: the next session goes on.
 """
 
 from __future__ import annotations

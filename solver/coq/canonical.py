@@ -1,6 +1,6 @@
 """Why an operation equals the canonical form that the interner gives it.
 
-`solver.terms.division`, `solver.terms.choice` and the interner rewrite an operation as it is made: content is divided
+`solver.terms.division`, `solver.terms.choice` and the interner rewrite an operation on construction: content is divided
 out, signs are turned, factors are cancelled. Each of these is a lemma here, and the functions below take the same
 turns:
 

@@ -28,7 +28,7 @@ def impossible(proof: str) -> str:
 
 
 def conjoined(proofs: Iterable[str]) -> str:
-    """A conjunction, nested to the right as it is written."""
+    """A conjunction, nested to the right."""
     *rest, text = proofs
     for proof in reversed(rest):
         text = call("conj", proof, text)

@@ -142,5 +142,5 @@ def normal(names: Names, kind: str, e: Expr, text: str, proof: str) -> str:
 
 
 def plain(names: Names, kind: str, e: Expr, text: str, proof: str) -> str:
-    """A comparison of the polynomial as it is."""
+    """A comparison of the polynomial, not rewritten."""
     return {"ge": plain_ge, "eq": plain_eq, "ne": plain_ne}[kind](names, e, text, proof)

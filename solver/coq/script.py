@@ -136,7 +136,7 @@ class Script:
                     yield part, partial(self._part_stated, fact, field, index, len(parts))
 
     def _part_stated(self, fact: Fact | None, field: str, index: int, count: int) -> str:
-        """Part of what holds anyway, which becomes a hypothesis of the theorem as it is used."""
+        """A part of the axioms, which becomes a hypothesis of the theorem once it is used."""
         return conjunct(self.stating(fact, field), index, count)
 
     def _decided_nonzero(self, d: Expr) -> str:

@@ -74,7 +74,7 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
 
 def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
-    """Facts inside a domain that no sample lies in: with a sample where search finds one, or the conflict."""
+    """Facts inside a domain that contains no sample: with a sample if search finds one, or the conflict."""
     found = find(facts, domain, facts.interner.true)
     if found is not None:
         return revived(inside, found)

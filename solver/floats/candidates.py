@@ -21,7 +21,7 @@ from solver.terms.expr import Atom
 
 COMMON: Final = (1.0, -1.0, 0.0, 0.5, 1e16, -1e16, 5e-324, -5e-324, math.inf, -math.inf, math.nan)
 LONG: Final = 6
-"""Characters of a decimal from which on a whole number nearby is tried first."""
+"""Length of a decimal from which on a nearby integer is tried first."""
 MOST: Final = 28
 
 

@@ -253,7 +253,7 @@ def _between(a: Float, lo: int, hi: int) -> Prop | None:
 
 
 def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
-    """That an ordinal, known to lie between the given ones, is among those of a set."""
+    """An ordinal, known to be between the given ones, is in a set."""
     interner = e.interner
     others = complement(values, lowest, highest)
     if len(others) < len([1 for lo, hi in values if hi >= lowest and lo <= highest]):

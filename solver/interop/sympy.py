@@ -45,7 +45,7 @@ FACTORING_DEGREE: Final = 12
 def to_sympy(value: Expr | Prop, bounds: Bounds | None = None) -> sympy.Basic:
     """The value as sympy has it; with bounds, its symbols know their signs.
 
-    Two different symbols with one name are told apart by their serial numbers, `u0` and `u0__7` (see `names_of`).
+    Two different symbols with one name are distinguished by their serial numbers, `u0` and `u0__7` (see `names_of`).
     """
     return Writing(value, bounds).written(value)
 

@@ -353,7 +353,7 @@ def estimate(weights: dict[int, int], poly: Sum, relation: bool) -> int:
 
 
 def measured(printer: Writer, poly: Sum, relation: bool) -> int:
-    """The operators of a sum as it is written."""
+    """The operators of a sum, in printed order."""
     if not relation:
         return printer.pieces.write(poly).cost
     positive, negative = halves(poly)

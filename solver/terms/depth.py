@@ -1,4 +1,4 @@
-"""How deep operations may lie inside each other, and room for walking down to the innermost.
+"""The limit on how deep operations nest, and stack for recursion down to the innermost.
 
     >>> from solver.terms.depth import DEEPEST, room_for
     >>> from solver.terms.interner import Interner

@@ -183,7 +183,7 @@ class Prop:
     @property
     def depth(self) -> int:
         if self._depth < 0:
-            deepest = self.expr.depth  # an operation lies deeper than what is inside of it
+            deepest = self.expr.depth  # an operation is deeper than its operands
             if self.parts:
                 for comparison in self.comparisons():
                     inside = comparison.expr.depth

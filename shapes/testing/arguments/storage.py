@@ -1,4 +1,4 @@
-"""Arguments of operators that are about where elements lie.
+"""Arguments of operators that depend on strides and storage.
 
 >>> from shapes.testing.arguments import arguments_for
 >>> from hypothesis import find

@@ -1,4 +1,4 @@
-"""Arguments of views: shapes of as many elements, orders of axes, and tensors whose elements lie in some other way.
+"""Arguments of views: shapes of as many elements, orders of axes, and tensors with other strides.
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments.views import factored
