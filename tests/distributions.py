@@ -112,7 +112,7 @@ class Environment:
 
 
 def exercised(environment: Environment, distribution: Path, extensions: bool) -> None:
-    """Install a distribution, and run what it promises."""
+    """Install a distribution, and run its entry points."""
     environment.install(f"{distribution}[prompt,testing]", "pytest")
     form = "compiled" if extensions else "as it is written"
     version = environment.run("shapes", "--version")

@@ -6,7 +6,7 @@
 Each mutation changes one place in the syntax tree of a file of `shapes/rules`: a constant off by one, another axis, a
 quotient rounded the other way, an argument forgotten, a requirement dropped, a comparison moved, min and max swapped, a
 sum for a difference. The code of the functions that it changes is replaced in this process, and the rules that run them
-are put to generated calls, whose answers torch has given once: the sizes, and of views where the elements lie. A
+are put to generated calls, whose answers torch has given once: the sizes, and the strides of views. A
 mutation that none of 200 different calls of an operator shows survives and is listed: it is equivalent, or the
 arguments have a hole. Those that are equivalent stand in `justified_rule_mutations.txt`, each with the reason.
 """
@@ -145,7 +145,7 @@ class Operators:
         return self._answers[name]
 
     def misplaced(self, name: str, call: Call) -> bool:
-        """Whether a rule says that the elements of a view lie elsewhere than in torch, or fails."""
+        """Whether a rule gives other strides of a view than torch, or fails."""
         if name not in VIEWS or (name == "getitem" and len(list(call.inputs())) > 1):  # what tensors pick is a copy
             return False
         key = name, id(call)

@@ -48,7 +48,7 @@ class Mutant:
 
     @property
     def tree(self) -> ast.Module:
-        """The file with the place changed; positions stay, so that functions are told by them."""
+        """The file with the place changed; positions stay, as they identify functions."""
         return ast.fix_missing_locations(_replaced(self.module, self.node, self.replacement))
 
     @property

@@ -79,7 +79,7 @@ def test_what_takes_too_much_of_the_processor_fails() -> None:
     with pytest.raises(AssertionError, match=r"takes more than 0\.05 seconds"), processor_seconds(0.05):
         while True:
             pass
-    # what it is told by is caught on the way
+    # its exception is caught on the way
     with pytest.raises(AssertionError, match=r"took more than 0\.05 seconds"), processor_seconds(0.05):
         try:
             while True:

@@ -60,7 +60,7 @@ Numbers = list[float]
 
 
 def expected(x: Numbers, weight: Numbers, bias: Numbers, rows: int, inner: int, columns: int) -> Numbers:
-    """The same by hand."""
+    """The same, written manually."""
     result = [0.0] * columns
     for r, c in itertools.product(range(rows), range(columns)):
         value = sum([x[r * inner + k] * weight[k * columns + c] for k in range(inner)])

@@ -38,7 +38,7 @@ def test_the_notebook_runs(path: Path) -> None:
 
 
 def test_the_first_notebook_walks_from_a_question_to_its_core_and_counterexample() -> None:
-    """If it fails, the walk that the notebook promises is not there any more."""
+    """If it fails, the notebook lacks a step of its walk."""
     notebook = jupytext.read(ROOT / "notebooks" / "ask.ipynb")
     text = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
     for word in ("depends", "true at", "false at", "always", "because", "s % 16 == 0", "b % 4 == 0", "never"):

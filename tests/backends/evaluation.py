@@ -1,4 +1,4 @@
-"""A program of steps evaluated by torch, element by element places: what schedules and kernels are held against."""
+"""A program of steps evaluated by torch, index by index: the reference for schedules and kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs written by hand against what torch computes: one for each way in which loops are put together."""
+"""Handwritten programs against torch: one for each form of loop nest."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Scaled(torch.nn.Module):
     ids=["turned", "every second", "another shape", "another dtype"],
 )
 def test_data_of_a_parameter_is_replaced(backend, data):
-    """A kernel reads a parameter where it no longer lies, beyond its end even."""
+    """A kernel reads a parameter at an old address, or beyond its end."""
     module = Scaled()
     compiled = compile(module, backend=backend, dynamic=True)
     x = torch.randn(6, 5)
@@ -38,7 +38,7 @@ def test_data_of_a_parameter_is_replaced(backend, data):
 
 @pytest.mark.parametrize("second", [slice(5, 10), slice(2, 7), slice(0, 5)], ids=["apart", "overlapping", "the same"])
 def test_arguments_that_overlap(second):
-    """An argument is changed, and the other one lies in the same memory."""
+    """An argument is mutated, and the other one shares its memory."""
 
     def program(x, y):
         x.add_(1)

@@ -144,7 +144,7 @@ FACTS = [
 
 @pytest.mark.parametrize("facts", FACTS, ids=str)
 def test_facts_are_constraints(facts: list[str]) -> None:
-    """If it fails, JAX is told something that is not so, or not told what it could be."""
+    """If it fails, JAX gets a wrong constraint, or lacks a possible one."""
     env = environment()
     names = [env.symbol(name, lo=1) for name in NAMES]
     for fact in facts:
@@ -160,7 +160,7 @@ def test_facts_are_constraints(facts: list[str]) -> None:
 
 
 def test_what_jax_has_no_form_for() -> None:
-    """If it fails, JAX silently takes a wider or narrower set of sizes."""
+    """If it fails, JAX accepts a wider or narrower set of sizes."""
     env = environment()
     b, s = env.sizes("b s", lo=1)
     u = env.symbol("u")

@@ -86,7 +86,7 @@ def test_consistency_has_three_states(case: Case) -> None:
 
 
 def core_of(case: Case) -> tuple[list[Prop], Prop] | None:
-    """The core of a settled question over unbounded symbols, and what it is said to prove."""
+    """The core of a decided question over unbounded symbols, and its conclusion."""
     found = known(case, bounded=False)
     if found is None:
         return None

@@ -138,7 +138,7 @@ def test_names_that_text_could_not_say(env: ShapeEnv, name: str) -> None:
     "options", [{"lo": 5, "hi": 4}, {"lo": 1.5}, {"hint": True}, {"hint": "4"}, {"hint": -1}, {"hi": 8, "hint": 9}]
 )
 def test_bounds_and_hints_that_make_no_sense(env: ShapeEnv, options: dict[str, int]) -> None:
-    """If it fails, a mistyped bound silently becomes a fact."""
+    """If it fails, a mistyped bound becomes a fact without an error."""
     with pytest.raises(ShapeError, match="="):
         env.symbol("b", **options)
     assert not env.names and not env.events

@@ -204,6 +204,6 @@ def test_random_variations() -> None:
 
 @pytest.mark.thorough
 def test_20_000_variations() -> None:
-    """Where sample values are lucky in one setting and not in another, an open question may be given up: once in
+    """Where sample values are lucky in one setting and not in another, an undecided question may be unknown: once in
     10,000 variations at most."""
     assert len(unstable(2_500, 8, seed=21)) <= 2

@@ -21,7 +21,7 @@ def test_nothing_is_specialized_unless_asked() -> None:
 
 
 def test_torch_defaults() -> None:
-    """If it fails, a frontend that promises torch's behaviour does not have it."""
+    """If it fails, a frontend with torch's policy does not have torch's behaviour."""
     env = ShapeEnv(policy=torch_defaults)
     zero, one, s, t, free = env.sizes("zero one s t free", hints=(0, 1, 64, 64, None))
     assert isinstance(env.ask(zero == 0), Always) and isinstance(env.ask(one == 1), Always)

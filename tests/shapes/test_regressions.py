@@ -63,7 +63,7 @@ def test_time_is_bounded(bounds: dict[str, Bounds], facts: tuple[str, ...], ques
 
 
 def test_a_chain_of_comparisons_stops_where_it_fails() -> None:
-    """If this fails, `a < b < c // d` is said to need d != 0 where Python does not get that far."""
+    """If this fails, `a < b < c // d` needs d != 0 where Python does not evaluate that far."""
     env = environment(x=(0, 9), z=(0, 9))
     prop, domain = env.parse("5 < x < 8 // z")
     values = {env.names["x"].atom: 1, env.names["z"].atom: 0}

@@ -24,7 +24,7 @@ from tests.backends.cpu.vector.vectors import needs_compiler
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a process that has loaded nothing and given up on nothing."""
+    """An empty cache, and a process without loaded libraries or recorded failures."""
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compiler, "_libraries", {})
     monkeypatch.setattr(toolchain, "_given_up", {})

@@ -12,7 +12,7 @@ ROWS = 2 * LARGE // (4 * 512)
 
 
 def test_memory_comes_back_when_its_last_view_is_gone():
-    """Two tensors that are there at the same time lie in the same memory."""
+    """Two live tensors share memory."""
     first = pooled(LARGE, (LARGE // 8, 2), (2, 1), torch.float32)
     place, part = first.data_ptr(), first[5:, 1]
     del first
@@ -79,7 +79,7 @@ def test_programs_in_memory_that_is_kept():
 
 
 def test_a_profiler_sees_all_memory():
-    """The peak of a program is told as what its results alone take."""
+    """The reported peak of a program is that of its results only."""
     compiled = compile(lambda x: torch.softmax(x @ x.t(), -1).sum(), backend="cpu", dynamic=True)
     x = torch.randn(ROWS // 4, ROWS // 4)
     compiled(x)

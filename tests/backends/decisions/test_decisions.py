@@ -49,7 +49,7 @@ def decided(program, kind):
 
 @pytest.mark.parametrize(("facts", "axes", "answer"), [((), 2, "depends"), (("t == s",), 1, "always")])
 def test_axes_are_one_loop_where_strides_say_so(facts, axes, answer):
-    """Rows that may lie apart are gone through as one, or rows that do not are gone through one by one."""
+    """Rows that may not be adjacent are collapsed into one loop, or adjacent rows are not."""
     made, b, s, t = program("b s t", *facts)
     x = made.input("x", "float32", (b, s), (t, made.build.one))
     made.outputs.append(made.stored(made.build.apply("exp", x), (s, made.build.one)))
@@ -258,7 +258,7 @@ def test_sizes_that_are_numbers(facts, number):
 
 @pytest.mark.parametrize(("withheld", "is_one"), [((), True), (("equal",), False)])
 def test_products_that_are_the_same_are_a_question(withheld, is_one):
-    """An engine that gives up seems to cost little, as what only a normal form shows to be the same is never asked."""
+    """An engine that answers unknown seems to cost little, as equalities of the normal form are no questions."""
     made, a, b, s, t = program("a b s t", withheld=withheld)
     build = made.build
     strides = (b * s * t, s * t, t, build.one)

@@ -1,4 +1,4 @@
-"""Kernels that run turn by turn: which do, and that each finds what the one before has stored in the same turn."""
+"""Interleaved kernels: which are, and that each reads what the one before stores in the same iteration."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_a_whole_graph_runs_turn_by_turn(sizes):
 
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_buffers_that_are_one_place_in_memory(is_turned):
-    """What a kernel stores in one turn is where another kernel reads in the next; or kernels that may run turn by turn
-    do not, because memory is used again."""
+    """A kernel stores in one iteration where another reads in the next; or kernels that may be interleaved are not,
+    because memory is reused."""
     made = Made()
     first = made.taken(made.x, 1)
     result = made.taken(made.taken(first, 2), 1, is_turned=is_turned)

@@ -1,4 +1,4 @@
-"""In which order memory is gone through, and how what lies between kernels is laid out."""
+"""Loop order, and layouts of buffers between kernels."""
 
 from __future__ import annotations
 

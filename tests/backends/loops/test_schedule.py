@@ -34,7 +34,7 @@ def test_kernels_compute_what_torch_does(case, interchanges):
 
 
 def test_lanes_run_along_what_is_read_and_not_along_what_is_stored_once():
-    """Lanes run along the axis that is summed, whose elements are far apart, as the few results lie turned."""
+    """Lanes run along the reduced axis, whose stride is large, as the few results are transposed."""
     env = ShapeEnv(origin=lambda: None)
     a, b, c = [size.expr for size in env.sizes("a b c")]
     program = Program(Decisions(env))

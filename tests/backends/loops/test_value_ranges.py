@@ -1,4 +1,4 @@
-"""What whole numbers are known to lie between, and gathers that need no test of their places."""
+"""Interval analysis of integer tensors, and gathers that need no bounds check."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_bounds(name):
 
 
 def random_numbers(build, x, n, draw, depth):
-    """Whole numbers made of places, truths and numbers by any operations, as long as x."""
+    """Integers computed from indices, booleans and numbers by any operations, as long as x."""
     kind = draw.randrange(3) if not depth else draw.randrange(9)
     if kind == 0:
         return build.iota((n,), 0)
@@ -94,7 +94,7 @@ def random_numbers(build, x, n, draw, depth):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_elements_lie_between_their_bounds(seed):
-    """An element is less than what is said to be the least, or more than the greatest."""
+    """An element is outside the inferred bounds."""
     draw = random.Random(seed)
     env = ShapeEnv(origin=lambda: None)
     (n,) = [size.expr for size in env.sizes("n")]

@@ -1,4 +1,4 @@
-"""How what is normalized by batches lies."""
+"""Layouts of the results of batch norm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_layout(layout, training):
-    """What comes out is said to lie as what is given, with gaps or with one element for several places even."""
+    """The predicted layout of a result is that of the argument, gaps and overlaps included."""
     norm = torch.nn.BatchNorm2d(4).train(training)
     compiled = compile(lambda x: norm(x) + 1, backend="cpu", dynamic=True)
     x = layout(torch.randn(2, 4, 6, 8))

@@ -1,4 +1,4 @@
-"""The fused kernels that this project is about, forward and backward, as programs written by hand."""
+"""The fused kernels that this project is about, forward and backward, as handwritten programs."""
 
 from __future__ import annotations
 

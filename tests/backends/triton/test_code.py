@@ -231,7 +231,7 @@ def test_wide_accesses_of_gfx942() -> None:
 
 
 def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
-    """If it fails, an input whose strides are not known is read number by number although it lies in order."""
+    """If it fails, a contiguous input with unknown strides is read by scalar loads."""
     env = ShapeEnv(origin=lambda: None)
     b, s, outer, inner = [size.expr for size in env.sizes("b s outer inner", lo=2)]
     program = Program(Decisions(env))

@@ -175,7 +175,7 @@ def test_another_device_has_code_of_its_own(device: Device) -> None:
 def test_what_does_not_compile_runs_by_operators(
     function: str, device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """If it fails, an error of a compiler or of a driver is one of the call, or nobody is told, or everybody always."""
+    """If it fails, an error of a compiler or driver fails the call, or there is no warning, or one at every call."""
 
     def fails(*arguments: object) -> None:
         raise RuntimeError("`ptxas` failed with error code 255\nand so on")

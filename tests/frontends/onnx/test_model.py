@@ -43,7 +43,7 @@ def test_network(name: str) -> None:
 
 
 def test_more_is_known_than_onnx_finds() -> None:
-    """If it fails, the promise of the README is not kept: ONNX's own inference knows as much."""
+    """If it fails, the README is wrong: ONNX's own inference knows as much."""
     results = [judged(name) for name in NETWORKS]
     assert sum([ours.known for _, ours, _ in results]) > 1.2 * sum([theirs.known for _, _, theirs in results])
 

@@ -1,4 +1,4 @@
-"""Operators on tensors that lie in memory otherwise than fresh ones: traced once, compared with eager at several sizes.
+"""Operators on tensors with unusual strides: traced once, compared with eager at several sizes.
 
     >>> import torch
     >>> from tests.frontends.pytorch.odd_layouts import ARRANGEMENTS
@@ -94,7 +94,7 @@ ARRANGEMENTS: Final[dict[str, Arrangement]] = {
     "repeated": ordered(range, repeated=0),
     "repeated inside": ordered(range, repeated=-1),
 }
-"""How the tensors among the arguments lie; see the example above."""
+"""The layouts of the tensor arguments; see the example above."""
 
 
 class OfTensors(Protocol):

@@ -68,7 +68,7 @@ def test_a_whole_graph_is_refused_with_the_line(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_a_trace_is_left() -> None:
-    """If it fails, a trace that was given up has left tensors of its own where the program finds them."""
+    """If it fails, an aborted trace leaves its tensors where the program finds them."""
     for name in (
         "backward_of_module",
         "closure_made_to_learn",

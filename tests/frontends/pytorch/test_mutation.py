@@ -294,7 +294,7 @@ def test_buffers() -> None:
 
 
 def test_sizes_of_a_buffer_changed() -> None:
-    """Fails when a buffer that changes its sizes in place is silently left as it was."""
+    """Fails when a buffer that is resized in place is left unchanged without an error."""
     buffer = torch.zeros(4, 2)
     with pytest.raises(Unsupported, match="changes its sizes in place"):
         trace(lambda x: buffer.t_() + x, (randn(2, 4),))

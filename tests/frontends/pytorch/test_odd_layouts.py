@@ -1,4 +1,4 @@
-"""Results lie in memory as eager torch's do, however the arguments lie, whatever the sizes, by either backend."""
+"""Results have eager torch's strides, for any layout of the arguments, any sizes, by either backend."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ UNLIKE: Final = {
     "nn.functional.conv_transpose3d": "which kernel runs depends on sizes and on the machine",
     "fft.hfftn": "open: once, after other tests, values lacked the conjugate; see `pytest_runtest_teardown`",
 }
-"""Operators of which eager is not alike twice, or lies where only its kernels know, and what is open."""
+"""Operators that are not deterministic in eager, or whose strides only its kernels know, and unsolved ones."""
 GRADIENTS: Final = (
     *("_native_batch_norm_legit", "native_batch_norm", "_batch_norm_with_update", "nn.functional.batch_norm"),
     *("nn.functional.instance_norm", "as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"),
@@ -114,8 +114,8 @@ GRADIENTS: Final = (
     *("nn.functional.interpolate.linear", "nn.functional.upsample_nearest", "max.reduction_no_dim"),
     *("min.reduction_no_dim", "median", "nanmedian", "masked_select", "max.reduction_with_dim"),
 )
-"""Operators whose gradients lie as eager's. Some others lie otherwise: of `linalg.lstsq` and Householder's products,
-whose formula is ours; of `block_diag`; and of Fourier's transforms, which lie as the library at hand has them."""
+"""Operators whose gradients have eager's strides. Some others differ: `linalg.lstsq` and Householder products, whose
+formula is ours; `block_diag`; and Fourier transforms, whose strides depend on the FFT library."""
 PARTS: Final = 12
 
 
@@ -132,7 +132,7 @@ def looked_at(row: tuple[Callable[..., object], tuple[torch.Tensor, ...]], *, ba
 
 @pytest.mark.parametrize("name", CALLS)
 def test_results(name: str) -> None:
-    """Fails when a result has other strides than eager's, or the trace takes it to lie in another way."""
+    """Fails when a result has other strides than eager's, or than in the trace."""
     found = looked_at(CALLS[name], backward=False)
     assert not found.differences
     assert found.runs >= 4
@@ -148,7 +148,7 @@ def test_gradients(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["as_strided_scatter", "batch norm with update", "channel_shuffle", "nearest of rows"])
 def test_results_of_kernels(name: str) -> None:
-    """Fails when what kernels make lies in another way."""
+    """Fails when results of kernels have other strides."""
     found = looked_at(CALLS[name], backward=False, backend=cpu)
     assert not found.differences
     assert found.runs >= 4

@@ -1,5 +1,5 @@
-"""Memory that is written, and that arguments and outputs share: what eager refuses, how elements lie, which tensors are
-the same."""
+"""Memory that is written, and that arguments and outputs share: what eager refuses, strides, and which tensors are the
+same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ randn = torch.randn
 
 @pytest.mark.parametrize("change", [lambda x: x.add_(1), lambda x: x[0].mul_(2), lambda x: x[:, 0].add_(1)])
 def test_arguments_that_repeat_elements(change) -> None:
-    """Fails when an element that lies at several places is changed, which eager refuses, or changed once where eager
+    """Fails when an element with several indices is changed, which eager refuses, or changed once where eager
     changes it as often as it is there."""
 
     def program(x):

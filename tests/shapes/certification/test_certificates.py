@@ -1,4 +1,4 @@
-"""Certificates for those who drop guards: held against all sizes of small ranges, one by one."""
+"""Certificates for dropping guards: compared with all sizes of small ranges, by enumeration."""
 
 import dataclasses
 import random

@@ -13,7 +13,7 @@ from shapes.environment.layout import Layout
 
 
 def addresses(layout: Layout) -> list[int]:
-    """Where every element lies."""
+    """The offset of every element."""
     indices = product(*map(range, layout.sizes))
     return [layout.storage_offset + sum(i * stride for i, stride in zip(index, layout.strides)) for index in indices]
 

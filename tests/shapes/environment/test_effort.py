@@ -78,7 +78,7 @@ def test_a_question_ends_at_its_time_out() -> None:
 
 
 def test_one_form_is_tried_once() -> None:
-    """Other spellings of a question, and its negation, are given up at once under the same facts."""
+    """Other spellings of an unknown question, and its negation, are unknown at once under the same facts."""
     env = hard(solvers=False)
     first = env.ask(HARD)
     assert isinstance(first, GaveUp) and first.work > 0

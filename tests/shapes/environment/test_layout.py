@@ -27,7 +27,7 @@ STRIDES = st.integers(0, 12)
 
 
 def offsets(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
-    """Where every element lies."""
+    """The offset of every element."""
     return [sum(i * stride for i, stride in zip(index, strides)) for index in product(*map(range, sizes))]
 
 
@@ -88,7 +88,7 @@ def layouts(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bo
 def test_propositions_mean_what_torch_means(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[bool, ...], tuple[bool, ...]],
 ) -> None:
-    """A kernel that is told "contiguous" reads the elements as if they were."""
+    """A kernel reads a tensor as contiguous that is not."""
     sizes, strides, size_mask, stride_mask = case
     env = ShapeEnv(origin=lambda: None)
     s, t = symbolic(sizes, size_mask, "s", env), symbolic(strides, stride_mask, "t", env)

@@ -19,18 +19,18 @@ def environment() -> ShapeEnv:
     return env
 
 
-def test_promises_ranges_and_guards_are_tested() -> None:
+def test_assumptions_ranges_and_guards_are_tested() -> None:
     """A failure: compiled code runs on sizes for which it was not traced."""
     check = environment().compile_guards({"b": 0, "s": 1})
     assert check(4, 128) and check(1, 128)
     assert not check(4, 64)  # the guard s > 64
-    assert not check(4, 100)  # the promise s % 16 == 0
+    assert not check(4, 100)  # the assumption s % 16 == 0
     assert not check(1, 80)  # the guard on b*s
     assert not check(-4, 128)  # the range of b
 
 
-def test_trusted_leaves_promises_to_the_caller() -> None:
-    """A failure: a caller who has tested the promises pays twice, or guards are dropped with them."""
+def test_trusted_leaves_assumptions_to_the_caller() -> None:
+    """A failure: a caller who has checked the assumptions pays twice, or guards are dropped with them."""
     check = environment().compile_guards({"b": 0, "s": 1}, trusted=True)
     assert check(64, 100) and not check(64, 60) and not check(1, 100)
 
@@ -73,7 +73,7 @@ def test_shared_sizes_of_two_tensors() -> None:
 
 
 def test_dispatch_takes_environments() -> None:
-    """A failure: variants cannot be chosen without compiling checks by hand."""
+    """A failure: variants cannot be chosen without compiling checks manually."""
     dispatch: Dispatch[str] = Dispatch(["x"])
     dispatch.add(environment(), "traced", sources={"b": ("x", 0), "s": ("x", 1)})
     general = ShapeEnv()

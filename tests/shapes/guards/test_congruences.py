@@ -76,7 +76,7 @@ def test_the_least_common_multiple_of_all_others(moduli: list[int]) -> None:
 def test_what_one_remainder_alone_rejects_is_found_by_arithmetic(
     remainders: list[tuple[int, int, bool]], hint: int
 ) -> None:
-    """If it fails, what a guard is said to reject is accepted, or rejected by others too."""
+    """If it fails, the assignment that only a guard rejects is accepted, or rejected by others too."""
     terms = Interner()
     s = terms.symbol("s")
     props = []

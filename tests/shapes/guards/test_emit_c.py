@@ -31,7 +31,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a process that has loaded nothing and given up on nothing."""
+    """An empty cache, and a process without loaded libraries or recorded failures."""
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(extension_modules, "_loaded", {})
     monkeypatch.setattr(toolchain, "_given_up", {})
@@ -97,7 +97,7 @@ def test_every_operation_at_every_edge() -> None:
 
 @needs_compiler
 def test_powers() -> None:
-    """A failure: `2**u` overflows silently, or a negative exponent is taken for a large one."""
+    """A failure: `2**u` overflows without an error, or a negative exponent is taken for a large one."""
     python = python_check(["(1 << a) * b >= c", "a >= -70"])
     check = python.native()
     assert check.form == "native"

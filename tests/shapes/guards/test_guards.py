@@ -141,8 +141,8 @@ def test_certificates_name_what_they_cannot_certify() -> None:
         env.certify(b=(3, 2))
 
 
-def test_promises_are_part_of_what_is_accepted_unless_they_are_trusted() -> None:
-    """If it fails, a guard that leaned on a promise is dropped, and the promise is not tested either."""
+def test_assumptions_are_part_of_what_is_accepted_unless_they_are_trusted() -> None:
+    """If it fails, a guard that follows from an assumption is dropped, and the assumption is not tested either."""
     env = ShapeEnv()
     s = env.symbol("s", hint=64)
     env.assume("s % 16 == 0")

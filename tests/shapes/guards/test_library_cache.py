@@ -30,7 +30,7 @@ CONTENT = bytes(range(256)) * 64
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A process that has loaded nothing, and warned of nothing; its temporary files lie in a folder of the test."""
+    """A process that has loaded nothing, and warned of nothing; its temporary files are in a folder of the test."""
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -133,7 +133,7 @@ def test_the_longest_unused_go_first(tmp_path: Path) -> None:
 
 
 def test_keeping_stays_within_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: the limit is looked at by hand only."""
+    """A failure: the limit is enforced only on request."""
     monkeypatch.setenv("SYMSHAPE_CACHE_MIB", "1")
     (tmp_path / "full").mkdir()
     for number in range(12):
@@ -144,7 +144,7 @@ def test_keeping_stays_within_the_limit(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: a misspelt limit is an exception far from where it was set, or silently another one."""
+    """A failure: a misspelt limit is an exception far from where it was set, or another limit without an error."""
     monkeypatch.setenv("SYMSHAPE_CACHE_MIB", "2 GB")
     with pytest.warns(RuntimeWarning, match="SYMSHAPE_CACHE_MIB='2 GB' is not a number of MiB"):
         assert library_cache.limit() == library_cache.LIMIT * 2**20
@@ -177,7 +177,7 @@ def test_builds_of_killed_processes_go(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_folder_that_others_can_write_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: code that others have put there is run; or nothing is compiled at all, or nobody is told."""
+    """A failure: foreign code in the folder is run; or nothing is compiled at all, or there is no warning."""
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
@@ -204,7 +204,7 @@ def test_a_folder_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 @needs_compiler
 @pytest.mark.parametrize("home", ["", "relative", None])
 def test_home_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
-    """A failure: with `HOME=""` the cache lies in the root folder, or below the one that the program runs in."""
+    """A failure: with `HOME=""` the cache is in the root folder, or below the working directory."""
     monkeypatch.delenv("SYMSHAPE_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", home) if home is not None else monkeypatch.delenv("HOME")
@@ -253,7 +253,7 @@ def test_folders_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @needs_compiler
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
 def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    """A failure: what was compiled is lost, because it could not be kept; or half a file stays; or nobody is told."""
+    """A failure: a library that could not be cached is lost; or a partial file stays; or there is no warning."""
 
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

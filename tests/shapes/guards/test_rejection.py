@@ -23,7 +23,7 @@ CONDITIONS = [
 
 @given(st.lists(st.sampled_from(CONDITIONS), max_size=5), st.integers(0, 16), st.integers(0, 8))
 def test_what_is_shown_is_rejected_by_that_guard_alone(conditions: list[str], a: int, b: int) -> None:
-    """If it fails, a guard that follows from others is kept, and what it is said to reject is accepted."""
+    """If it fails, a guard that follows from others is kept, and the assignment that it should reject is accepted."""
     env = ShapeEnv(solvers=False)
     env.sizes("a b", hints=(a, b))
     hints = {atom: declared.hint for atom, declared in env.symbols.items()}
@@ -56,7 +56,7 @@ def test_guards_that_are_the_same_are_no_witness_of_each_other() -> None:
 
 
 def test_conditions_about_one_symbol_answer_together() -> None:
-    """If it fails, n guards about one symbol are each held against all others: their cost is quadratic."""
+    """If it fails, n guards about one symbol are each compared with all others: their cost is quadratic."""
     env = ShapeEnv(solvers=False)
     a = env.symbol("a", hint=10**6)
     (atom,) = a.expr.symbols

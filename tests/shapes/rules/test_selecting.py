@@ -59,7 +59,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("name", "arguments", "options", "facts"), KNOWN)
 def test_sizes_that_only_a_run_tells_have_bounds(name, arguments, options, facts):
-    """If this fails, a program that selects by value is asked to prove what the operator promises."""
+    """If this fails, a program that selects by value has to prove what the operator guarantees."""
     envs = []
     told(name, *arguments, **options, seen=envs.append)
     for fact in facts:

@@ -1,7 +1,7 @@
 """Views with symbolic sizes and strides against torch's: allowed for the same numbers, and on the same elements.
 
-If one of these fails, a rule lets a view through that torch refuses (or the other way around), or it says that the
-elements lie somewhere else.
+If one of these fails, a rule lets a view through that torch refuses (or the other way around), or gives it
+other strides.
 """
 
 import pytest
@@ -28,7 +28,7 @@ VIEWS = [
 
 
 def places(sizes, strides, offset):
-    """Where elements lie: the strides of axes that have a second element. None where there is no element."""
+    """The strides of axes that have a second element. None where there is no element."""
     return None if 0 in sizes else (offset, [stride for size, stride in zip(sizes, strides) if size > 1])
 
 

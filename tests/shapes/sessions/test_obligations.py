@@ -27,7 +27,7 @@ def expected(text: str) -> list[str]:
 
 
 def agreement(text: str) -> Counter[tuple[str, str]]:
-    """How often each answer was given to each expectation; z3 may give up, never differ."""
+    """How often each answer was given to each expectation; z3 may answer unknown, never differ."""
     said, wanted = answers(text), expected(text)
     assert len(said) == len(wanted) == text.count("(check-sat)"), said
     found = Counter(zip(wanted, said, strict=True))

@@ -179,7 +179,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize("facts", CONTRADICTIONS)
 def test_a_contradiction_is_data(facts: list[str]) -> None:
-    """If it fails, anything follows from facts that cannot hold, and nobody is told."""
+    """If it fails, anything follows from contradictory facts, without an error."""
     lines: list[SessionLine] = [SymbolLine(2, "s", 0, None, None), SymbolLine(3, "t", 0, None, None)]
     lines += [FactLine(number, text, "given") for number, text in enumerate(facts, 4)]
     replay = replay_session([*lines, QuestionLine(9, "s == 12345")])

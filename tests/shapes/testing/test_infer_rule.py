@@ -1,4 +1,4 @@
-"""Rules guessed from operators: they agree with them, and where none is found it is said where."""
+"""Rules guessed from operators: they agree with them, and where none is found the error says where."""
 
 import pytest
 

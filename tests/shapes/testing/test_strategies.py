@@ -1,4 +1,4 @@
-"""Strategies give what they promise; the kit says what it needs where Hypothesis is missing."""
+"""Strategies satisfy their contracts; the kit says what it needs where Hypothesis is missing."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ WORDS = {"max": max, "min": min}
 
 
 def test_every_public_name_is_there():
-    """If it fails, the list of names promises something that cannot be loaded."""
+    """If it fails, a listed name cannot be loaded."""
     for name in shapes.testing.__all__:
         assert callable(getattr(shapes.testing, name))
     assert dir(shapes.testing) == sorted(shapes.testing.__all__)
@@ -69,7 +69,7 @@ def test_nothing_is_loaded_before_it_is_needed():
 @settings(max_examples=100)
 @given(shapes_that_broadcast(3), drawn_shapes(rank=(1, 2), size=(3, 4), dtype="int64"))
 def test_shapes(together, one):
-    """If it fails, shapes do not broadcast, or lie outside what was asked for."""
+    """If it fails, shapes do not broadcast, or are outside the bounds."""
     np = pytest.importorskip("numpy")
     np.broadcast_shapes(*[tuple(shape) for shape in together])
     assert 1 <= len(one) <= 2

@@ -111,7 +111,7 @@ def sampled() -> tuple[list[Verdict], set[str]]:
 
 
 def test_sample_needs_nearly_every_rule() -> None:
-    """A rule without a written case here is tried on a proof made by hand below."""
+    """A rule without a written case here is tested on a handwritten proof below."""
     kept, needed = sampled()
     assert len(kept) >= 25
     assert (RULES | OPERATIONS).keys() - {rule.split()[0] for rule in needed} == {

@@ -73,7 +73,7 @@ def idle(facts: Facts, prop: Prop, domain: Prop) -> list[Fact]:
     ],
 )
 def test_idle_facts_are_left_out(line: str, core: str) -> None:
-    """If it fails, a person is told that an answer rests on a fact that it has nothing to do with."""
+    """If it fails, a core names a fact that the answer does not need."""
     verdict = asked(line).verdict()
     assert isinstance(verdict, Always)
     assert "; ".join([fact.text for fact in verdict.core]) == core
@@ -174,7 +174,7 @@ def test_cores_of_contradictions_are_minimal(facts: list[str]) -> None:
 
 
 def test_a_budget_that_ends_is_reported() -> None:
-    """If it fails, a core is said to be minimal that nobody has made so."""
+    """If it fails, a core is marked minimal that was not minimized."""
     known, names = asked("a 1.. b 1.. c 1.. d 1..; a <= b; b <= c; c <= d; d % 4 == 0; a <= d").known()
     assert isinstance(known, Facts)
     goal = parse("a <= d", names, known.interner).prop
@@ -192,7 +192,7 @@ def test_a_budget_that_ends_is_reported() -> None:
     "line", ["s 2..; 10 - s != 1; s != 9", "s 16..1024; s != 2**63 - 1", "u ..; u % 8 == 0; u // 2 != 2**62 + 1"]
 )
 def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
-    """If it fails, symbols of selections have bounds that nobody declared: questions that are open are given up."""
+    """If it fails, symbols of selections have bounds that nobody declared: undecided questions become unknown."""
     known, names = asked(line).known()
     assert isinstance(known, Facts)
     goal, true = parse(asked(line).question, names, known.interner).prop, known.interner.true
@@ -203,7 +203,7 @@ def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
     assert not deletion.needed
     deletion.shortest(verdict.found)
     assert deletion.needed == {fact.serial for fact in core}
-    assert deletion.left >= WORK - 30_000 * len(core), "a question that is open was given up"
+    assert deletion.left >= WORK - 30_000 * len(core), "an undecided question was unknown"
 
 
 def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:

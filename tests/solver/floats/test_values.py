@@ -270,7 +270,7 @@ def test_the_largest_integer_that_converts() -> None:
 
 
 def test_registered_functions() -> None:
-    """A user's function is refused when it would silently replace another of the same name."""
+    """A user's function is refused when it would replace another of the same name."""
 
     def double(n: int) -> int:
         return 2 * n

@@ -205,7 +205,7 @@ def test_two_symbols_of_one_name() -> None:
 
 
 def test_bounds_are_signs() -> None:
-    """A failure means that sympy is told a sign that the facts do not say, or not told one that they do."""
+    """A failure means that sympy gets a sign that the facts do not imply, or lacks one that they do."""
     terms = Interner()
     s = terms.symbol("s")
     for (lo, hi), signs in {

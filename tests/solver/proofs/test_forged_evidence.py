@@ -177,7 +177,7 @@ def test_an_answer_turned_around_is_not_accepted() -> None:
 
 
 def test_no_forged_witness_is_accepted() -> None:
-    """If it fails, sizes are shown that do not satisfy what they are said to."""
+    """If it fails, witnesses are shown that do not satisfy their proposition."""
     rng = random.Random(3)
     refused = 0
     for _ in range(1500):
@@ -203,7 +203,7 @@ def test_no_forged_witness_is_accepted() -> None:
 
 
 def test_a_witness_of_other_facts_is_not_accepted() -> None:
-    """If it fails, sizes are said to satisfy facts that they were never held against."""
+    """If it fails, witnesses are claimed to satisfy facts that they were never evaluated against."""
     for line in OPEN:
         for other in ("a 1.. b 1..; a >= 1; a >= 1", line):
             verdict, stranger = asked(line).verdict(), asked(other).known()[0]

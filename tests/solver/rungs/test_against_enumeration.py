@@ -120,7 +120,7 @@ def test_columns(data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(-6, 6), min_size=6, max_size=6), st.integers(-9, 9))
 def test_residues_exclude_what_never_occurs(coefficients: list[int], constant: int) -> None:
-    """If this fails, a polynomial is said never to be zero that is."""
+    """If this fails, a polynomial with a root is proven never to be zero."""
     interner = Interner()
     x, y = interner.symbol("x"), interner.symbol("y")
     parts = [x * x, x * y, y * y, x, y, x * x * x]

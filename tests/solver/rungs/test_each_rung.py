@@ -185,7 +185,7 @@ def test_every_rung_is_tried() -> None:
 
 @pytest.mark.parametrize("rung", list(ALONE))
 def test_a_rung_is_needed(rung: str) -> None:
-    """If this fails, what is said to need a rung does not: the facts and the rungs that help it settle all its rows."""
+    """If this fails, rows listed as needing a rung do not: the facts and its auxiliary rungs decide all of them."""
     left = [asked(line).verdict(*HELP.get(rung, ("bounds",))) for line in ALONE[rung]]
     assert not all(isinstance(verdict, (Always, Never)) for verdict in left)
 
@@ -210,5 +210,5 @@ OPEN = [
 
 @pytest.mark.parametrize("line", OPEN)
 def test_open_questions_have_witnesses(line: str) -> None:
-    """If this fails, a question that depends on the sizes is given up, or its witnesses are wrong."""
+    """If this fails, a question that depends on the sizes is unknown, or its witnesses are wrong."""
     assert isinstance(asked(line).verdict(), Depends)

@@ -20,7 +20,7 @@ QUESTIONS = ["(b*s) % 64 == 0", "b > s", "n >= 0", "s // b == 3", "b == 2**40", 
 
 @given(st.sets(st.sampled_from(FACTS)), st.sampled_from(QUESTIONS), st.integers(4, 50), st.integers(1, 50))
 def test_every_witness_is_verified(facts: set[str], question: str, b: int, s: int) -> None:
-    """If it fails, a person is shown sizes that do not show what they are said to show."""
+    """If it fails, the witnesses shown are not witnesses."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("b s", hints=(4 * b + 1, 128 * s))
     env.symbol("n", lo=None, hint=-3)

@@ -119,7 +119,7 @@ def test_the_domain_of_a_text(s: int, text: str) -> None:
     ],
 )
 def test_errors(text: str, message: str) -> None:
-    """What cannot be read is said with its column."""
+    """A syntax error names its column."""
     interner = Interner()
     with pytest.raises(ParseError, match=message):
         parse(text, {"s": interner.symbol("s")}, interner)

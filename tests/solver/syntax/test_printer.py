@@ -255,7 +255,7 @@ def deep_cases() -> dict[str, Expr | Prop]:
 
 @pytest.mark.parametrize("case", sorted(deep_cases()))
 def test_deep_and_wide(case: str) -> None:
-    """A failure means that some program makes printing overflow the stack, take minutes, or lie."""
+    """A failure means that some program makes printing overflow the stack, take minutes, or be wrong."""
     value = deep_cases()[case]
     terms = value.interner
     names = {atom.name: atom.expr for atom in value.symbols}

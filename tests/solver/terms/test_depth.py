@@ -1,4 +1,4 @@
-"""How deep operations may lie inside each other: an answer or a clear error, in a thread with little stack too."""
+"""Deeply nested operations: an answer or a clear error, in a thread with little stack too."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_clamps_that_make_clamps() -> None:
 
 
 def test_what_lies_inside_is_looked_at_once() -> None:
-    """Not once for each level that it lies under: what is remembered of operations grows with how many there are."""
+    """Not once per enclosing level: caches grow linearly in the number of operations."""
     sizes = []
     for levels in (60, 600):
         env = ShapeEnv(origin=lambda: None, solvers=False)

@@ -74,7 +74,7 @@ def rotated(x, angles):
 
 
 def test_pieces_of_rows_that_go_on_evenly():
-    """If this fails, rows are one loop in which the pieces of only the first row are told apart."""
+    """If this fails, rows are collapsed into one loop, split at the pieces of the first row only."""
     compiled = compile(rotated, backend="cpu", dynamic=True)
     for size in ((5, 2, 8), (2, 7, 8), (1, 1, 8), (3, 40, 8)):
         x, angles = torch.randn(size), torch.ones(size[1], 4)

@@ -1,4 +1,4 @@
-"""A small program written by hand: x * y + z over matrices, any strides of x, y and z contiguous, z one row."""
+"""A small handwritten program: x * y + z over matrices, any strides of x, y and z contiguous, z one row."""
 
 import ctypes
 from functools import cache

@@ -87,7 +87,7 @@ def seen(call, size: int) -> list[object]:
     given = torch.linspace(-1, 1, 3 * size).reshape(size, 3).cos(), torch.ones(size + 1)
     found = [*torch.utils._pytree.tree_leaves(call(*given)), *given]
     seen = [(each, each._version, each._is_view(), each.grad_fn is None) for each in found]
-    # who writes to one of them afterwards is told by all that share its memory
+    # a later write to one of them is seen by all that share its memory
     found[0].detach().add_(1)
     return [*seen, [each._version for each in found]]
 

@@ -92,7 +92,7 @@ def test_a_second_process_starts_with_the_variants(name: str, processes) -> None
 
 
 def test_without_the_artifact_there_are_no_kernels_there(processes) -> None:
-    """If it fails, a compiler is found where the second process is said to have none, and the tests above say nothing.
+    """If it fails, the second process finds a compiler although it should not, and the tests above are vacuous.
     """
     _, _, folder = processes
     found = run("compile", folder / "other", folder / "other-cache", PATH=str(folder / "nothing"), CC="")

@@ -396,7 +396,7 @@ def test_one_of_several_values() -> None:
 
 
 def test_conditions_on_named_sizes() -> None:
-    """Fails when what is said of names is not known."""
+    """Fails when a statement about names is not understood."""
     s, t = dims("s", "t", where="s % 16 == 0 and t <= s")
     f = compile(lambda x, y: x.reshape(16, -1) if y.shape[0] <= x.shape[0] else x, dynamic={"x": (s,), "y": (t,)})
     agrees(f, randn(32), randn(32))

@@ -49,7 +49,7 @@ def variants_after(f: Compiled, *calls: tuple[object, ...]) -> list[int]:
     ],
 )
 def test_tensors_of_another_kind(one: Callable[[], torch.Tensor], other: Callable[[], torch.Tensor]) -> None:
-    """Fails when a graph traced for one kind of tensor runs for another, or two equal calls are told apart."""
+    """Fails when a graph traced for one kind of tensor runs for another, or two equal calls get different variants."""
     f = compile(lambda x: (x * 2).sum(0) + x.stride(0) + x.dim(), dynamic=True)
     assert variants_after(f, (one(),), (other(),), (one(),), (other(),), (one(),)) == [1, 2, 2, 2, 2]
 
@@ -306,7 +306,7 @@ def test_an_equal_item_is_no_change() -> None:
 
 
 def test_one_variant_too_many_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call whose question is the last that may be asked looks for a variant until Python gives up."""
+    """A call whose question is the last within the limit looks for a variant until Python's recursion limit."""
     compiled = compile(lambda x: x * 2, dynamic=True)
     compilation = compiled._compilation
     monkeypatch.setattr(compilation, "_variant", lambda args, kwargs: compilation._unless_new)

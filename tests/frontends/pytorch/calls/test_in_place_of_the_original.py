@@ -171,7 +171,7 @@ def scaled(x: torch.Tensor, factor: float = 2.0, *, shift: int = 1) -> torch.Ten
 
 
 def test_functions_look_like_themselves() -> None:
-    """If it fails, tools that ask a compiled function for its name, parameters or source are told of ours."""
+    """If it fails, tools that ask a compiled function for its name, parameters or source get ours."""
     original = scaled.__wrapped__
     assert inspect.isfunction(original) and inspect.signature(scaled) == inspect.signature(original)
     for name in ("__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__code__"):

@@ -379,7 +379,7 @@ def drawn(x):
 
 @pytest.mark.parametrize("function", [stacked, written, of_a_constant, drawn])
 def test_what_cannot_be_restored_says_why_and_is_right(function, tmp_path: Path) -> None:
-    """If it fails, something is restored that another process would do otherwise, or nobody is told why it is not."""
+    """If it fails, something is restored that another process would do otherwise, or a refusal has no reason."""
     saved_as(tmp_path / "saved", function, inputs())
     loaded = load(tmp_path / "saved", function)
     found = provenance(loaded)
@@ -520,7 +520,7 @@ def test_altered_descriptions_are_not_used(saved: Path, tmp_path: Path, monkeypa
 @pytest.mark.parametrize("key", ["ways", "program", "constants", "fingerprint", "commitments", "structure", "offsets"])
 @pytest.mark.parametrize("value", [None, 7, [], {}, [[]], "x"])
 def test_what_is_no_variant_is_traced(key: str, value: object, saved: Path, tmp_path: Path) -> None:
-    """If it fails, a description of another form, with hashes that are right, ends in an error of another library or
+    """If it fails, a malformed description, with valid hashes, ends in an error of another library or
     in another result."""
     from frontends.pytorch.calls.saving import whole
 

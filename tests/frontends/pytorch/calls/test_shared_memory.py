@@ -1,4 +1,4 @@
-"""Whether what a call writes lies in the memory of something else, asked at every call of a program that writes."""
+"""The alias check of written tensors, at every call of a program that writes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_each_tensor_is_looked_at_once(monkeypatch):
 
 
 def test_what_moves_is_seen():
-    """What is remembered of the last call is taken for a tensor that lies elsewhere by now."""
+    """The cached range of the last call is used for a tensor at a new address."""
     found = launcher()
     if isinstance(found, Unavailable):
         pytest.skip(found.reason)

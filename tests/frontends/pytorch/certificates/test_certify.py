@@ -146,7 +146,7 @@ def given(size: int) -> Sequence[torch.Tensor]:
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_guards_that_were_dropped(backend: str) -> None:
-    """If it fails, who drops guards is told that they hold, as none are tested."""
+    """If it fails, dropped guards are certified, as none are tested."""
     dropped = torch.compile(
         cut, backend=backend, dynamic=True, options={"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
     )

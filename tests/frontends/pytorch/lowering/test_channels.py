@@ -1,4 +1,4 @@
-"""Images whose channels lie innermost between convolutions: what comes out is, and lies, as eager has it."""
+"""Channels-last images between convolutions: results equal eager's, layouts included."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def gradients(program: Program, module: nn.Module, x: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("kind", [Resized, Separate])
 @pytest.mark.parametrize("form", [torch.contiguous_format, torch.channels_last], ids=["packed", "channels last"])
 def test_as_eager(kind: type[nn.Module], form: torch.memory_format) -> None:
-    """Elements are looked for where they are not, or a result lies otherwise than a program expects."""
+    """Elements are read at wrong addresses, or a result has an unexpected layout."""
     module = made(kind())
     compiled = compile(module, backend="cpu", dynamic=True)
     for sizes in ((2, 3, 9, 12), (3, 3, 16, 8), (1, 3, 8, 8), (2, 3, 8, 33)):
@@ -123,10 +123,10 @@ def test_norms_of_groups(groups: int, dtype: torch.dtype) -> None:
         for sizes in ((2, 6, 5, 7), (3, 6, 2, 4), (4, 6, 17, 33)):
             x = torch.randn(sizes).add(3).to(dtype).contiguous(memory_format=torch.channels_last).requires_grad_()
             leaves = [x, *[vector.requires_grad_() for vector in vectors if vector is not None]]
-            # eager adds up less exactly where channels lie innermost
+            # eager sums channels-last images less exactly
             results = [compiled(x, *vectors), program(x.contiguous(), *vectors)]
             torch.testing.assert_close(*results, **tolerances)
-            # rounding decides on which side of the corner of relu a value next to it lies
+            # rounding decides the sign of a value next to the corner of relu
             grad = torch.randn(sizes, dtype=dtype) * (results[0].sign() == results[1].sign())
             found, expected = [torch.autograd.grad(result, leaves, grad) for result in results]
             for one, other in zip(found, expected):
@@ -134,7 +134,7 @@ def test_norms_of_groups(groups: int, dtype: torch.dtype) -> None:
 
 
 def test_what_is_kept_and_returned_lies_as_eager_has_it() -> None:
-    """What the backward reads may lie in any way, but not where the program has it as well."""
+    """Saved tensors may have any layout, but not if the program returns them too."""
     first, second = torch.randn(8, 3, 3, 3, requires_grad=True), torch.randn(8, 8, 3, 3, requires_grad=True)
 
     def program(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -85,7 +85,7 @@ def test_a_device_without_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numbers_of_both_devices() -> None:
-    """If it fails, the sum of a number on the CPU and one on a GPU is said to be on the CPU."""
+    """If it fails, the sum of a number on the CPU and one on a GPU is inferred to be on the CPU."""
     pair = [SimpleNamespace(metadata=result(0, device).metadata) for device in (CPU, GPU)]
     assert device_of(pair) == device_of(pair[::-1]) == GPU
 

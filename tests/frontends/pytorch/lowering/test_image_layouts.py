@@ -1,4 +1,4 @@
-"""How results of kernels for images lie: as eagerly, by channel or not, whatever lies how."""
+"""Layouts of results of image kernels: as in eager, channels-last or not, for any layout of the arguments."""
 
 from __future__ import annotations
 

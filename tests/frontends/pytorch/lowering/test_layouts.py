@@ -1,4 +1,4 @@
-"""Operators whose results kernels overwrite: what they give is theirs alone, and of most it is foreseen how it lies."""
+"""Operators whose results kernels overwrite: results are fresh memory, and most layouts are predicted."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_what_is_made_of_an_image_is_fresh(target: torch._ops.OpOverload) -> Non
 
 
 def test_images_are_all_that_is_fresh() -> None:
-    """If it fails, an operator is said to give fresh memory, and nothing has looked at what it gives."""
+    """If it fails, an operator is listed as returning fresh memory without a test."""
     assert {each for each in FRESH if not each.name().endswith("_backward")} == IMAGES.keys()
 
 

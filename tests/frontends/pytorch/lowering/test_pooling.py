@@ -52,7 +52,7 @@ def test_largest_of_windows(kernel, stride, padding, called, indices) -> None:
 )
 @pytest.mark.parametrize("size", [(17, 5), (1, 1), None])
 def test_resampled(size, called, named) -> None:
-    """An element lies elsewhere than eager takes it from."""
+    """An element is read from another index than in eager."""
     agrees(
         lambda x: F.interpolate(x.neg(), size=size or (x.shape[2] * 2 + 1, x.shape[3] + 3), **named),
         called,

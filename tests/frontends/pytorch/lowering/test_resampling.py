@@ -10,7 +10,7 @@ from backends import eager
 from frontends.pytorch import compile, trace
 
 MODES = {3: ["nearest", "linear"], 4: ["bilinear", "bicubic", "nearest-exact"], 5: ["trilinear", "nearest"]}
-"""By rank, ways to find what lies between points."""
+"""By rank, modes of interpolation."""
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
@@ -76,7 +76,7 @@ def test_no_points(rank, mode, backend):
 
 @pytest.mark.parametrize("factor", [1.7, 2.5, 0.6])
 def test_bytes(factor):
-    """What lies between bytes is rounded otherwise than by eager's kernel."""
+    """Interpolated bytes are rounded otherwise than by eager's kernel."""
 
     def program(x):
         return functional.interpolate(x, scale_factor=factor, mode="bicubic")

@@ -49,7 +49,7 @@ class Maker:
         return [self.random.choice((*[getattr(self, name) for name in NAMES], 1, 3)) for _ in range(rank)]
 
     def tensor(self, *sizes: object, dtype: torch.dtype = torch.float32, layout: str | None = None) -> torch.Tensor:
-        """A tensor of these sizes that lies in one of several ways."""
+        """A tensor of these sizes in one of several layouts."""
         layout = layout or self.random.choice(LAYOUTS)
         order = list(range(len(sizes)))[::-1]
         if layout != "packed":
@@ -75,7 +75,7 @@ class Maker:
         return tensor_of(kind, self.recorder.recording.result(kind))
 
     def image(self, *sizes: object) -> torch.Tensor:
-        """A tensor that mostly lies as images do."""
+        """A tensor that mostly has a layout of images."""
         return self.tensor(*sizes, layout=self.pick("packed", "packed", "packed", "permuted"))
 
     def pick(self, *choices: object) -> object:

@@ -170,7 +170,7 @@ def compare(kind: object, tensor: object, recorder: Recorder, values: dict[str, 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_rule(name: str) -> None:
-    """If it fails, a tensor of a trace is not as long, does not lie or is not of the dtype as the real one."""
+    """If it fails, a tensor of a trace has other sizes, strides or dtype than the real one."""
     generated, answered = 0, 0
     for seed in range(ROUNDS):
         drawn = sizes(seed)

@@ -1,6 +1,6 @@
-"""How what is picked by indices lies in memory, and what operators make of operands that lie in different orders.
+"""Layouts of advanced indexing, and of operators on operands with different layouts.
 
-A wrong answer is silent: `stride()` and `as_strided` go by it, and `reshape` takes a view where eager torch copies.
+A wrong answer raises no error: `stride()` and `as_strided` depend on it, `reshape` views where eager torch copies.
 """
 
 import pytest
@@ -46,7 +46,7 @@ COUNTED = ("a mask in a permuted tensor", "a mask of a later axis", "places of a
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_in_eager(name: str, backend: str) -> None:
-    """If it fails, a result lies otherwise than in eager torch, or than the trace takes it to lie."""
+    """If it fails, a result has other strides than in eager torch, or than in the trace."""
     made = PROGRAMS[name]
 
     def program(a, i, b):

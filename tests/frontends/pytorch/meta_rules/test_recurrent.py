@@ -1,6 +1,6 @@
 """Recurrent layers, all options, checked against eager torch: values, gradients, and the random numbers that are drawn.
 
-What fails here is silent otherwise: dropout between two layers that is left out, a gradient that misses a step.
+Failures here raise no error otherwise: dropout between two layers that is left out, a gradient that misses a step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fourier transforms lie in memory as eager torch's do: each function, any axes, resized or not, of any layout."""
+"""Layouts of Fourier transforms are eager torch's: each function, any axes, resized or not, of any layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FUNCTIONS = [*OF_ONE, *[f"{name}{ending}" for name in OF_ONE for ending in ("2",
 
 
 def layouts(dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Tensors that lie in many ways."""
+    """Tensors of many layouts."""
 
     def made(*sizes: int) -> torch.Tensor:
         return torch.ones(sizes, dtype=dtype)
@@ -84,7 +84,7 @@ def check(name: str, count: int, seed: int) -> int:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_strides(name: str) -> None:
-    """If it fails, a trace has another idea of where a transform's elements lie than the kernel."""
+    """If it fails, a trace has other strides for a transform than the kernel."""
     assert check(name, count=1, seed=0) >= 20
 
 

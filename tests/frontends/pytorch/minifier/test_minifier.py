@@ -129,7 +129,7 @@ def halved(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_guard_of_an_operator() -> None:
-    """If it fails, the operator that makes a size a constant is not told from the others, or more sizes are said to
+    """If it fails, the operator that specializes a size is not distinguished from others, or more sizes are reported to
     matter than do."""
     found = minify(halved, randoms((4, 6), (5,)), kind="specializes", backend="eager")
     assert found.operators == ("aten.view.default",)

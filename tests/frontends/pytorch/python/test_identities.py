@@ -214,7 +214,7 @@ OUTSIDE = {
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_containers_from_outside(name: str, first: int) -> None:
-    """If it fails, a container that is given is told from the program's own by what it was at another call."""
+    """If it fails, a container argument is distinguished from the program's own by its state at another call."""
     program = OUTSIDE[name]
     compiled = compile(program)
     for given in ([[torch.ones(3)], HELD] * 2)[first : first + 3]:
@@ -258,7 +258,7 @@ def test_containers_of_all_classes(make, name: str, twice: bool) -> None:
 
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
 def test_containers_of_all_classes_from_outside(make) -> None:
-    """If it fails, one among the arguments is told from the program's own by what it was at another call."""
+    """If it fails, an argument is distinguished from the program's own by its state at another call."""
     kept = make()
 
     def program(x, given):

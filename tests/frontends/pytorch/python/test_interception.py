@@ -247,7 +247,7 @@ def caught(x):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_line_and_fix(name):
-    """If it fails, a trace is silently wrong, or an error does not say where and what to do."""
+    """If it fails, a trace is wrong without an error, or an error does not say where and what to do."""
     function, kind, text = REFUSED[name]
     with pytest.raises(kind) as error:
         trace(function, (torch.randn(6, 4),))

@@ -351,7 +351,7 @@ def found_by_name(x):
 
 @pytest.mark.parametrize("program", [logs, found_by_name])
 def test_logging_is_turned_on(program: Callable[..., object], caplog: pytest.LogCaptureFixture) -> None:
-    """If it fails, a logger that is told to log more stays silent in what was traced before."""
+    """If it fails, a logger set to a lower level logs nothing in variants traced before."""
     compiled = compile(program, dynamic=True)
     caplog.set_level(logging.CRITICAL, "program of messages")
     for size in (2, 3):

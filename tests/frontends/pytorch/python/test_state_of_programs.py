@@ -362,7 +362,7 @@ def test_an_error_in_the_middle(backend: str) -> None:
 
 
 def test_the_report_names_them() -> None:
-    """If it fails, nobody is told that a variant changes something."""
+    """If it fails, `explain` does not show that a variant has an effect."""
     compiled = compile(type("Stateful", (Counter,), {"forward": counts})())
     compiled(torch.ones(2))
     assert "side effects:\n    `calls` of a Stateful" in compiled._compilation.explain()

@@ -368,13 +368,13 @@ def test_what_was_there_is_put_back() -> None:
 
 
 def test_comparing_inside_of_another_is_refused() -> None:
-    """If it fails, a block that asks to compare is told that nothing differs, though nothing was compared."""
+    """If it fails, a block that asks to compare is reported equal, though nothing was compared."""
     with reasoner(), pytest.raises(RuntimeError, match="leave that first"), reasoner(compare=True):
         pass
 
 
 def test_another_torch_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """If it fails, a torch that nobody tested is changed, or nobody is told that it is not."""
+    """If it fails, an untested version of torch is patched, or there is no warning that it is not."""
     monkeypatch.setattr(torch, "__version__", "2.99.1+cpu")
     before = attributes()
     with caplog.at_level(logging.WARNING, "symshape"), reasoner(), reasoner():

@@ -119,7 +119,7 @@ def test_inductor_is_changed_when_it_compiles_and_put_back(monkeypatch: pytest.M
 
 
 def test_strides_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, whoever compares is told of no strides."""
+    """If it fails, the comparison reports no strides."""
     monkeypatch.setattr(compile_fx, "compile_fx", lambda *_, **__: None)
     compiler: Any = torch._TorchCompileInductorWrapper("default", None, True)
     with reasoner(compare=True) as comparison:

@@ -150,7 +150,7 @@ def test_as_eager(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured(name: str) -> None:
-    """If it fails, what is read lies apart from what is written, and runs operator by operator all the same."""
+    """If it fails, reads and writes are disjoint, and still run operator by operator."""
     variant = trace(after(CAPTURED[name]), (torch.ones(4, 6),))
     assert not variant.recording.overlapping
     assert not running(variant, cpu).note

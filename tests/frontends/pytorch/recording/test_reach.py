@@ -50,7 +50,7 @@ def test_memory_that_is_not_there(program, backend: str) -> None:
     ],
 )
 def test_of_a_view(program, backend: str) -> None:
-    """If it fails, `as_strided` of a view goes by the elements of the view and not by the memory it lies in."""
+    """If it fails, `as_strided` of a view indexes the view's elements instead of its storage."""
     agrees(program, backend, *[torch.arange(4.0 * rows).reshape(rows, 4) for rows in (3, 5, 3)])
 
 
@@ -72,7 +72,7 @@ def test_of_an_argument_in_larger_memory() -> None:
     [lambda x: x.real * 2, lambda x: x + 1, lambda x: x @ x.mT, lambda x: x.imag.sum(), lambda x: x.clone().is_conj()],
 )
 def test_marked_as_conjugate(program, backend: str) -> None:
-    """If it fails, an argument whose conjugate lies in memory is taken for what lies there, or the graph raises."""
+    """If it fails, an argument with the conjugate bit is read without it, or the graph raises."""
     compiled = compile(program, backend=backend)
     x = torch.complex(torch.arange(4.0), torch.arange(4.0) + 1).reshape(2, 2)
     for given in (x, x.conj(), x, x.mH, x.conj()[:1]):

@@ -121,7 +121,7 @@ def test_a_branch_is_a_guard_and_asked_once() -> None:
 
 
 def test_a_forced_number_is_a_specialization() -> None:
-    """If it fails, `range(b)` silently fixes a size."""
+    """If it fails, `range(b)` specializes a size without a record."""
     env, (b, _) = symbols()
     assert len(range(b)) == 6
     assert [each.text for each in env.specializations()] == ["b"]
