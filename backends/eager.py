@@ -1,4 +1,4 @@
-"""The eager backend: runs a graph as it is, operator by operator. What every other backend is compared with.
+"""The eager backend: runs a graph operator by operator; the oracle of every other backend.
 
     >>> import torch
     >>> from backends import eager
@@ -13,7 +13,7 @@
         return [add, mul]
 
 A graph is written as one function and compiled once, with its constants and operators as names of its scope. A value is
-let go behind its last use.
+freed after its last use.
 """
 
 from __future__ import annotations

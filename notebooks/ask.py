@@ -33,8 +33,8 @@ verdict = env.ask((b * s) % 64 == 0)
 verdict
 
 # %% [markdown]
-# It depends, and the verdict shows both outcomes: sizes that satisfy everything known, under which the question is
-# true, and others under which it is false. Nobody has to believe them, for they can be put in:
+# It depends, and the verdict has both witnesses: sizes that satisfy all facts, under which the question is
+# true, and others under which it is false. Substitution checks both:
 
 # %%
 assert isinstance(verdict, Depends)
@@ -42,7 +42,7 @@ for sizes in (verdict.true_at, verdict.false_at):
     print(sizes, "->", (sizes["b"] * sizes["s"]) % 64 == 0, "with", sizes["s"] % 16 == 0)
 
 # %% [markdown]
-# The second one is the *counterexample*: it says what is missing. If batches come in fours, that is a fact, and facts
+# The second one is the *counterexample*: it shows what is missing. If batches come in fours, that is a fact, and facts
 # are assumed.
 
 # %%
@@ -51,7 +51,7 @@ verdict = env.ask((b * s) % 64 == 0)
 verdict
 
 # %% [markdown]
-# Always. The facts behind it are the *core*: all of what is known is not needed, only these.
+# Always. The facts that the proof uses are its *core*: the other facts are not needed.
 
 # %%
 assert isinstance(verdict, Always)
@@ -59,14 +59,14 @@ assert isinstance(verdict, Always)
 
 # %% [markdown]
 # The core is more than a claim. The verdict carries its proof, each step by a rule that a small checker knows, and
-# `check` goes through it again without searching.
+# `check` verifies it again without search.
 
 # %%
 print(env.explain((b * s) % 64 == 0))
 verdict.check()
 
 # %% [markdown]
-# Without one of its facts the question is open again. A hypothesis, in contrast, is gone after its scope.
+# Without one of its facts the question depends again. A hypothesis ends with its scope.
 
 # %%
 other = ShapeEnv()
@@ -85,7 +85,7 @@ assert isinstance(verdict, Never)
 verdict
 
 # %% [markdown]
-# And facts that cannot hold together are refused, with the core of the contradiction:
+# Contradictory facts are rejected, with the core of the contradiction:
 
 # %%
 from shapes.errors import Contradiction

@@ -32,7 +32,7 @@ ROOMS: Final = (
 
 
 class _Sources:
-    """Finds the modules of this package as they are written, whatever was compiled from them once."""
+    """Finds the sources of this package's modules, and ignores compiled ones."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:

@@ -6,7 +6,7 @@
     >>> isinstance(path, Unavailable) or load(path).answer() == 42
     True
 
-Compiled strictly: every operation rounds as it is written, none is contracted or reordered, and integers wrap.
+Compiled with strict floats: no contraction, no reassociation; integers wrap.
 (Never add -ffast-math: loading such a library sets flush-to-zero for the whole process. Nor -fassociative-math: it
 merges the steps in which exp takes out the logarithm of two.) Nothing is linked but the mathematical library and, on
 request, the OpenMP that the process already runs: a second one would be a second pool of threads.

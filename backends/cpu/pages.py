@@ -1,21 +1,20 @@
 """Large buffers: pooled between calls, in huge pages, as first-touch page faults cost the most.
 
     >>> import torch
-    >>> place = pooled(LARGE, (LARGE // 4,), (1,), torch.float32).fill_(1.0).data_ptr()    # let go of right away
+    >>> place = pooled(LARGE, (LARGE // 4,), (1,), torch.float32).fill_(1.0).data_ptr()    # freed at once
     >>> pooled(LARGE, (LARGE // 4,), (1,), torch.float32).data_ptr() == place
     True
 
-The C library gives much memory back to the system as soon as it is let go of, so every call of a program touches it for
-the first time again: 32 MiB are 8192 small pages (15 ms where it was measured, 3 ms in large ones), and a kernel reads
-and writes them in 5. What a program makes for itself, temporaries and what its backward reads, is kept here instead; it
-comes back when its last tensor is gone, whoever holds that.
+The C library returns large freed blocks to the system at once, so every call of a program pays for first touch again:
+32 MiB are 8192 small pages (15 ms measured, 3 ms as huge pages), and a kernel reads and writes them in 5. Temporaries
+and tensors saved for the backward are pooled here instead; a block returns when its last tensor dies, whoever holds it.
 
-Of smaller pieces the C library keeps twice as much as the largest one of up to 32 MiB that it was given back: it is
-given one, never touched, to begin with.
+Of smaller blocks the C library caches twice as much as the largest one of up to 32 MiB that was freed: so one is
+allocated and freed untouched at the start.
 
-There is never more memory than was needed at once, and while it lies here the system may take its pages
-(`MADV_FREE`), which costs 0.04 ms for 32 MiB. What is returned to the caller is the C library's, in large pages. So is
-everything while torch's profiler runs, which would not see the rest.
+The pool never exceeds the peak, and the system may reclaim its unused pages (`MADV_FREE`), which costs 0.04 ms for 32
+MiB. Outputs come from the C library, in huge pages. So does everything under torch's profiler, which would not see the
+pool.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _advise: Final = None if _ADVICE is None else ctypes.CDLL(None).madvise
 
 
 def in_large_pages(tensor: torch.Tensor) -> None:
-    """Asks for large pages for the memory of a fresh tensor; a system that has none goes on as it is."""
+    """Advise huge pages for the memory of a fresh tensor, where the system has them."""
     if _advise is None:
         return
     memory = tensor.untyped_storage()
@@ -55,23 +54,23 @@ def in_large_pages(tensor: torch.Tensor) -> None:
 
 
 class MemoryPool:
-    """Memory that is lent to tensors, and kept when they are gone.
+    """Memory that is lent to tensors, and pooled when they die.
 
     Attributes:
-        lent: the bytes that tensors have, as far as it is known by now.
-        most: the most that they have had at once.
-        free: what is kept, in the order in which it came back.
+        lent: bytes in use by tensors; returned blocks may be counted until the next `take`.
+        most: the peak of `lent`.
+        free: pooled blocks, in the order of their return.
     """
 
     def __init__(self) -> None:
         self.lent = self.most = 0
         self.free: list[mmap.mmap] = []
         self._back: deque[mmap.mmap] = deque()
-        """What has come back, from any thread and at any time, in the midst of `take` even."""
+        """Returned blocks, from any thread and at any time, even during `take`."""
         self._lock = RLock()
 
     def take(self, count: int) -> memoryview:
-        """So many bytes; they come back when the view of them is gone."""
+        """A block of `count` bytes, which returns when its view dies."""
         with self._lock:
             while self._back:
                 block = self._back.popleft()
@@ -85,7 +84,7 @@ class MemoryPool:
         return view
 
     def _fitting(self, count: int) -> mmap.mmap | None:
-        """The smallest that is kept and as large, of these the last that came back."""
+        """The smallest pooled block that fits, the most recently returned of these."""
         fitting = [block for block in reversed(self.free) if count <= len(block) <= WASTED * count]
         if not fitting:
             return None
@@ -94,7 +93,7 @@ class MemoryPool:
         return block
 
     def _fresh(self, count: int) -> mmap.mmap:
-        """Memory that was not there, in the place of what has been kept longest if it would be more than ever."""
+        """Fresh memory; the oldest pooled blocks are dropped if the pool would exceed its peak."""
         while self.free and self.lent + count + sum(map(len, self.free)) > self.most:
             del self.free[0]
         block = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

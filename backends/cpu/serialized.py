@@ -19,7 +19,7 @@
     >>> function_of(text, [])((torch.zeros(2),))
     [tensor([1., 1.])]
 
-The text of the host's function stays as it is; what it refers to is named: kernels by the library that they are in,
+The text of the host's function is stored unchanged; its references are names: kernels by the library that they are in,
 operators and functions by name, tensors by their number. The libraries themselves are whoever's who keeps this: they
 are found where they were built or supplied.
 """
@@ -121,7 +121,7 @@ def function_of(  # type: ignore[explicit-any]
     """The function that `described` has told, over these tensors.
 
     Raises:
-        KeyError, TypeError, ValueError, LookupError, AttributeError: nothing is told so.
+        KeyError, TypeError, ValueError, LookupError, AttributeError: the data is malformed.
     """
     launches = _launches(text["kernels"])
     if isinstance(launches, Unavailable):

@@ -24,7 +24,7 @@
         made0[i1] += exp(x[c*i0 + i1])
 
 The gradient of a weight that is shared by all rows is such a reduction, and its operand is in the registers of the
-kernel that computes the gradient of the rows. A column reduction by itself stays as it is, unless something costly is
+kernel that computes the gradient of the rows. A single column reduction is unchanged, unless something expensive is
 computed for elements that are stored as well. Interchange is legal: floating-point sums may be reassociated here, and
 every other store is of one iteration of all loops.
 """

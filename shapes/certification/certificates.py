@@ -153,7 +153,7 @@ class Certificate:
             seen to fail, but some were `not_shown`. "contradictory": no sizes are as the caller says.
         holding: the guards that hold, each with its proof.
         implied: guards that can fail too, but only where one of the `findings` does.
-        assumed: what the caller has to see to: how tensors lie in memory, sizes that are constants and that nothing is
+        assumed: what the caller has to ensure: layouts of tensors, sizes that are constants and that nothing is
             said about, checks that the program makes itself.
         premises: what the caller says of the sizes; for "contradictory", of these what cannot hold together.
     """

@@ -102,7 +102,7 @@ def _disjoint(one: Axes, other: Axes, distance: Int, holds: Holds) -> Proof | No
 
 
 def _steps(one: Axes, other: Axes) -> Iterator[Int]:
-    """What addresses may be taken apart by; each makes the strides of what is left smaller or fewer."""
+    """Divisors that may split an address; each makes the remaining strides smaller or fewer."""
     strides: list[Int] = []
     for _, stride in (*one, *other):
         if not (_is(stride, 1) or any(_same(stride, other) for other in strides)):

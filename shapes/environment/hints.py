@@ -1,4 +1,4 @@
-"""Evaluation at the hints: the sizes of this run, as far as they are known.
+"""Evaluation at the hints: the known sizes of this run.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner

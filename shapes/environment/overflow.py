@@ -53,14 +53,14 @@ def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
-        raise ShapeError(f"size: {len(text)} characters are nested too deeply to be taken apart") from None
+        raise ShapeError(f"size: {len(text)} characters are nested too deeply to be parsed") from None
     walk = _Walk(reader, 1 << (bits - 1))
     walk.value(tree)
     return reader.interner.conjunction(walk.obligations), domain
 
 
 class _Walk:
-    """One expression being taken apart; `obligations` is what has to hold for each operation."""
+    """One expression during its traversal; `obligations` is what has to hold for each operation."""
 
     def __init__(self, reader: Reader, limit: int) -> None:
         self.reader = reader

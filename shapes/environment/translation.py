@@ -52,7 +52,7 @@ def translated(reader: Reader, question: Question, mapping: Mapping[str, Size]) 
 
 
 class Translator:
-    """Builds expressions of one interner again in another; `images` of the atoms grow as they are met."""
+    """Builds expressions of one interner again in another; `images` of the atoms are filled lazily."""
 
     __slots__ = ("images", "target")
 

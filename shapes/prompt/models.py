@@ -48,7 +48,7 @@ class Model(Protocol):
 
 class Reader(Protocol):
     def __call__(self, model: str, /, *, sizes: Mapping[str, Sequence[int | None]]) -> Model:
-        """Read a file and infer its sizes, where those that have names lie in these ranges."""
+        """Read a file and infer its sizes, with these ranges of named sizes."""
         ...
 
 

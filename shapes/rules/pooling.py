@@ -136,7 +136,7 @@ for _axes in (2, 3):
 
 
 def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average: bool) -> Shape:
-    """(batch, channels, output sizes...); a size of None stays as it is."""
+    """(batch, channels, output sizes...); a size of None is kept."""
     listed = isinstance(output_size, tuple | list)
     if isinstance(output_size, tuple | list) and len(output_size) != axes:
         raise ShapeError(f"output_size: expected one number or {axes}, not {len(output_size)}")
@@ -167,7 +167,7 @@ def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average:
 
 
 def _kept_single(x: Shape, sizes: Sequence[object]) -> list[Truth]:
-    """Whether each of the sizes that stay as they are is 1."""
+    """Whether each of the kept sizes is 1."""
     return [x[axis - len(sizes)] == 1 for axis, size in enumerate(sizes) if size is None]
 
 

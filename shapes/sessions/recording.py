@@ -10,7 +10,7 @@ The format is described in `benchmarks/corpus/CORPUS.md`. `truth` is looked at o
 >>> session.name, [line.number for line in session.lines], session.lines[-1]
 ('one', [2, 3, 4], FaultyLine(number=4, message='`prop` is 7, not text', part='line'))
 
-A recording may come from anywhere, so reading it is bounded: it is unpacked as it is read, a line has at most 64 MiB
+A recording may come from anywhere, so reading it is bounded: it is unpacked incrementally, a line has at most 64 MiB
 and a million values, and a session 256 MiB; only regular files are opened. What goes beyond, and what breaks off, is
 the last fault of its file.
 """
@@ -133,7 +133,7 @@ def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
-    """The stream itself, or what it unpacks to, as it is read."""
+    """The stream itself, or its contents, unpacked incrementally."""
     if stream.peek(2)[:2] == b"\x1f\x8b":
         return cast(BinaryIO, gzip.open(stream, "rb"))
     return stream

@@ -1,6 +1,6 @@
 """Euclidean division: replace a dividend, or a multiple of a quotient, by the other plus a remainder.
 
-For d > 0 and `q = n // d` the remainder `r = n - d*q` lies from 0 to d - 1. Where a monomial of r stands in an
+For d > 0 and `q = n // d` the remainder `r = n - d*q` is in 0..d - 1. Where a monomial of r stands in an
 inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `rest >= 0`, for f <= 0 that
 `rest - f*(d - 1) >= 0`. The monomial is gone, and what is left is often a product of factors of known sign:
 

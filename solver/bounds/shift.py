@@ -156,7 +156,7 @@ def by_factors(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def by_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` because a remainder in it lies from 0 to the divisor minus 1."""
+    """`e >= 0` because a remainder in it is between 0 and the divisor minus 1."""
     bound = of_remainder(known, e)
     if bound is None:
         return None
@@ -177,7 +177,7 @@ def of_remainder(known: Knowledge, e: Expr) -> ProofStep | None:
         assert isinstance(n, Expr) and isinstance(d, Expr)
         if not d.is_constant or c % d.constant:
             continue
-        times = -c // d.constant  # e == times*(n - d*q) + rest, and n - d*q lies from 0 to d - 1
+        times = -c // d.constant  # e == times*(n - d*q) + rest, and n - d*q is in 0..d - 1
         rest = e - (n - d * atom.expr) * times
         low = known.low(rest)
         if low is not None:

@@ -64,7 +64,7 @@ def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
         with room_for(max(depth - SHALLOW, 0)):
             return _theorems_of(verdict, suffix)
     except RecursionError:
-        raise NotExported(verdict.rung, "conjunctions and disjunctions lie too deep inside each other") from None
+        raise NotExported(verdict.rung, "conjunctions and disjunctions are nested too deeply") from None
 
 
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:

@@ -185,7 +185,7 @@ class Depends(Answer):
 
     @property
     def true_values(self) -> dict[Atom, int]:
-        """Sizes of all symbols that satisfy the facts and the proposition; those of `true_at` as they are there."""
+        """Sizes of all symbols that satisfy the facts and the proposition; those of `true_at` unchanged."""
         return {**self.found[0], **self._small()[0]}
 
     @property
@@ -207,7 +207,7 @@ class Depends(Answer):
         return {atom.name: value for atom, value in self._small()[1].items()}
 
     def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
-        """The witnesses as they are shown: shrunk when first read."""
+        """The witnesses, shrunk when first read."""
         if self._shown is None:
             depth = self.prop.depth
             with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():

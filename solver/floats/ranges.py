@@ -6,7 +6,7 @@
     >>> quotient((1, 8), (0, 4))             # of integers, rounded once; the divisor 0 is outside the domain
     Range(lo=0.25, hi=8.0, nan=False, raises=True)
 
-`Range(lo, hi, nan, raises)`: every value that is not a NaN lies in [lo, hi]; `nan` if there may be NaNs; `raises` if
+`Range(lo, hi, nan, raises)`: every value that is not a NaN is in [lo, hi]; `nan` if there may be NaNs; `raises` if
 Python may raise an exception instead, in which case the range speaks of the other values only.
 """
 

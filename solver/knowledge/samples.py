@@ -29,7 +29,7 @@ from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
-"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to draw from, and (negative)
+"""Offset of a symbol above its lower bound in each row: its hint, fixed offsets, ranges to draw from, and (negative)
 one value for all symbols."""
 ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4

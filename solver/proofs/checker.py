@@ -89,7 +89,7 @@ def examine(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = 
 
 
 def verify_core(proof: ProofStep, core: Sequence[Fact], recorded: Record | None) -> bool:
-    """Whether the core is the facts at the leaves of the proof, each as it is among those that were recorded."""
+    """Whether the core is the facts at the leaves of the proof, each equal to a recorded one."""
     used = {id(step.fact): step.fact for step in _in_order(proof) if step.fact is not None}
     if [id(fact) for fact in core] != sorted(used, key=lambda key: used[key].serial):
         return False

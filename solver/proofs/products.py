@@ -48,7 +48,7 @@ def _square(step: ProofStep) -> Prop:
 
 
 def _gap(step: ProofStep) -> Prop:
-    """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
+    """`e*(e - 1) >= 0`: no integer is strictly between 0 and 1."""
     premises_of(step, 0)
     e = payload_of(step, Expr)
     return Prop.nonnegative(e * e - e)

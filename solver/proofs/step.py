@@ -136,7 +136,7 @@ def square(e: Expr) -> ProofStep:
 
 
 def gap(e: Expr) -> ProofStep:
-    """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
+    """`e*(e - 1) >= 0`: no integer is strictly between 0 and 1."""
     return ProofStep("gap", Prop.nonnegative(e * e - e), (), e)
 
 

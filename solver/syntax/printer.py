@@ -216,7 +216,7 @@ class Printer:
         return text
 
     def plain(self, e: Expr) -> Sum:
-        """The terms as they are, each atom a piece."""
+        """The terms, unchanged, each atom a piece."""
         monomials = e.interner.monomials
         poly: Sum = {}
         for m, c in e.terms:

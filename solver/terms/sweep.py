@@ -1,4 +1,4 @@
-"""Forgetting expressions that nobody holds any more, so that memory stays bounded however many questions are asked.
+"""Sweep expressions without external references, so that memory stays bounded for any number of questions.
 
 Expressions are hash-consed, so the interner holds every one ever made. `sweep` drops those that only the interner
 refers to: first what it has memoized, then propositions, then expressions, then composite atoms that no surviving

@@ -32,7 +32,7 @@ from backends.cpu.emission.values import Writer
 from backends.loops.kernels import Reduction, Scalar
 
 STACK: Final = 16384
-"""Bytes of kept values that lie on the stack."""
+"""Bytes of kept values on the stack."""
 
 
 class Nest:

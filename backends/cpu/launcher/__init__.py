@@ -17,27 +17,26 @@
 
 `Kernel(address, tensors, numbers, library=None, interleaved=0, kernels=1)` calls
 `void k(void *const *pointers, const int64_t *numbers)`. It takes exactly that many tensors and then numbers, by
-position. It raises `Unreadable` for tensors whose memory is not on the CPU, or does not hold their values as they are
-(sparse, quantized, marked as negative); it does not look at what the sizes and the dtype are. `library` is kept alive.
-At `interleaved` there may be `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs so many
-kernels from this one on, interleaved.
+position. It raises `Unreadable` for tensors whose memory is not on the CPU, or does not hold their values (sparse,
+quantized, with the negative bit); it does not check sizes and dtype. `library` is kept alive. `interleaved` is the
+address of `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs this kernel and those after
+it, `kernels` in all, interleaved.
 
-`Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several, one after the other: which of all
-the tensors and numbers that it is given are those of a kernel, how many from it on are interleaved; and how many there
-are in all (`backends.program.launch_groups`).
+`Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several in order. For each it takes the
+indices of the kernel's tensors and numbers among the arguments, and the length of the interleaved group from it on;
+then the total counts (`backends.program.launch_groups`).
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
-`Apart(given, constants, written)` says whether tensors that are written share no memory with others: of so many that it
-is called with and the constants behind them, those at the places `written` (`frontends.pytorch.graphs.functional`). It
-sorts where they lie, and remembers what has not moved since; None where one of them cannot be read.
-`Layouts(tensors)` says whether tensors have the sizes, strides, dtype and need of a gradient that they had when it was
-made.
+`Apart(given, constants, written)` is the alias check: whether the tensors at the indices `written`, of `given`
+arguments and the constants after them, overlap no other one (`frontends.pytorch.graphs.functional`). It sorts byte
+ranges, and caches those of unchanged tensors; None where a tensor cannot be read.
+`Layouts(tensors)` checks whether sizes, strides, dtype and `requires_grad` of tensors are unchanged since its
+construction.
 
-Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. A kernel
-that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter
-is let go where there are many elements.
+Tensors are read through torch's DLPack exchange API, which needs no headers of torch and allocates no object. A single
+kernel needs no sizes, only data pointers, which a function of torch returns. The GIL is released for many elements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of a function, taken apart in C and given to the program that is for them.
+"""Flatten the arguments of a call in C, and run the program that matches them.
 
     >>> import torch
     >>> from backends.cpu.launcher import launcher
@@ -16,9 +16,9 @@
     >>> entry((x, 0.25), {}), entry((x,), {})
     (NotImplemented, NotImplemented)
 
-An entry answers NotImplemented where it does not know a call: the arguments nest in another way, or are of other
-classes; torch is in a mode in which operators mean something else; or no program takes the
-sizes. It tests everything that a program relies on, as nobody does after it.
+An entry returns NotImplemented for a call that it does not support: the arguments have another pytree structure or
+other classes; a torch mode or transform intercepts operators; or no program accepts the sizes. It checks all guards of
+a program, as nothing checks them later.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Call: TypeAlias = Callable[[tuple[object, ...], Mapping[str, object]], object]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An argument, out of what contains it: a tensor of a class and rank, an integer that guards may be about, a value
-    told by value, an object that is the same."""
+    """A flattened argument: a tensor of a class and rank, an integer that guards may be about, a value (by equality),
+    an object (by identity)."""
 
     kind: Literal["tensor", "integer", "value", "object"]
     type: type

@@ -71,7 +71,7 @@ def types(lanes: int) -> str:
 
 
 def chunks(instructions: InstructionSet, size: int, lanes: int) -> tuple[int, int]:
-    """How a vector lies in registers: bytes of each, and how many."""
+    """The registers of a vector: bytes of each, and their number."""
     width = min(instructions.register, size * lanes)
     return width, size * lanes // width
 

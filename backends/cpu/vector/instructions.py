@@ -132,7 +132,7 @@ def _questions(lanes: int, instructions: InstructionSet) -> dict[str, str]:
 
 
 def _look_up(lanes: int, instructions: InstructionSet) -> dict[str, str]:
-    """Elements of a table that lies in one or two registers."""
+    """Look up elements of a table in one or two registers."""
     width, count = chunks(instructions, 4, lanes)
     if width == 64:
         found = "__builtin_ia32_permvarsf512_mask(*(const part *)table, {0}, (part){{0}}, -1)"

@@ -183,7 +183,7 @@ def _joined(element: Element, part: str, result: str, operands: str, joined: str
 def _step(source: Element, target: Element, lanes: int, instructions: InstructionSet) -> list[str]:
     """A conversion for which there is an instruction, for as many lanes at a time as fill a register.
 
-    More at once makes GCC 12 stop with an internal error where they lie in memory.
+    More at once makes GCC 12 stop with an internal error where they are in memory.
     """
     each = instructions.register // max(source.size, target.size)
     if lanes <= each:

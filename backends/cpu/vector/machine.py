@@ -6,7 +6,7 @@
     >>> lanes_for(4, AVX2), lanes_for(8, AVX2)
     (8, 4)
 
-The C text of a set names its builtins by hand, as no header is read. `PLAIN` names none: any compiler with GCC's vector
+The C text of a set declares its own builtins: no header is read. `PLAIN` names none: any compiler with GCC's vector
 extensions takes it, for any processor. Where `SYMSHAPE_ARCHITECTURE` asks for a lesser processor than this one, the set
 is one that both have.
 """

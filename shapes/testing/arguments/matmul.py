@@ -38,7 +38,7 @@ def bmm(draw: st.DrawFn, name: str) -> Call:
 
 
 def _adds(call: Call) -> bool:
-    """Torch gives an input of fewer elements back as it is where there is nothing to add."""
+    """Torch returns an input of fewer elements unchanged where there is nothing to add."""
     added, *factors = call.inputs()
     return len(factors) < 2 or 0 not in factors[0] or tuple(added) == tuple(factors[0][:1])
 
