@@ -124,6 +124,8 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, Any], ch
         raise NotNative("a container that was given is returned or changed")
     if variant.effects and changeable(signature.structure):
         raise NotNative("a container that was given may be one that is changed")
+    if _returns_detached_beside(variant):
+        raise NotNative("a tensor is returned beside a detached one in the same memory")
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
     fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]
@@ -142,6 +144,13 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, Any], ch
         {signature.tensors[place]: signature.tensors[first] for place, first in enumerate(given["repeated"] or ())},
         replayed(variant.memoized),
     )
+
+
+def _returns_detached_beside(variant: Traced) -> bool:
+    """Whether one value is returned as several tensors: the launcher would return one tensor several times."""
+    how = () if variant.relations is None else variant.relations.how
+    apart = [output for output, each in zip(variant.outputs, how) if each == "apart"]
+    return any(sum([other is output for other in variant.outputs]) > 1 for output in apart)
 
 
 def _kind(kind: Kind) -> Literal["tensor", "integer", "value", "object"]:

@@ -255,6 +255,8 @@ class Pair(NamedTuple):
         pytest.param(lambda x, y: (x + y).t(), True, id="transposed"),
         pytest.param(lambda x, y: (x + y).reshape(-1), True, id="reshaped"),
         pytest.param(lambda x, y: ((s := x + y), s.t()), False, id="a view of another one"),
+        pytest.param(lambda x, y: ((s := x + y), s.detach(), s.detach()), False, id="detached from another one"),
+        pytest.param(lambda x, y: (x + y).detach(), True, id="detached"),
         pytest.param(lambda x, y: (x + y)[1:], False, id="a part"),
         pytest.param(lambda x, y: (x.add_(y), x), False, id="a change in place"),
         pytest.param(lambda x, y: x @ y.t(), False, id="an operator that is called"),
