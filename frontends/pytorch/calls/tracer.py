@@ -175,7 +175,7 @@ class Tracer:
         leaves: Sequence[object],
         mixed: Mixed,
     ) -> tuple[Variant, Check]:
-        """The function traced, and found from now on by its check."""
+        """One trace, its variant and the check that selects it."""
         gradients, ran = torch.is_grad_enabled(), Ran()
         try:
             with watching(ran):
