@@ -23,6 +23,7 @@ from shapes.guards.arguments import Arguments
 from shapes.guards.emit_python import SIGNS, reachable
 from shapes.guards.lowering import COMPARISONS, CONDITIONS, Operation
 from solver.terms.operations import OPERATIONS
+from solver.terms.operations import Operation as Row
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
@@ -59,7 +60,8 @@ def native_source(conditions: list[Operation], arguments: Arguments) -> str:
     truths = ", ".join([_value(node) for node in declared if node.code in CONDITIONS])
     declarations = [f"long long {integers};"] * bool(integers) + [f"int {truths};"] * bool(truths)
     lines = "\n".join(["    " + line for line in [*declarations, *reads, *body]])
-    return TEMPLATE.replace("@COUNT@", str(len(arguments.names))).replace("@BODY@", lines)
+    text = TEMPLATE.replace("@ARITHMETIC@", ARITHMETIC).replace("@COUNT@", str(len(arguments.names)))
+    return text.replace("@BODY@", lines)
 
 
 def _read(position: int, target: str, arguments: Arguments) -> str:
@@ -96,10 +98,19 @@ def _statements(node: Operation) -> list[str]:
             return [f"{target} = {_comparison(node)};"]
         case "sum":
             return _sum(node)
+    return native_row(node).c.format(*[_value(operand) for operand in node.operands], v=target).splitlines()
+
+
+def native_row(node: Operation) -> Row:
+    """The row of an operation in the table, which has its C text.
+
+    Raises:
+        NotNative: it has none.
+    """
     row = OPERATIONS.get("product" if node.code == "mul" else node.name or node.code)
     if row is None or not row.c:
         raise NotNative(f"the function {node.name} has no native form")
-    return row.c.format(*[_value(operand) for operand in node.operands], v=target).splitlines()
+    return row
 
 
 def _comparison(node: Operation) -> str:
@@ -135,34 +146,7 @@ def _sum(node: Operation) -> list[str]:
     return lines
 
 
-TEMPLATE: Final = r"""#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
-#include <stddef.h>
-
-typedef struct { PyObject_HEAD vectorcallfunc call; PyObject *python; PyObject *attributes; } Check;
-
-static inline int integer(PyObject *object, long long *value) {
-    int overflow;
-    if (!object || !PyLong_Check(object)) return 0;
-    *value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return !overflow;
-}
-
-static inline PyObject *element(PyObject *container, Py_ssize_t position) {
-    if (!container) return NULL;
-    if (PyTuple_Check(container)) {
-        if (position < 0) position += PyTuple_GET_SIZE(container);
-        return position >= 0 && position < PyTuple_GET_SIZE(container) ? PyTuple_GET_ITEM(container, position) : NULL;
-    }
-    if (PyList_CheckExact(container)) {
-        if (position < 0) position += PyList_GET_SIZE(container);
-        return position >= 0 && position < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, position) : NULL;
-    }
-    return NULL;
-}
-
-static inline int quotient(long long n, long long d, long long *result) {
+ARITHMETIC: Final = r"""static inline int quotient(long long n, long long d, long long *result) {
     if (d == 0) { *result = 0; return 0; }
     if (d == -1) return __builtin_sub_overflow(0LL, n, result);
     *result = n / d - (n % d != 0 && (n ^ d) < 0);
@@ -192,7 +176,37 @@ static inline int gcd_of(long long a, long long b, long long *result) {
     *result = (long long)x;
     return *result < 0;
 }
+"""
+"""Functions that the C texts of the table of operations call."""
 
+TEMPLATE: Final = r"""#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stddef.h>
+
+typedef struct { PyObject_HEAD vectorcallfunc call; PyObject *python; PyObject *attributes; } Check;
+
+static inline int integer(PyObject *object, long long *value) {
+    int overflow;
+    if (!object || !PyLong_Check(object)) return 0;
+    *value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+static inline PyObject *element(PyObject *container, Py_ssize_t position) {
+    if (!container) return NULL;
+    if (PyTuple_Check(container)) {
+        if (position < 0) position += PyTuple_GET_SIZE(container);
+        return position >= 0 && position < PyTuple_GET_SIZE(container) ? PyTuple_GET_ITEM(container, position) : NULL;
+    }
+    if (PyList_CheckExact(container)) {
+        if (position < 0) position += PyList_GET_SIZE(container);
+        return position >= 0 && position < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, position) : NULL;
+    }
+    return NULL;
+}
+
+@ARITHMETIC@
 static PyObject *holds(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     long long scaled = 0; (void)scaled;
     if (PyVectorcall_NARGS(flags) != @COUNT@ || (keywords && PyTuple_GET_SIZE(keywords))) goto python;

@@ -50,6 +50,7 @@ from typing import Final, Protocol, TypeVar
 from backends import Unreadable
 from backends.backend import Launch
 from backends.cpu.launcher.learning import learned
+from backends.cpu.launcher.numbers import with_operations
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
 
@@ -90,7 +91,7 @@ def launcher() -> Launcher | Unavailable:
     import torch
 
     here = Path(__file__).parent
-    bind = build("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS]))
+    bind = build(with_operations("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS])))
     if isinstance(bind, Unavailable):
         return bind
     x, z = torch.ones(2, 3), torch.ones(2, dtype=torch.complex64)

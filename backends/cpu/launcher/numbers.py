@@ -1,6 +1,6 @@
 """Guards and sizes as three-address code, which the launcher interprets at each call.
 
-    >>> from backends.cpu.launcher.numbers import SIZE, Steps
+    >>> from backends.cpu.launcher.numbers import CODES, SIZE, Steps
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> n, m = terms.symbol("n"), terms.symbol("m")
@@ -9,12 +9,12 @@
     >>> wanted = steps.value(steps.lowering.expression(2 * n + 5))
     >>> steps.start
     (5,)
-    >>> for step in steps.all():
-    ...     print(step)
-    (0, 1, 1, 0, 0, 0)
-    (0, 2, 0, 0, 0, 0)
-    (21, 1, 1, 2, 1, 0)
-    (4, 3, 0, 2, 0, 2)
+    >>> for code, *step in steps.all():
+    ...     print(CODES[code], step)
+    size [1, 1, 0, 0, 0]
+    size [2, 0, 0, 0, 0]
+    must eq [1, 1, 2, 1, 0]
+    multiply and add [3, 0, 2, 0, 2]
     >>> steps.places([wanted])
     (3,)
 
@@ -27,34 +27,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from shapes.guards.emit_c import LARGEST, LEAST, MOST, NotNative
+from shapes.guards.emit_c import ARITHMETIC, LARGEST, LEAST, MOST, NotNative, native_row
 from shapes.guards.emit_python import reachable
 from shapes.guards.lowering import COMPARISONS, Lowering, Operation, Operations
 from solver.terms.expr import Expr
+from solver.terms.operations import OPERATIONS
 
+NATIVE: Final = {name: row.c for name, row in OPERATIONS.items() if row.c}
+"""The operations of the table that have a C text."""
+COMPARED: Final = ("eq", "ne", "lt", "le")
+CODES: Final = (
+    *("size", "stride", "integer", "threads", "multiply and add", "all", "any"),
+    *(*COMPARED, *NATIVE, "must", *[f"must {code}" for code in COMPARED]),
+)
+"""In the order of the codes in `numbers.c`; a comparison that must hold is one step."""
+CODE: Final = {name: code for code, name in enumerate(CODES)}
 SIZE, STRIDE, INTEGER, THREADS = range(4)
 """The codes of leaves."""
-MULTIPLY_ADD: Final = 4
-PLAIN: Final = {
-    "mul": 5,
-    "floordiv": 6,
-    "mod": 7,
-    "max": 8,
-    "min": 9,
-    "abs": 10,
-    "bitand": 11,
-    "power": 12,
-    "all": 13,
-    "any": 14,
-    "eq": 15,
-    "ne": 16,
-    "lt": 17,
-    "le": 18,
-}
-CHOOSE: Final = 19
-MUST: Final = 20
-REQUIRED: Final = {"eq": 21, "ne": 22, "lt": 23, "le": 24}
-"""A comparison that must hold, in one step."""
 SWAPPED: Final = {"gt": "lt", "ge": "le"}
 
 Leaf = tuple[int, int, int]
@@ -89,12 +78,12 @@ class Steps:
                 self.require(part)
             return
         code, operands = _mirrored(condition)
-        if code in REQUIRED:
+        if code in COMPARED:
             a, b = [self.value(operand) for operand in operands]
-            self._steps.append((REQUIRED[code], a, a, b, a, 0))
+            self._steps.append((CODE[f"must {code}"], a, a, b, a, 0))
         else:
             value = self.value(condition)
-            self._steps.append((MUST, value, value, value, value, 0))
+            self._steps.append((CODE["must"], value, value, value, value, 0))
 
     def value(self, wanted: Operation) -> int:
         """The provisional number of a value; `places` gives the final one.
@@ -139,8 +128,8 @@ class Steps:
             raise NotNative("a constant is beyond 64 bits")
         return -1 - self._constants.setdefault(number, len(self._constants))
 
-    def _step(self, code: int, a: int, b: int, c: int | None = None, factor: int = 0) -> int:
-        self._steps.append((code, self._count, a, b, a if c is None else c, factor))
+    def _step(self, code: int, a: int, b: int | None = None, c: int | None = None, factor: int = 0) -> int:
+        self._steps.append((code, self._count, a, a if b is None else b, a if c is None else c, factor))
         self._count += 1
         return self._count - 1
 
@@ -161,24 +150,15 @@ class Steps:
                 for value, factor in zip(values, node.coefficients):
                     if not LEAST <= factor <= MOST:
                         raise NotNative("a coefficient is beyond 64 bits")
-                    total = self._step(MULTIPLY_ADD, total, value, factor=factor)
+                    total = self._step(CODE["multiply and add"], total, value, factor=factor)
                 return total
             case "all" | "any":
                 joined, *rest = values
                 for value in rest:
-                    joined = self._step(PLAIN[code], joined, value)
+                    joined = self._step(CODE[code], joined, value)
                 return joined
-            case "relu":
-                return self._step(PLAIN["max"], values[0], self._constant(0))
-            case "abs":
-                return self._step(PLAIN[code], values[0], values[0])
-            case "select":
-                condition, then, otherwise = values
-                return self._step(CHOOSE, then, otherwise, condition)
-            case _ if code in PLAIN:
-                return self._step(PLAIN[code], *values)
             case _:
-                raise NotNative(f"the function {node.name} has no native form")
+                return self._step(CODE[code if code in COMPARED else native_row(node).name], *values)
 
 
 def _mirrored(node: Operation) -> tuple[str, tuple[Operation, ...]]:
@@ -188,4 +168,15 @@ def _mirrored(node: Operation) -> tuple[str, tuple[Operation, ...]]:
     return node.code, node.operands
 
 
-assert COMPARISONS == {*REQUIRED, *SWAPPED}
+def with_operations(text: str) -> str:
+    """The text of the extension module with the operations of the table, and what they call."""
+    cases = [
+        f"            case OPERATION_{name}: {{ long long result; "
+        f"{c.format('v[a]', 'v[b]', 'v[c]', v='result')} *to = result; break; }}"
+        for name, c in NATIVE.items()
+    ]
+    text = text.replace("@OPERATIONS@", ", ".join([f"OPERATION_{name}" for name in NATIVE]))
+    return text.replace("@CASES@", "\n".join(cases)).replace("@ARITHMETIC@", ARITHMETIC)
+
+
+assert COMPARISONS == {*COMPARED, *SWAPPED}
