@@ -131,20 +131,3 @@ def runs_graphs(backend: AnyBackend) -> TypeGuard[GraphBackend]:
 def name_of(backend: AnyBackend) -> str:
     """A backend for people: the name of its module, or of its class."""
     return str(getattr(backend, "__name__", type(backend).__name__))
-
-
-__all__ = [
-    "AnyBackend",
-    "Backend",
-    "Combine",
-    "GraphBackend",
-    "LargeMemory",
-    "Launch",
-    "Part",
-    "Pool",
-    "Run",
-    "emits_kernels",
-    "missing_from",
-    "name_of",
-    "runs_graphs",
-]

@@ -182,6 +182,3 @@ def flat(tensor: torch.Tensor) -> torch.Tensor:
 
 def interpreted(kernels: Sequence[Kernel]) -> list[Launch]:
     return [launch(kernel) for kernel in kernels]
-
-
-__all__ = ["flat", "interpreted", "launch"]

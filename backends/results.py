@@ -138,5 +138,3 @@ def _violated(operator: str, rule: str, predicted: str, given: str, *, fix: str 
 
 has_side_effect(check_results)
 has_side_effect(assert_or_raise)
-
-__all__ = ["PACKED", "Predicted", "assert_or_raise", "check_results"]

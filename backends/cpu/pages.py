@@ -118,6 +118,3 @@ def pooled(count: int, sizes: Sequence[int], strides: Sequence[int], dtype: torc
         in_large_pages(tensor)
         return tensor
     return _reinterpret_tensor(torch.frombuffer(_pool.take(count), dtype=dtype), sizes, strides, 0)
-
-
-__all__ = ["LARGE", "MemoryPool", "in_large_pages", "pooled"]

@@ -178,6 +178,3 @@ def _launches(told: Sequence[Sequence[Any]]) -> list[Launch] | Unavailable:  # t
         begun = (cpu._address(library, several), length) if length and hasattr(library, several) else ()
         made.append(native.Kernel(cpu._address(library, f"k{place}"), buffers, numbers + 1, library, *begun))
     return made
-
-
-__all__ = ["described", "function_of"]

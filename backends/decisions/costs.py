@@ -32,17 +32,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from backends.decisions.guard_candidates import GuardCandidate
+from backends.decisions.questions import Decisions, Open
+from shapes.env import ShapeEnv
+from shapes.origin import Origin
 from solver.decide.verdict import Always
 from solver.errors import ShapeError
-
-if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions, Open
-    from shapes.env import ShapeEnv
-    from shapes.origin import Origin
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 MEASURED: Final = Path(__file__).with_suffix(".json")
 
@@ -170,6 +168,3 @@ def commit(
             continue
         added[each.question] = each
     return added
-
-
-__all__ = ["Costs", "Expected", "commit", "guard_candidates", "is_guard"]

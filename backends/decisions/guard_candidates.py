@@ -10,10 +10,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,3 @@ def _span(seconds: float) -> str:
         if seconds * factor >= 1:
             return f"{seconds * factor:,.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
-
-
-__all__ = ["GuardCandidate"]

@@ -27,20 +27,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
 
+from backends.decisions.guard_candidates import GuardCandidate
+from shapes.env import ShapeEnv
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.errors import Undefined
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from backends.decisions.guard_candidates import GuardCandidate
-    from shapes.env import ShapeEnv
-    from solver.proofs.fact import Fact
-    from solver.terms.expr import Atom, Expr
-    from solver.terms.interner import Interner
-    from solver.terms.prop import Prop
+from solver.proofs.fact import Fact
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 Kind = Literal[
     "equal",

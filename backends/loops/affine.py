@@ -18,13 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from backends.decisions.questions import Decisions
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
-
-if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
 
 
 @dataclass(frozen=True, slots=True)

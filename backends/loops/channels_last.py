@@ -36,6 +36,3 @@ def is_channels_last(tensor: Tensor) -> bool:
             if first is not None and last is not None and not is_one(each.sizes[1]):
                 return is_one(first) and not is_one(last)
     return False
-
-
-__all__ = ["channels_last_strides", "has_channels", "is_channels_last"]

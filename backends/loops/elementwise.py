@@ -315,6 +315,3 @@ def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
     if dtype == "bool":
         return bool(value)
     return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
-
-
-__all__ = ["Elementwise"]

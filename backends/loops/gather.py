@@ -173,6 +173,3 @@ def _varies(x: Tensor, axis: int) -> bool:
         case Iota():
             return x.axis == axis
     return True
-
-
-__all__ = ["gather", "one_hot_sum"]

@@ -122,6 +122,3 @@ def _elements(nest: LoopNest) -> Iterator[tuple[Buffer, Affine]]:
     for buffer, offset in [*loads, *[(store.buffer, store.offset) for store in nest.stores]]:
         if offset.terms and offset.axes[0] < len(nest.outer) <= offset.axes[-1]:
             yield buffer, offset
-
-
-__all__ = ["absorb_copies", "interchanged", "is_interchangeable", "is_profitable", "row_major_sums"]

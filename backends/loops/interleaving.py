@@ -198,6 +198,3 @@ def _of_iteration(kernel: Kernel, place: Affine | None, count: Expr) -> Expr | N
             return None
         step = step * kernel.extents[axis]
     return size
-
-
-__all__ = ["mark_interleaved", "may_share_slot", "split"]

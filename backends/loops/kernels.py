@@ -397,24 +397,3 @@ class Bodies:
 
     def _once(self, key: tuple[object, ...], value: Scalar) -> Scalar:
         return self._made.setdefault(key, value)
-
-
-__all__ = [
-    "Apply",
-    "Bodies",
-    "Buffer",
-    "Constant",
-    "Kernel",
-    "Load",
-    "Pass",
-    "IndexValue",
-    "Reduced",
-    "Reduction",
-    "Scalar",
-    "SizeValue",
-    "Store",
-    "InterleavedGroup",
-    "sizes_in",
-    "text",
-    "walk",
-]

@@ -167,21 +167,3 @@ class Concat(Tensor):
 def descend(roots: Sequence[Tensor], into: Callable[[Tensor], bool] = lambda tensor: True) -> Iterator[Tensor]:
     """All tensors below these, themselves included, each once, operands first."""
     return toposort(roots, lambda tensor: tensor.sources if into(tensor) else ())
-
-
-__all__ = [
-    "GatherIndices",
-    "Concat",
-    "Memory",
-    "CollapseAxes",
-    "Number",
-    "Indices",
-    "Pointwise",
-    "Iota",
-    "Reduce",
-    "Sizes",
-    "Gather",
-    "Tensor",
-    "View",
-    "descend",
-]

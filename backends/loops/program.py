@@ -190,6 +190,3 @@ class Program:
         found = self.build.slice(memory, value.axis, first, 1, last - first)
         assert isinstance(found, Memory)
         return found
-
-
-__all__ = ["Argument", "Assign", "Bind", "Call", "Check", "Program", "Step"]

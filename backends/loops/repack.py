@@ -118,6 +118,3 @@ def read_only_buffers(program: Program) -> set[Buffer]:
     given = [*program.inputs, *[buffer for buffer, _ in program.constants]]
     made = [each for call in calls if call.has_layout for each in call.results if isinstance(each, Buffer)]
     return {*given, *made}.difference([step.buffer for step in program.steps if isinstance(step, Assign)])
-
-
-__all__ = ["read_only_buffers", "repack", "strided_inputs"]

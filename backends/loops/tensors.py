@@ -79,6 +79,3 @@ class Expressions(Elementwise):
             return whole
         first = iter(range(whole.rank))
         return CollapseAxes(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
-
-
-__all__ = ["Expressions"]

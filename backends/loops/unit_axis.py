@@ -189,6 +189,3 @@ class _Folding:
             case _, [Constant(value=a, dtype="int64"), Constant(value=b)] if operation in COMPARED:
                 return self.bodies.constant(COMPARED[operation](int(a), int(b)), "bool")
         return self.bodies.apply(operation, operands, dtype)
-
-
-__all__ = ["specialize_unit_axis", "unit_axis_candidates"]

@@ -98,6 +98,3 @@ def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> 
 
 def _holds(build: Expressions, question: Prop) -> bool:
     return build.decisions.holds("inside", question, Choice("no bounds check", "a bounds check")) is True
-
-
-__all__ = ["bounds", "is_inside"]

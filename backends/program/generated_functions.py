@@ -27,6 +27,3 @@ def defined(text: str, file: str, scope: dict[str, object]) -> Callable[..., Any
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None).atexit = False
     return function  # type: ignore[no-any-return]
-
-
-__all__ = ["defined"]

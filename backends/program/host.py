@@ -396,6 +396,3 @@ def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     if all(a == b or size == 1 for a, b, size in zip(tensor.stride(), strides, sizes)):
         return torch.as_strided(tensor, sizes, strides)
     return torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
-
-
-__all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

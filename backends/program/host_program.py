@@ -208,6 +208,3 @@ def _freed(memory: Plan) -> dict[int, list[Buffer]]:
     for buffer, place in last.items():
         freed.setdefault(place, []).append(buffer)
     return freed
-
-
-__all__ = ["Allocation", "HostProgram", "HostStep", "SymbolSource", "host_program", "symbols_of"]

@@ -125,6 +125,3 @@ def combine(
     of_all = [list(dict.fromkeys(chain.from_iterable(names))) for names in (tensors, numbers)]
     places = [[tuple(map(all_names.index, its)) for its in each] for all_names, each in zip(of_all, (tensors, numbers))]
     return combined(tuple(zip(launches, *places, iterations)), *map(len, of_all)), [*of_all[0], *of_all[1]]
-
-
-__all__ = ["MOST", "combine", "interleaved_counts", "runs"]

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from backends.decisions.questions import Decisions
 from backends.loops.affine import is_one, is_zero
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory
@@ -27,9 +28,6 @@ from backends.loops.program import Call, Program
 from backends.loops.schedule import Scheduled, memories
 from backends.program.memory import span
 from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from backends.decisions.questions import Decisions
 
 Layout: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 """Sizes and strides."""
@@ -85,6 +83,3 @@ def layouts_of(program: Program, steps: Sequence[Scheduled], places: Mapping[Buf
         if isinstance(output, Memory):
             note(output, len(steps))
     return {owner: layouts.most_common(1)[0][0] for owner, layouts in wanted.items()}
-
-
-__all__ = ["Layout", "has_layout", "is_whole", "layouts_of", "strides_of"]

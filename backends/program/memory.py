@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from backends.decisions.questions import Choice, Decisions, at_most
 from backends.loops.affine import same_place
@@ -34,10 +34,7 @@ from backends.loops.nodes import Memory
 from backends.loops.operations import ITEMSIZE
 from backends.loops.program import Bind, Call, Program
 from backends.loops.schedule import Scheduled, memories
-from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from solver.terms.expr import Atom
+from solver.terms.expr import Atom, Expr
 
 TRIED: Final = 4
 """So many free slots are asked about for a buffer, those freed last first; and one that at the sizes of the trace would

@@ -105,6 +105,3 @@ def symbol_of(size: Expr) -> Atom | None:
         if atom.expr is size:
             return atom
     return None
-
-
-__all__ = ["SizeTexts", "symbol_of", "wanted"]

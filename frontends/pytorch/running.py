@@ -31,7 +31,7 @@ from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Call
-from backends.program.host import Host, Unavailable, hosted
+from backends.program.host import Host, hosted
 from backends.program.layouts import strides_of
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
@@ -39,6 +39,7 @@ from frontends.pytorch.graphs.joint import Backward, Parts, graphs, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.recording.operations import is_random
+from shapes.guards.toolchain import Unavailable
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.captured import Captured

@@ -182,6 +182,3 @@ def write_column_reduction(loops: Loops, text: Text, name: str, run: str, *, ite
     unless = "if (!direct) " if sums.may_be_direct() else ""
     line(f"{unless}{name}(pointers, numbers, sums, blocks);")
     line("if (memory != fixed) free(memory);")
-
-
-__all__ = ["Sums", "write_column_reduction"]

@@ -65,6 +65,3 @@ def write_full_reduction(plan: LoopPlan, text: Text, run: str, *, elements: str,
     nest.writer.define(values, ONE)
     for store in kernel.once:
         nest.writer.store(store, ONE)
-
-
-__all__ = ["write_chunk", "write_full_reduction"]

@@ -106,6 +106,3 @@ def _iterations(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -
         if found is not None and is_one(found[1]):
             return product_of(kernel.extents[: found[0] + 1], its)
     raise AssertionError("the common iterations are those of no kernel")
-
-
-__all__ = ["interleaved_source", "numbers_of", "product_of"]

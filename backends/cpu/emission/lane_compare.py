@@ -82,6 +82,3 @@ def _is_small(value: Scalar, lanes: int) -> bool:
         case IndexValue(index=index):
             return lanes not in index.axes
     return isinstance(value, SizeValue)
-
-
-__all__ = ["ByLane", "by_lane"]

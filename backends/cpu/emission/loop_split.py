@@ -74,6 +74,3 @@ def outer_split_points(
             versions *= 2 * len(at)
             found[axis] = at
     return found
-
-
-__all__ = ["SplitPoint", "outer_split_points", "split_points"]

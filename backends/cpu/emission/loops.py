@@ -280,6 +280,3 @@ class Loops:
             elif isinstance(value, Load):
                 total += 1
         return total
-
-
-__all__ = ["Loops"]

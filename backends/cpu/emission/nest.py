@@ -355,6 +355,3 @@ class Nest:
                     address = self._kept_at(value, vector, len(vectors))
                     text = self.writer.name(value, vector).vector
                     self.text.line(f"store_{KINDS[value.dtype]}({address}, {text}, N);")
-
-
-__all__ = ["Nest"]

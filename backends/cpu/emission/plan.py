@@ -256,6 +256,3 @@ def row_bytes(loops: Loops) -> int:
     accesses = [(value.buffer, value.offset) for value in loops.values() if isinstance(value, Load)]
     accesses += [(store.buffer, store.offset) for store in loops.kernel.stores]
     return sum([ITEMSIZE[buffer.dtype] for buffer in {each for each, at in accesses if loops.is_stored_along(at)}])
-
-
-__all__ = ["FIRST_CACHE", "PART", "UNROLL", "KernelPlan", "LoopPlan", "PassPlan", "plan", "row_bytes"]

@@ -202,6 +202,3 @@ def is_extreme(reduction: Reduction) -> bool:
 def is_long_sum(reduction: Reduction) -> bool:
     """Whether many sequential additions would lose digits."""
     return reduction.operation == "sum" and is_float(reduction.dtype)
-
-
-__all__ = ["Slot", "Totals", "is_extreme", "is_long_sum"]

@@ -102,6 +102,3 @@ class Short(Nest):
         self._define_late(self.loops.after_passes(), vectors)
         for store in self.kernel.once:
             self.writer.store(store, vectors)
-
-
-__all__ = ["Short", "chosen"]

@@ -8,15 +8,12 @@ copies the loops inside of it as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from backends.cpu.emission.loop_split import SplitPoint
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.unroll import Vector
+from backends.cpu.emission.values import Writer
 from backends.loops.affine import is_zero
-
-if TYPE_CHECKING:
-    from backends.cpu.emission.unroll import Vector
-    from backends.cpu.emission.values import Writer
 
 
 def split_loops(
@@ -63,6 +60,3 @@ def split_loops(
                 yield from loops(end)
         if skips and end is not stop:
             text.line(f"if ({place} < {end}) {place} = {end};")
-
-
-__all__ = ["split_loops"]

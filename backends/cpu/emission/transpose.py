@@ -73,6 +73,3 @@ def _crosswise(kernel: Kernel) -> Iterator[int]:
         along = offset.coefficient(kernel.lanes)
         if along is not None and not is_one(along):
             yield from [axis for axis, step in offset.terms if axis != kernel.lanes and is_one(step)]
-
-
-__all__ = ["swapped_lanes", "transposed", "transposed_axis"]

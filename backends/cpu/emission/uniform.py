@@ -47,6 +47,3 @@ def applied(operation: str, operands: Sequence[CValue], dtype: str) -> str | Non
     if of in MOST_BITS and operation in ON_INTEGERS or of == "bool" and operation in ON_BOOLS:
         return f"({numbers[0]} {SYMBOLS[operation]} {numbers[1]})"
     return None
-
-
-__all__ = ["applied", "uniform"]

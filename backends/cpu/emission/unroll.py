@@ -79,6 +79,3 @@ def _tail(text: Text, place: str, stop: str) -> Iterator[Sequence[Vector]]:
     with text.block(f"if ({place} < {stop})"):
         text.line(f"const int64_t n = {stop} - {place};")
         yield TAIL
-
-
-__all__ = ["ONE", "TAIL", "Vector", "unroll", "vector_loops", "vector_loops_reversed"]

@@ -374,6 +374,3 @@ class Writer:
             self.text.line(f"if ({self.size(step)} == 1) {contiguous}")
         strided = f"store_strided_{kind}({address}, {value}, {self.size(step)}, {vector.count});"
         self.text.line(strided if known is False else f"else {strided}")
-
-
-__all__ = ["Writer"]

@@ -259,6 +259,3 @@ def _known(dtype: str) -> tuple[int, int]:
     if dtype not in DTYPES:
         raise NotNative(f"kernels do not read {dtype}")
     return DTYPES[dtype]
-
-
-__all__ = ["Description", "make_native"]

@@ -97,6 +97,3 @@ def _output(output: object, place: int, made: dict[Buffer, int], plan: HostProgr
         raise NotNative("a constant is returned")
     first = made.setdefault(slot, place)
     return Made(slot.dtype, *plan.layouts[slot]) if first == place else Again(first)
-
-
-__all__ = ["described"]

@@ -58,6 +58,3 @@ def device_of(backend: AnyBackend) -> str:
 def on(device: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Tensors on a device, with the strides that they have."""
     return [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=device).copy_(x) for x in tensors]
-
-
-__all__ = ["NotHere", "compiled", "device_of", "on"]

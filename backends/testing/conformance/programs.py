@@ -207,5 +207,3 @@ SIZES: Final = (
     {"b": 5, "s": 2049, "n": 17},
 )
 """Of one program, one after the other: none, one, fewer and more than the lanes of a vector or a block."""
-
-__all__ = ["PROGRAMS", "SIZES", "Lowered"]
