@@ -1,9 +1,7 @@
 """A program of kernels as a person reads it: loops, calls, every decision with its reason, and memory at its peak.
 
 >>> import torch
->>> 
-if TYPE_CHECKING:
-    from backends.program.host import Host
+>>> from backends.program.host import Host
 >>> from backends.loops.schedule import schedule
 >>> from shapes import ShapeEnv
 >>> from backends.decisions.questions import Decisions
