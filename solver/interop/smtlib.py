@@ -148,20 +148,18 @@ class Writing:
     def __init__(self, values: Iterable[Expr | Prop]) -> None:
         self.names: dict[Atom, str] = {}
         self.declarations: list[str] = []
-        self.opaque: set[str] = set()
-        self.taken: set[str] = set()
+        operations = {atom for value in values for atom in value.schedule}
+        opaque = {opaque_name(atom): len(atom.args) for atom in sorted(operations, key=_depth)}
+        opaque.pop("", None)
+        self.taken = {name.strip("|") for name in opaque}
         self.operations = 0
         symbols = {atom for value in values for atom in value.symbols}
         for atom in sorted(symbols, key=_serial):
             name = self.free(atom.name)
             self.names[atom] = name
             self.declarations.append(f"(declare-const {name} Int)")
-        operations = {atom for value in values for atom in value.schedule}
-        for atom in sorted(operations, key=_depth):
-            name = opaque_name(atom)
-            if name and name not in self.opaque:
-                self.opaque.add(name)
-                self.declarations.append(f"(declare-fun {name} ({' '.join(['Int'] * len(atom.args))}) Int)")
+        for name, arity in opaque.items():
+            self.declarations.append(f"(declare-fun {name} ({' '.join(['Int'] * arity)}) Int)")
 
     def free(self, name: str) -> str:
         """A name that is not taken, quoted where it must be."""

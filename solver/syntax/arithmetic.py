@@ -67,7 +67,7 @@ class Arithmetic(Tokens, ABC):
                 # one factor, with the common cases in line
                 token = tokens[at]
                 value: Value
-                if tokens[at + 1 if token else at] == "**":
+                if tokens[at + 1 if token else at] in ("**", "("):
                     self.at = at
                     value = self.factor()
                     at = self.at
@@ -255,7 +255,7 @@ class Arithmetic(Tokens, ABC):
         token = tokens[self.at]
         self.at += 1
         named = self.names.get(token)
-        if named is not None:
+        if named is not None and tokens[self.at] != "(":
             return named
         if token.isdecimal():
             return self.interner.constant(long_integer(token))

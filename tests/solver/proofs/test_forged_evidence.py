@@ -30,6 +30,9 @@ SETTLED = [
     "a 0.. b 0.. c 0..; min(a, b, c) != 0; a*b*c >= 1",
     "a 0.. b 0..; min(a, b)*min(a, b) >= 3; b >= 1",
     "a 0.. b 0.. k 0..; max(a, b) <= k; a + b <= 2*k",
+    "a 1.. b 1..; gcd(a, b) >= 4; a >= 4",
+    "a 1.. b 1..; b == 3; a % gcd(a, b) == 0",
+    "a .. b ..-1; gcd(a, b) + b <= 0",
 ]
 OPEN = [
     "a 1.. b 1..; a % 16 == 0; (a*b) % 64 == 0",

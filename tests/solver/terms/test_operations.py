@@ -7,6 +7,7 @@ import random
 from itertools import product
 
 import pytest
+import z3
 
 from shapes import Always, Depends, Never, ShapeEnv, sym_gcd
 from solver.interop import smtlib
@@ -125,12 +126,28 @@ def test_texts_and_other_systems_are_read_back(row: Operation) -> None:
     assert read is terms.lt(value, 3)
 
 
+@pytest.mark.parametrize("row", [row for row in NUMERIC if row.name not in ("mod", "floordiv")], ids=named)
+def test_a_symbol_may_have_the_name_of_an_operation(row: Operation) -> None:
+    """The name of an operation that came later must not take that of somebody's size: before brackets it is a call."""
+    symbols, value = applied(row)
+    terms = value.interner
+    symbol = terms.symbol(row.name)
+    both = value + symbol
+    assert parse_expr(str(both), names_of(both), terms).expr is both
+    assert isinstance(parse_expr(row.name, names_of(both), terms).expr, Expr)
+    text = smtlib.question([terms.domain(row, symbols), terms.ge(symbol, 0)], terms.ge(both, 3))
+    z3.Solver(ctx=z3.Context()).from_string(text)
+
+
 def test_operands_of_functions_must_fit_too() -> None:
     """The product is computed before the root of it."""
     env = ShapeEnv(origin=lambda: None)
     env.symbol("b", lo=1, hi=2**20)
     assert isinstance(env.fits("isqrt(b * b)", 32), Depends)
     assert isinstance(env.fits("isqrt(b * b)", 42), Always)
+    env.symbol("least", lo=-(2**31), hi=0)
+    assert isinstance(env.fits("gcd(least, 0)", 32), Depends)
+    assert isinstance(env.fits("gcd(least, 6)", 33), Always)
 
 
 def test_normal_forms_of_gcd() -> None:
