@@ -74,8 +74,11 @@ def combine(parts: Sequence[Part], tensors: int, scalars: int) -> Launch:
     """One launch for several of `kernels`, which runs interleaved groups by the function that was emitted for them."""
     native = launching()
     assert not isinstance(native, Unavailable), "there are kernels"
-    have = [(launch, *which, count if interleaved_by(launch) == count else 1) for launch, *which, count in parts]
-    return native.Kernels(tuple(have), tensors, scalars)
+    launches, numbers = [], list[int]()
+    for launch, buffers, its_numbers, count in parts:
+        launches.append((launch, buffers, len(numbers), count if interleaved_by(launch) == count else 1))
+        numbers += its_numbers
+    return native.Kernels(tuple(launches), tuple(numbers), tensors, scalars)
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

@@ -22,9 +22,10 @@ quantized, with the negative bit); it does not check sizes and dtype. `library` 
 address of `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs this kernel and those after
 it, `kernels` in all, interleaved.
 
-`Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several in order. For each it takes the
-indices of the kernel's tensors and numbers among the arguments, and the length of the interleaved group from it on;
-then the total counts (`backends.program.launch_groups`).
+`Kernels(launches, numbers, tensors, given)` calls several in order. Each launch is `(kernel, tensors, first, kernels)`:
+the kernel, the indices of its tensors among the arguments, where its own begin in `numbers`, and the length of the
+interleaved group from it on. `numbers` are indices among the numbers that are given; then come the total counts
+(`backends.program.launch_groups`).
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).

@@ -349,31 +349,23 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     return 0;
 }
 
-static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
-    Py_ssize_t forms = PyTuple_GET_SIZE(args);
-    size_t used = (size_t)forms * sizeof(Form);
-    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "an entry is made of forms, by position");
-    for (Py_ssize_t number = 0; number < forms; number++) {
-        Form form;
-        if (fill_form(&form, PyTuple_GET_ITEM(args, number), NULL, &used)) return NULL;
+static int fill_entry(void *self, PyObject *args, char *block, size_t *used) {
+    Entry *made = self;
+    made->forms = PyTuple_GET_SIZE(args);
+    Form *form = take(block, used, (size_t)made->forms * sizeof *form);
+    for (Py_ssize_t number = 0; number < made->forms; number++) {
+        Form each;
+        if (fill_form(&each, PyTuple_GET_ITEM(args, number), block, used)) return -1;
+        if (form) form[number] = each;
     }
-    Entry *made = (Entry *)new_owner(type, call_entry, args, used);
-    if (!made) return NULL;
-    Form *form = made->owner.block;
-    used = (size_t)forms * sizeof(Form);
-    for (Py_ssize_t number = 0; number < forms; number++)
-        if (fill_form(&form[number], PyTuple_GET_ITEM(args, number), made->owner.block, &used)) {
-            Py_DECREF(made);
-            return NULL;
-        }
-    made->forms = forms;
     made->form = form;
-    return (PyObject *)made;
+    return 0;
 }
 
-static PyType_Slot entry_slots[] = {
-    {Py_tp_doc, "Programs by what they are for: called with the arguments of a call, or NotImplemented."},
-    {Py_tp_new, new_entry}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
-static PyType_Spec entry_specification = {"backends.cpu.launcher.Entry", sizeof(Entry), 0, FLAGS, entry_slots};
+static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
+    return new_filled(type, args, named, call_entry, fill_entry);
+}
+
+OWNER_TYPE(entry, Entry, owner_free, owner_members,
+           "Programs by what they are for: called with the arguments of a call, or NotImplemented.");
 

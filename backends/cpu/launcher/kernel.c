@@ -24,13 +24,7 @@ static int64_t read_given(PyObject *const *args, Py_ssize_t tensors, Py_ssize_t 
 static int run_kernel(Kernel *kernel, PyObject *const *args, void **pointers, int64_t *numbers) {
     int64_t work = read_given(args, kernel->tensors, kernel->numbers, pointers, numbers);
     if (work < 0) return -1;
-    if (work < RELEASED_FROM) {
-        kernel->function(pointers, numbers);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        kernel->function(pointers, numbers);
-        Py_END_ALLOW_THREADS
-    }
+    RUN(work, kernel->function(pointers, numbers))
     return 0;
 }
 
@@ -81,11 +75,7 @@ static PyMemberDef kernel_members[] = {
     {"numbers", T_PYSSIZET, offsetof(Kernel, numbers), READONLY, "How many numbers it takes behind them."},
     {"kernels", T_PYSSIZET, offsetof(Kernel, kernels), READONLY, "The length of the interleaved group that starts with it."},
     {NULL, 0, 0, 0, NULL}};
-static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "A compiled kernel as a function of tensors and then numbers."},
-    {Py_tp_new, new_kernel}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
 static PyTypeObject *kernel_type;
-enum { FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE };
-static PyType_Spec kernel_specification = {"backends.cpu.launcher.Kernel", sizeof(Kernel), 0, FLAGS, kernel_slots};
+OWNER_TYPE(kernel, Kernel, owner_free, kernel_members,
+           "A compiled kernel as a function of tensors and then numbers.");
 

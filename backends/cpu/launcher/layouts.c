@@ -89,8 +89,5 @@ static PyObject *new_layouts(PyTypeObject *type, PyObject *args, PyObject *named
     return (PyObject *)made;
 }
 
-static PyType_Slot layouts_slots[] = {
-    {Py_tp_doc, "Whether tensors have the sizes, strides, dtype and need of a gradient that they had."},
-    {Py_tp_new, new_layouts}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
-static PyType_Spec layouts_specification = {"backends.cpu.launcher.Layouts", sizeof(Layouts), 0, FLAGS, layouts_slots};
+OWNER_TYPE(layouts, Layouts, owner_free, owner_members,
+           "Whether tensors have the sizes, strides, dtype and need of a gradient that they had.");

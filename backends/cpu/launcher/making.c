@@ -1,12 +1,5 @@
 /* ------------------------------------------------------------------ construction of a Program */
 
-/* Allocate from an object's block of arrays; the first pass only counts. */
-static void *take(char *block, size_t *used, size_t bytes) {
-    void *found = block ? block + *used : NULL;
-    *used += (bytes + 7) & ~(size_t)7;
-    return found;
-}
-
 /* A tuple of integers below a limit; NULL with an exception. */
 static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *block, size_t *used) {
     static const int32_t none;
@@ -22,9 +15,30 @@ static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *bl
     return found ? found : &none;
 }
 
-/* Whether a group of this length starting at a kernel can run interleaved. */
-static int are_interleaved(PyObject *kernel, int32_t count, Py_ssize_t left) {
-    return count == 1 || (count > 1 && count <= MOST_INTERLEAVED && count <= left && count == ((Kernel *)kernel)->kernels);
+/* Launches: (kernel, buffers, first number, length of the interleaved group from it on); NULL with an exception. */
+static const Launch *fill_launches(PyObject *launches, Py_ssize_t buffers, Py_ssize_t numbers, char *block, size_t *used) {
+    static const Launch none;
+    Py_ssize_t count = PyTuple_GET_SIZE(launches);
+    Launch *found = take(block, used, (size_t)count * sizeof *found);
+    for (Py_ssize_t place = 0; place < count; place++) {
+        PyObject *given, *its_buffers;
+        Launch each;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oii", kernel_type, &given, &its_buffers,
+                              &each.first_number, &each.kernels))
+            return NULL;
+        if (!(each.buffers = small_integers(its_buffers, buffers, block, used))) return NULL;
+        const Kernel *kernel = (const Kernel *)given;
+        each.function = kernel->function;
+        each.interleaved = each.kernels > 1 ? kernel->interleaved : NULL;
+        each.tensors = (int32_t)PyTuple_GET_SIZE(its_buffers);
+        int is_group = each.kernels > 1 && each.kernels <= MOST_INTERLEAVED && each.kernels <= count - place &&
+                       each.kernels == kernel->kernels;
+        if ((each.kernels != 1 && !is_group) || each.tensors != kernel->tensors || each.tensors > ON_STACK ||
+            each.first_number < 0 || each.first_number + kernel->numbers > numbers)
+            return (const Launch *)PyErr_Format(PyExc_ValueError, "launch %zd does not fit its kernel", place);
+        if (found) found[place] = each;
+    }
+    return found ? found : &none;
 }
 
 static int fill_constant(Expected *expected, PyObject *constant, char *block, size_t *used) {
@@ -55,8 +69,8 @@ static int is_step(const Program *program, const Step *step) {
     return leaf || (step->a >= 0 && step->a < values && step->b >= 0 && step->b < values && step->c >= 0 && step->c < values);
 }
 
-/* Runs twice: without a block it counts the bytes. -1 with an exception. */
-static int fill_program(Program *made, PyObject *args, char *block, size_t *used) {
+static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
+    Program *made = self;
     PyObject *expected, *constants, *outputs, *launches, *steps, *start, *numbers;
     if (!PyArg_ParseTuple(args, "O!nO!O!O!nnO!O!nO!O", &PyTuple_Type, &expected, &made->integers, &PyTuple_Type,
                           &constants, &PyTuple_Type, &outputs, &PyTuple_Type, &launches, &made->scratch,
@@ -111,25 +125,8 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
         if (output) output[place] = each;
     }
     made->buffers = made->tensors + made->constants + made->made + made->scratch;
-    Launch *launched = take(block, used, (size_t)made->launches * sizeof *launched);
-    for (Py_ssize_t place = 0; place < made->launches; place++) {
-        PyObject *kernel, *buffers;
-        Launch each;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oii", kernel_type, &kernel, &buffers,
-                              &each.first_number, &each.kernels))
-            return -1;
-        if (!(each.buffers = small_integers(buffers, made->buffers, block, used))) return -1;
-        each.function = ((Kernel *)kernel)->function;
-        each.interleaved = each.kernels > 1 ? ((Kernel *)kernel)->interleaved : NULL;
-        each.tensors = (int32_t)PyTuple_GET_SIZE(buffers);
-        if (!are_interleaved(kernel, each.kernels, made->launches - place) ||
-            each.tensors != ((Kernel *)kernel)->tensors || each.tensors > ON_STACK || each.first_number < 0 ||
-            each.first_number + ((Kernel *)kernel)->numbers > made->numbers) {
-            PyErr_Format(PyExc_ValueError, "launch %zd does not fit its kernel", place);
-            return -1;
-        }
-        if (launched) launched[place] = each;
-    }
+    made->launch = fill_launches(launches, made->buffers, made->numbers, block, used);
+    if (!made->launch) return -1;
     made->expected = expect;
     Step *step = take(block, used, (size_t)made->steps * sizeof *step);
     for (Py_ssize_t place = 0; place < made->steps; place++) {
@@ -153,7 +150,6 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
     if (!(made->number = small_integers(numbers, made->values, block, used))) return -1;
     made->constant = constant;
     made->output = output;
-    made->launch = launched;
     made->step = step;
     made->start = value;
     return 0;
@@ -166,16 +162,7 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
    start: the first values; numbers: indices of values; structure: None for a single output, tuple, list, or a
    callable that takes a list. */
 static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named) {
-    size_t used = 0;
-    Program counted;
-    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "a program is made by position");
-    if (fill_program(&counted, args, NULL, &used)) return NULL;
-    Program *made = (Program *)new_owner(type, call_program, args, used);
-    if (!made) return NULL;
-    used = 0;
-    if (!fill_program(made, args, made->owner.block, &used)) return (PyObject *)made;
-    Py_DECREF(made);
-    return NULL;
+    return new_filled(type, args, named, call_program, fill_program);
 }
 
 static void free_program(PyObject *self) {
@@ -185,9 +172,6 @@ static void free_program(PyObject *self) {
     owner_free(self);
 }
 
-static PyType_Slot program_slots[] = {
-    {Py_tp_doc, "Kernels with what is around them: tensors and then integers in, outputs out, or NotImplemented."},
-    {Py_tp_new, new_program}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, free_program}, {0, NULL}};
-static PyType_Spec program_specification = {"backends.cpu.launcher.Program", sizeof(Program), 0, FLAGS, program_slots};
+OWNER_TYPE(program, Program, free_program, owner_members,
+           "Kernels with what is around them: tensors and then integers in, outputs out, or NotImplemented.");
 

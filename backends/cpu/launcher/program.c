@@ -151,17 +151,17 @@ static PyObject *structured(const Program *program, PyObject **results) {
     return built;
 }
 
-static void launch(const Program *program, const Call *call) {
+static void launch(const Launch *next, Py_ssize_t launches, void *const *buffers, const int64_t *numbers) {
     void *pointers[MOST_INTERLEAVED][ON_STACK];
     void *const *of_pointers[MOST_INTERLEAVED];
     const int64_t *of_numbers[MOST_INTERLEAVED];
-    for (const Launch *next = program->launch, *end = next + program->launches; next < end; next += next->kernels) {
+    for (const Launch *end = next + launches; next < end; next += next->kernels) {
         for (int32_t each = 0; each < next->kernels; each++) {
             const Launch *one = &next[each];
             for (int32_t place = 0; place < one->tensors; place++)
-                pointers[each][place] = call->buffers[one->buffers[place]];
+                pointers[each][place] = buffers[one->buffers[place]];
             of_pointers[each] = pointers[each];
-            of_numbers[each] = call->numbers + one->first_number;
+            of_numbers[each] = numbers + one->first_number;
         }
         if (next->interleaved) next->interleaved(of_pointers, of_numbers);
         else next->function(pointers[0], of_numbers[0]);
@@ -224,13 +224,7 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
         if (elements > work) work = elements;
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;
-    if (work < RELEASED_FROM) {
-        launch(program, call);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        launch(program, call);
-        Py_END_ALLOW_THREADS
-    }
+    RUN(work, launch(program->launch, program->launches, call->buffers, call->numbers))
     return structured(program, call->results);
 }
 

@@ -143,8 +143,5 @@ static PyObject *new_apart(PyTypeObject *type, PyObject *args, PyObject *named) 
     return (PyObject *)made;
 }
 
-static PyType_Slot apart_slots[] = {
-    {Py_tp_doc, "Whether tensors that are written share no memory with others."},
-    {Py_tp_new, new_apart}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
-static PyType_Spec apart_specification = {"backends.cpu.launcher.Apart", sizeof(Apart), 0, FLAGS, apart_slots};
+OWNER_TYPE(apart, Apart, owner_free, owner_members,
+           "Whether tensors that are written share no memory with others.");

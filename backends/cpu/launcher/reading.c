@@ -266,6 +266,11 @@ static inline int read_number(PyObject *object, int64_t *number) {
     return -1;
 }
 
+/* Run a statement; where it takes long, other threads may run Python meanwhile. */
+#define RUN(work, statement)                                                                                           \
+    if ((work) < RELEASED_FROM) statement;                                                                             \
+    else { Py_BEGIN_ALLOW_THREADS statement; Py_END_ALLOW_THREADS }
+
 /* ------------------------------------------------------------------ objects that own one tuple */
 
 typedef struct {
@@ -302,6 +307,15 @@ static void owner_free(PyObject *self) {
     Py_DECREF(type);
 }
 
+enum { FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE };
+
+/* The specification of a type of such objects. */
+#define OWNER_TYPE(name, Name, freed, members, text)                                                                   \
+    static PyType_Slot name##_slots[] = {                                                                              \
+        {Py_tp_doc, text}, {Py_tp_new, new_##name}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, members},         \
+        {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, freed}, {0, NULL}};              \
+    static PyType_Spec name##_specification = {"backends.cpu.launcher." #Name, sizeof(Name), 0, FLAGS, name##_slots}
+
 static PyMemberDef owner_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
 
@@ -314,4 +328,30 @@ static Owner *new_owner(PyTypeObject *type, vectorcallfunc call, PyObject *kept,
     if (made->block) return made;
     Py_DECREF(made);
     return (Owner *)PyErr_NoMemory();
+}
+
+/* Fills an object's fields and arrays; runs twice: without a block it counts their bytes. -1 with an exception. */
+typedef int (*Fill)(void *self, PyObject *args, char *block, size_t *used);
+
+static PyObject *new_filled(PyTypeObject *type, PyObject *args, PyObject *named, vectorcallfunc call, Fill fill) {
+    size_t used = 0;
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "%s is made by position", type->tp_name);
+    Owner *made = new_owner(type, call, args, 0);
+    if (!made) return NULL;
+    if (!fill(made, args, NULL, &used)) {
+        PyMem_Free(made->block);
+        made->block = PyMem_Calloc(1, used ? used : 1);
+        used = 0;
+        if (!made->block) PyErr_NoMemory();
+        else if (!fill(made, args, made->block, &used)) return (PyObject *)made;
+    }
+    Py_DECREF(made);
+    return NULL;
+}
+
+/* Allocate from an object's block of arrays; the first pass only counts. */
+static void *take(char *block, size_t *used, size_t bytes) {
+    void *found = block ? block + *used : NULL;
+    *used += (bytes + 7) & ~(size_t)7;
+    return found;
 }

@@ -232,7 +232,7 @@ def test_threads_call_at_once():
 def together(*seen):
     """Kernels of one call, the first of two tensors and a number, the second of one tensor and two numbers."""
     first, second = [each.kernel for each in seen]
-    return launcher().Kernels(((first, (2, 0), (1,), 1), (second, (1,), (1, 0), 1)), 3, 2)
+    return launcher().Kernels(((first, (2, 0), 0, 1), (second, (1,), 1, 1)), (1, 1, 0), 3, 2)
 
 
 def test_several_kernels_are_called_in_order_each_with_its_own():
@@ -258,12 +258,18 @@ def test_several_kernels_run_all_or_none(arguments):
 
 
 @pytest.mark.parametrize(
-    "parts, tensors, numbers",
-    [((((0, 3), (0,)),), 3, 1), ((((0,), (0,)),), 3, 1), ((((0, 1), (1,)),), 3, 1), ((((0, 1), (0,)),), 33, 1)],
-    ids=["no such tensor", "too few tensors", "no such number", "more than there is place for"],
+    "tensors, first, numbers, count",
+    [
+        *[((0, 3), 0, (0,), 3), ((0,), 0, (0,), 3), ((0, 1), 0, (1,), 3), ((0, 1), 0, (), 3), ((0, 1), 1, (0,), 3)],
+        *[((0, 1), -1, (0,), 3), ((0, 1), 0, (0,), 33), ((0, 1), 0, (0,) * 1025, 3)],
+    ],
+    ids=[
+        *["no such tensor", "too few tensors", "no such number", "too few numbers", "numbers behind the last"],
+        *["numbers before the first", "more tensors than there is place for", "more numbers"],
+    ],
 )
-def test_several_kernels_are_given_what_each_takes(parts, tensors, numbers):
+def test_several_kernels_are_given_what_each_takes(tensors, first, numbers, count):
     """A kernel reads past what it was given."""
     kernel = Seen(2, 1).kernel
     with pytest.raises(ValueError):
-        launcher().Kernels(tuple((kernel, *part, 1) for part in parts), tensors, numbers)
+        launcher().Kernels(((kernel, tensors, first, 1),), numbers, count, 1)
