@@ -95,29 +95,17 @@ def launcher() -> Launcher | Unavailable:
     bind = build(with_operations("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS])))
     if isinstance(bind, Unavailable):
         return bind
-    x, z = torch.ones(2, 3), torch.ones(2, dtype=torch.complex64)
-    with torch.inference_mode():
-        of_inference = torch.ones(2), torch.ones(3, 1, dtype=torch.int64)
-    usual = (
-        *(x, z, x[1:, 1], torch.ones(0, dtype=torch.int8), torch.ones(3).requires_grad_() * 2),
-        *(torch.nn.Parameter(x), torch.ones(7, 1, 5)),
-    )
-    marked = (
-        *(torch._neg_view(x), z.conj(), z.conj().imag, torch._efficientzerotensor(2)),
-        *(x.to_sparse(), torch.empty(2, device="meta"), torch._to_functional_tensor(x)),
-    )
-    places = learned()
     try:
         empty = torch._C._dynamo.guards._empty_strided_cpu
         return Launcher(  # type: ignore[misc]  # what the module makes, in the order of the fields
             *bind(  # type: ignore[call-arg]
-                *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, empty),
+                *(torch.Tensor, torch.nn.Parameter, empty),
                 *(vars(torch.autograd.forward_ad), Unreadable),
                 *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
                 *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
                 getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
-                None if places is None else astuple(places),
+                astuple(learned()),
             )
         )
     except (ImportError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
     >>> from backends.cpu.launcher.learning import learned
     >>> found = learned()
-    >>> found is None or found.sizes < found.elements
+    >>> found.described <= found.elements <= found.kinds
     True
 
 The launcher compares these words with those of the last call: a few nanoseconds, where torch's functions take 100. They
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import torch
@@ -27,39 +27,64 @@ STORAGE: Final = 48
 INLINE: Final = 5
 """Up to so many axes the sizes are in the implementation itself, then as many strides."""
 MOST_OF_AUTOGRAD: Final = 512
+MOST_DESCRIBED: Final = 16
+"""Words from the sizes to the kinds that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Bytes from the start.
+    """Bytes from the start; 0 where they are not known.
 
     Attributes:
-        sizes: of the implementation: how many axes, the sizes, the strides, where the storage is entered.
-        elements: how many elements there are, right behind.
+        implementation: of a tensor's object: where its implementation is.
+        kinds: of the implementation: the dispatch keys.
+        usual, of_inference: the dispatch keys of tensors whose memory holds their values.
+        elements: of the implementation: how many elements there are.
+        described: of the implementation: how many axes, the sizes, the strides, the offset, and so on to the kinds.
+        words: how many words these are.
         autograd: of the implementation: where what autograd knows of the tensor is; null where that is nothing.
         storage: of the implementation: where the storage is.
         data: of the storage: where its bytes are.
         learned: of what autograd knows: what tells whether the tensor requires a gradient, where it is no view.
     """
 
-    sizes: int
-    elements: int
-    autograd: int
-    storage: int
-    data: int
-    learned: tuple[int, ...]
+    implementation: int = 0
+    kinds: int = 0
+    usual: int = 0
+    of_inference: int = 0
+    elements: int = 0
+    described: int = 0
+    words: int = 0
+    autograd: int = 0
+    storage: int = 0
+    data: int = 0
+    learned: tuple[int, ...] = ()
 
 
-def learned() -> Places | None:
-    """The places; None where something is not as it is known."""
+def learned() -> Places:
+    """The places, as far as each is as it is known."""
     with torch.inference_mode(False), torch.enable_grad():
-        elements, autograd, storage = _of_sizes(), _of_autograd(), _of_storage()
+        kinds, elements, autograd, storage = _of_kinds(), _of_sizes(), _of_autograd(), _of_storage()
         fields = None if autograd is None else _of_learned(autograd)
-    if elements is None or autograd is None or storage is None or fields is None:
-        return None
+    if kinds is None:
+        return Places()
+    implementation, place, usual, of_inference = kinds
+    found = Places(implementation * WORD, place * WORD, usual, of_inference)
+    if elements is None:
+        return found
+    found = replace(found, elements=elements * WORD)
     first = elements - 2 - 2 * INLINE
-    where, data = storage
-    return Places(first * WORD, elements * WORD, autograd * WORD, where * WORD, data * WORD, fields)
+    if autograd is None or storage is None or fields is None or not elements <= place < first + MOST_DESCRIBED:
+        return found
+    return replace(
+        found,
+        described=first * WORD,
+        words=place + 1 - first,
+        autograd=autograd * WORD,
+        storage=storage[0] * WORD,
+        data=storage[1] * WORD,
+        learned=fields,
+    )
 
 
 def words(address: int, count: int) -> list[int]:
@@ -68,6 +93,31 @@ def words(address: int, count: int) -> list[int]:
 
 def _implementation(tensor: torch.Tensor) -> list[int]:
     return words(tensor._cdata, IMPLEMENTATION // WORD)
+
+
+def _of_kinds() -> tuple[int, int, int, int] | None:
+    """The word of a tensor's object that has its implementation; of that the word that is the same for all usual
+    tensors, another for those of inference, and others where memory does not hold the values; and the first two."""
+    x, z = torch.ones(2, 3), torch.ones(2, dtype=torch.complex64)
+    with torch.inference_mode():
+        of_inference = [torch.ones(2), torch.ones(3, 1, dtype=torch.int64)]
+    usual = [
+        *(x, z, x[1:, 1], torch.ones(0, dtype=torch.int8), torch.ones(3).requires_grad_() * 2),
+        *(torch.nn.Parameter(x), torch.ones(7, 1, 5)),
+    ]
+    marked = [
+        *(torch._neg_view(x), z.conj(), z.conj().imag, torch._efficientzerotensor(2)),
+        *(x.to_sparse(), torch.empty(2, device="meta"), torch._to_functional_tensor(x)),
+    ]
+    tensors, count = [*usual, *of_inference, *marked], torch.Tensor.__basicsize__ // WORD
+    where = _all_tell([words(id(tensor), count) for tensor in tensors], [tensor._cdata for tensor in tensors])
+    read = [list(zip(*map(_implementation, group))) for group in (usual, of_inference, marked)]
+    found = [
+        (place, plain[0], inferred[0])
+        for place, (plain, inferred, others) in enumerate(zip(*read))
+        if len({*plain}) == len({*inferred}) == 1 and len({plain[0], inferred[0], *others}) == 2 + len({*others})
+    ]
+    return None if where is None or len(found) != 1 else (where, *found[0])
 
 
 def _of_sizes() -> int | None:

@@ -40,95 +40,20 @@ static int learn_api(PyObject *type) {
     return -1;
 }
 
-/* The address `tensor._cdata`; 0 with an exception. */
-static uint64_t implementation_of(PyObject *tensor) {
-    PyObject *address = PyObject_GetAttrString(tensor, "_cdata");
-    uint64_t found = address ? PyLong_AsUnsignedLongLong(address) : 0;
-    Py_XDECREF(address);
-    if (PyErr_Occurred() || !found) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "a tensor without an implementation");
-        return 0;
-    }
-    return found;
-}
-
-enum { IMPLEMENTATION = 176 };
-
-/* Find the offset of the element count in a TensorImpl: the only one that is right for all of these tensors. */
-static int learn_elements(PyObject *tensors) {
-    Py_ssize_t found = 0, count = 0;
-    for (Py_ssize_t place = 8; torch.implementation && place + 8 <= IMPLEMENTATION; place += 8) {
-        int told = 1;
-        for (Py_ssize_t each = 0; told && each < PyTuple_GET_SIZE(tensors); each++) {
-            PyObject *tensor = PyTuple_GET_ITEM(tensors, each);
-            PyObject *elements = PyObject_CallMethodNoArgs(tensor, torch.count);
-            told = elements && word(implementation(tensor), place) == PyLong_AsUnsignedLongLong(elements);
-            Py_XDECREF(elements);
-            if (PyErr_Occurred()) return -1;
-        }
-        if (told) {
-            found = place;
-            count++;
-        }
-    }
-    torch.elements = count == 1 ? found : 0;
-    return 0;
-}
-
-/* Find the offset of a tensor's TensorImpl, and in that the offset of its dispatch keys: the only word that is equal
-   for all usual tensors and differs for each marked one. Unless exactly one is found, neither is used. */
-static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked) {
-    PyObject *first = PyTuple_GET_ITEM(usual, 0);
-    PyObject *const groups[] = {usual, of_inference, marked};
-    Py_ssize_t implementation = 0, kinds = 0, found = 0;
-    for (Py_ssize_t place = sizeof(PyObject); place + 8 <= Py_TYPE(first)->tp_basicsize && !implementation; place += 8) {
-        int everywhere = 1;
-        for (int group = 0; group < 3; group++)
-            for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(groups[group]); each++) {
-                PyObject *tensor = PyTuple_GET_ITEM(groups[group], each);
-                uint64_t address = implementation_of(tensor);
-                if (!address) return -1;
-                everywhere &= word(tensor, place) == address;
-            }
-        if (everywhere) implementation = place;
-    }
-    for (Py_ssize_t place = 8; implementation && place + 8 <= IMPLEMENTATION; place += 8) {
-        uint64_t seen[2] = {0, 0};
-        int told = 1;
-        for (int group = 0; group < 3; group++)
-            for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(groups[group]); each++) {
-                PyObject *tensor = PyTuple_GET_ITEM(groups[group], each);
-                uint64_t value = word((const void *)(uintptr_t)word(tensor, implementation), place);
-                if (group < 2 && each == 0) seen[group] = value;
-                told &= group < 2 ? value == seen[group] : value != seen[0] && value != seen[1];
-            }
-        if (told && seen[0] != seen[1]) {
-            kinds = place;
-            torch.usual = seen[0];
-            torch.of_inference = seen[1];
-            found++;
-        }
-    }
-    torch.implementation = implementation;
-    torch.kinds = found == 1 ? kinds : 0;
-    return 0;
-}
-
-/* Adopt the offsets of a tensor's metadata that Python found, if they agree with those found here. */
+/* Adopt the offsets in a tensor's object that Python found (`learning.py`); 0 for those that are not known. */
 static int learn_places(PyObject *places) {
-    Py_ssize_t elements;
     PyObject *learned;
-    if (places == Py_None) return 0;
-    if (!PyArg_ParseTuple(places, "nnnnnO!", &torch.described, &elements, &torch.autograd, &torch.storage, &torch.data,
+    unsigned long long usual, of_inference;
+    if (!PyArg_ParseTuple(places, "nnKKnnnnnnO!", &torch.implementation, &torch.kinds, &usual, &of_inference,
+                          &torch.elements, &torch.described, &torch.words, &torch.autograd, &torch.storage, &torch.data,
                           &PyTuple_Type, &learned))
         return -1;
+    torch.usual = usual;
+    torch.of_inference = of_inference;
     torch.learned_count = PyTuple_GET_SIZE(learned);
-    Py_ssize_t words = (torch.kinds + 8 - torch.described) / 8;
-    if (!torch.kinds || torch.elements != elements || torch.kinds < elements || words > DESCRIBED) return 0;
-    if (torch.learned_count > LEARNED) return 0;
+    if (torch.words > DESCRIBED || torch.learned_count > LEARNED) torch.words = torch.learned_count = 0;
     for (Py_ssize_t place = 0; place < torch.learned_count; place++)
         torch.learned[place] = PyLong_AsSsize_t(PyTuple_GET_ITEM(learned, place));
-    torch.words = words;
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -139,20 +64,18 @@ static Asked asked_of(PyObject *function) {
 
 /* Import torch's functions and find its offsets, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
-    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *places, *asked[7];
+    PyObject *tensor, *parameter, *empty_strided, *forward_ad, *unreadable, *places, *asked[7];
     unsigned long long address;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOOKO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
-                          &usual, &PyTuple_Type, &of_inference, &PyTuple_Type, &marked, &PyCFunction_Type,
-                          &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OOOOOOOOKO!", &PyType_Type, &tensor, &PyType_Type, &parameter,
+                          &PyCFunction_Type, &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
                           &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6],
-                          &address, &places))
+                          &address, &PyTuple_Type, &places))
         return NULL;
     if (!torch.tensor) {
         if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
             return PyErr_Format(PyExc_ImportError, "_empty_strided_cpu is not a function as it is known");
         if (learn_api(tensor) || learn_requires_grad(tensor) || !(torch.is_negative = method_of(tensor, "is_neg")))
             return NULL;
-        if (learn_kinds(usual, of_inference, marked)) return NULL;
         torch.data_pointer = PyUnicode_InternFromString("data_ptr");
         torch.is_cpu = PyUnicode_InternFromString("is_cpu");
         torch.is_neg = PyUnicode_InternFromString("is_neg");
@@ -160,7 +83,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.level = PyUnicode_InternFromString("_current_level");
         torch.is_view = PyUnicode_InternFromString("_is_view");
         if (!torch.is_view || !torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
-        if (learn_elements(usual) || learn_places(places)) return NULL;
+        if (learn_places(places)) return NULL;
         if (torch.kinds && torch.elements) torch.address = (void *(*)(PyObject *))(uintptr_t)address;
         torch.forward_ad = Py_NewRef(forward_ad);
         torch.unreadable = Py_NewRef(unreadable);

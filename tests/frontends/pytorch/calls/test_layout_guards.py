@@ -157,7 +157,7 @@ def test_where_torch_keeps_what_is_seen():
     """What was learned of this torch is not used, and every call asks it about every tensor. (Another torch may keep it
     elsewhere: then this is where to look.)"""
     found = learning.learned()
-    assert found is not None and len(found.learned) == 2
+    assert found.implementation and found.kinds and found.elements and found.words and len(found.learned) == 2
     with torch.inference_mode():
         assert learning.learned() == found
     with torch.no_grad():
