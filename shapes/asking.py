@@ -401,13 +401,11 @@ class Asking(ABC):
         assumptions, guards and run-time checks with their lines, and every question that still stands, with the status
         that is expected of it.
         """
-        from shapes.sessions.obligations import obligations, shown
+        from shapes.sessions.obligations import obligations
 
         one_of("system", system, ("smtlib",))
         witness = self.facts.witness()
-        sizes = None
-        if witness is not None:
-            sizes = shown({declared.name: witness[atom] for atom, declared in self.symbols.items()})
+        sizes = None if witness is None else {each.name: witness[atom] for atom, each in self.symbols.items()}
         return obligations(self._ledger.commitments, self.guards(), self._answers.valid_verdicts(), sizes)
 
     def _size(self, expr: Expr, domain: Prop | None = None) -> SymInt:

@@ -163,11 +163,12 @@ def _values_text(values: Mapping[Atom, int]) -> str:
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join([f"{name}={shortened(_number(value))}" for name, value in sizes.items()]) or "every size"
+    return ", ".join([f"{name}={number_text(value)}" for name, value in sizes.items()]) or "every size"
 
 
-def _number(value: int) -> str:
-    return number(value).text
+def number_text(value: int) -> str:
+    """A number of any size for people."""
+    return shortened(number(value).text)
 
 
 def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NoReturn
 
-from shapes.errors import Contradiction
+from shapes.errors import Contradiction, sizes_text
 from shapes.origin import Origin
 from solver.decide.verdict import Always
 from solver.interop.z3 import objection
@@ -122,9 +122,8 @@ class Finding:
         return verify_assignment(self.values, self.facts.last) and self.goal.evaluate(self.values) is False
 
     def __str__(self) -> str:
-        sizes = ", ".join([f"{name}={value}" for name, value in self.size.items()])
         place = f"  ({self.condition.where})" if self.condition.where else ""
-        return f"{self.guard}  fails at {sizes or 'any sizes'}{place}"
+        return f"{self.guard}  fails at {sizes_text(self.size)}{place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, cast, runtime_checkable
 
 from shapes.accepted import shown
+from shapes.errors import number_text, sizes_text
 from shapes.guards.arguments import Accepts, Arguments, Sources
 from shapes.guards.emit_c import NotNative, native_source
 from shapes.guards.emit_python import python_function, python_source
@@ -143,7 +144,8 @@ class Plan:
             for position in positions[1:]:
                 if inputs[position] != value:
                     first, other = self.arguments.text(positions[0]), self.arguments.text(position)
-                    text = f"{first} and {other} are both {name}, but {integer(value)} != {integer(inputs[position])}"
+                    differ = f"{number_text(value)} != {number_text(inputs[position])}"
+                    text = f"{first} and {other} are both {name}, but {differ}"
                     return Outcome(False, None, {name: value}, text)
         for requirement in self.requirements:
             failed = _failure(requirement, _with_definitions(requirement, known))
@@ -242,10 +244,9 @@ def _failure(requirement: Requirement, values: Mapping[Atom, int]) -> Literal["d
 
 
 def _message(requirement: Requirement, values: Mapping[str, int], failed: str) -> str:
-    sizes = ", ".join([f"{name}={integer(value)}" for name, value in values.items()])
     verb = {"domain": "is not defined", "prop": "fails", "size": "is too large to evaluate"}[failed]
     where = f" ({requirement.where})" if requirement.where else ""
-    return f"{requirement.kind} `{requirement.text}` {verb} at {sizes}{where}"
+    return f"{requirement.kind} `{requirement.text}` {verb} at {sizes_text(values)}{where}"
 
 
 def _symbols(requirement: Requirement) -> list[Atom]:
@@ -268,8 +269,3 @@ def _with_definitions(requirement: Requirement, known: Mapping[Atom, int]) -> Ma
         if atom not in values and atom.definition is not None:
             values[atom] = atom.definition.evaluate(values)
     return values
-
-
-def integer(value: int) -> str:
-    """A number of any size for people."""
-    return str(value) if value.bit_length() <= 256 else f"{'-' if value < 0 else ''}about 2**{value.bit_length() - 1}"

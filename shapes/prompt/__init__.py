@@ -3,8 +3,8 @@
 `python -m shapes` opens it; in a notebook `%load_ext shapes.prompt` shows verdicts, environments and guards as tables.
 
 >>> from shapes.prompt.grammar import parse_command
->>> parse_command("guards")
-Guards()
+>>> parse_command("guards").name
+'guards'
 """
 
 from __future__ import annotations

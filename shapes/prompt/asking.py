@@ -20,7 +20,8 @@ from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
-from shapes.prompt.page import json_text, line, show, span
+from shapes.prompt.page import line, show, span
+from shapes.sessions.long_json import dumps
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, ParseError, ShapeError
 from solver.proofs.fact import Fact
@@ -107,7 +108,7 @@ def answer_question(
             show(display.error_page(error), sys.stderr)
             return STATUS["gave up"]
     elif as_json:
-        print(json_text({**json_of(verdict), "where": where}))
+        print(dumps({**json_of(verdict), "where": where}))
     else:
         show(display.verdict_page(verdict, label=_unnumbered, first=names_in(question), where=where), sys.stdout)
         if why:
@@ -125,7 +126,7 @@ def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
     if as_json:
         answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core]}
         nothing = dict.fromkeys(("true_at", "false_at", "checked", "where"))
-        print(json_text({**answer, **nothing, "reason": str(error).splitlines()[0]}))
+        print(dumps({**answer, **nothing, "reason": str(error).splitlines()[0]}))
     elif isinstance(error, Contradiction):
         show(display.conflict_page(error.message, core, label=_unnumbered), sys.stdout)
     else:

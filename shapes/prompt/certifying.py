@@ -24,10 +24,11 @@ from shapes.accepted import shown
 from shapes.certification.certificates import Certificate, Condition, Conditions
 from shapes.certification.certifying import certify
 from shapes.certification.guard_files import read_guards
-from shapes.errors import ShapeError
+from shapes.errors import ShapeError, sizes_text
 from shapes.origin import Origin
 from shapes.prompt import display
-from shapes.prompt.page import Page, Style, columns, json_text, line, show, span
+from shapes.prompt.page import Page, Style, columns, line, show, span
+from shapes.sessions.long_json import dumps
 from solver.errors import ParseError
 
 USAGE: Final = 64
@@ -120,7 +121,7 @@ def certify_named(
         show(display.error_page(error), sys.stderr)
         return USAGE
     if as_json:
-        print(json_text(found.json()))
+        print(dumps(found.json()))
     else:
         show(page_of(found), sys.stdout)
     return found.exit_status
@@ -134,7 +135,7 @@ def page_of(found: Certificate) -> Page:
     rows = [
         [
             span(f"  {each.guard}", "fact"),
-            span("fails at " + (", ".join([f"{n}={display.digits(v)}" for n, v in each.size.items()]) or "any size")),
+            span(f"fails at {sizes_text(each.size)}"),
             span(place_of(each.condition), "line"),
         ]
         for each in found.findings

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never
 
 from shapes.env import ShapeEnv
-from shapes.errors import sizes_text
+from shapes.errors import number_text, sizes_text
 from shapes.guards.guards import Guard
 from shapes.origin import Origin
 from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
@@ -112,16 +112,9 @@ def sizes_spans(sizes: Mapping[str, int], first: Sequence[str]) -> list[Span]:
     names = list(sizes)
     if len(names) > SIZES_SHOWN:
         names = ([name for name in names if name in first] or names)[:SIZES_SHOWN]
-    text = ", ".join(f"{name}={digits(sizes[name])}" for name in names)
+    text = sizes_text({name: sizes[name] for name in names})
     rest = len(sizes) - len(names)
     return [span(text, "value")] + [span(f" and {rest} more", "muted")] * bool(rest)
-
-
-def digits(value: int) -> str:
-    """A number; a very long one shortened."""
-    if value.bit_length() <= 320:
-        return str(value)
-    return f"{'-' if value < 0 else ''}(an integer of {value.bit_length()} bits)"
 
 
 # -------------------------------------------------------------------- facts and guards
@@ -165,9 +158,9 @@ def bounds_page(text: str, low: int | None, high: int | None) -> Page:
     if low is None and high is None:
         return [line(span(text, "fact"), "  has no bound")]
     if low is not None and low == high:
-        return [line(span(text, "fact"), " == ", span(digits(low), "value"))]
-    before = [span(digits(low), "value"), span(" <= ")] if low is not None else []
-    after = [span(" <= "), span(digits(high), "value")] if high is not None else []
+        return [line(span(text, "fact"), " == ", span(number_text(low), "value"))]
+    before = [span(number_text(low), "value"), span(" <= ")] if low is not None else []
+    after = [span(" <= "), span(number_text(high), "value")] if high is not None else []
     return [line(*before, span(text, "fact"), *after)]
 
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from shapes.env import ShapeEnv
-from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, digits, place_of, sizes_spans, verdict_name, verdict_page
+from shapes.errors import number_text
+from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, place_of, sizes_spans, verdict_name, verdict_page
 from shapes.prompt.page import Page, Span, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
@@ -158,7 +159,7 @@ def witness_page(verdict: Depends, question: str, sides: Sequence[Side], facts: 
     page = [line(span("depends ", "depends"), f"  {question}")]
     outcomes = ((True, verdict.true_at), (False, verdict.false_at))
     for outcome, sizes in outcomes:
-        values = [f"{side.text} = {digits(side.if_true if outcome else side.if_false)}" for side in sides]
+        values = [f"{side.text} = {number_text(side.if_true if outcome else side.if_false)}" for side in sides]
         at = [span(f"  {'true' if outcome else 'false':5} at "), *sizes_spans(sizes, tuple(sizes))]
         page.append(line(*at, span("    " + ",  ".join(values) if values else "", "muted")))
     again = f"  the {facts} facts hold at both; " if facts else "  "

@@ -4,9 +4,9 @@ A command keeps its argument together with the column where it begins, so that t
 still point into the line that the person wrote.
 
 >>> parse_command("assume s % 16 == 0")
-Assume(prop=Argument(text='s % 16 == 0', column=7))
+Command(name='assume', argument=Argument(text='s % 16 == 0', column=7), symbols=())
 >>> parse_command("(b*s) % 64 == 0 ?")
-Ask(prop=Argument(text='(b*s) % 64 == 0', column=0))
+Command(name='ask', argument=Argument(text='(b*s) % 64 == 0', column=0), symbols=())
 >>> parse_command("symbol h lo=1 hi=2**13").symbols[0].hi
 8192
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -43,88 +43,12 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Declare:
-    symbols: tuple[Symbol, ...]
+class Command:
+    """A command by its name in `USAGE`, with what stands behind it. An empty line or a comment has no name."""
 
-
-@dataclass(frozen=True, slots=True)
-class Assume:
-    prop: Argument
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    prop: Argument
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    prop: Argument
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    expression: Argument
-
-
-@dataclass(frozen=True, slots=True)
-class Simplify:
-    expression: Argument
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Guards:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Undo:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Save:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Help:
-    topic: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Quit:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """An empty line or a comment."""
-
-
-Change = Declare | Assume | Guard | Undo | Load
-Question = Ask | Bounds | Simplify | Why | Guards | Facts
-Command = Change | Question | Save | Export | Help | Quit | Nothing
+    name: str
+    argument: Argument = Argument("", 0)
+    symbols: tuple[Symbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +85,6 @@ LONGEST_INTEGER: Final = 4096
 
 _WORD = re.compile(r"\s*([^\W\d]\w*)")
 _NAME = re.compile(r"[^\W\d]\w*")
-_OPTION = re.compile(r"(\w+)=(.*)")
 _INTEGER = re.compile(r"[+-]?\d[\d_]*(?:\*\*\d+(?:[+-]\d+)?)?")
 _CALLED_WORDS = frozenset({"min", "max", "abs", "ceildiv", "divides"})
 _OPERATOR_WORDS = frozenset({"and", "or", "not", "if", "else", "is", "in"})
@@ -172,22 +95,22 @@ def parse_command(line: str) -> Command:
     text = line.rstrip()
     start = len(text) - len(text.lstrip())
     if not text.strip() or text.lstrip().startswith("#"):
-        return Nothing()
+        return Command("")
     if text.endswith("?"):
         word = _WORD.match(text)
         begin = word.end() if word is not None and word[1] == "ask" and text[word.end() :][:1] in (" ", "\t") else start
-        return Ask(_argument(line, begin, len(text) - 1, "ask"))
+        return Command("ask", _argument(line, begin, len(text) - 1, "ask"))
     word = _WORD.match(text)
     if word is None:
-        return Ask(_argument(line, start, len(text), "ask"))
+        return Command("ask", _argument(line, start, len(text), "ask"))
     name = "quit" if word[1] == "exit" else word[1]
     if name in USAGE and (USAGE[name].takes == "path" or not _continues_expression(text[word.end() :])):
-        return _READERS[name](line, name, word.end(), len(text))
+        return _read(line, name, word.end(), len(text))
     if _looks_like_command(name, text[word.end() :]):
         close = difflib.get_close_matches(name, USAGE, n=1)
         known = f"did you mean `{close[0]}`?" if close else "`help` lists the commands"
         raise ParseError(f"no command `{name}`; {known}", line, start)
-    return Ask(_argument(line, start, len(text), "ask"))
+    return Command("ask", _argument(line, start, len(text), "ask"))
 
 
 def _continues_expression(rest: str) -> bool:
@@ -258,82 +181,44 @@ def _option(line: str, word: Argument, text: str) -> int | None:
     return value
 
 
-def _read_sizes(line: str, command: str, begin: int, end: int) -> Command:
-    _argument(line, begin, end, command)
-    symbols = []
-    for word in _words(line, begin, end):
-        name, equals, hint = word.text.partition("=")
-        symbols.append(
-            Symbol(
-                _name(line, Argument(name, word.column)),
-                "backed",
-                hint=_option(line, word, hint) if equals else None,
-            )
-        )
-    return Declare(tuple(symbols))
+def _read(line: str, command: str, begin: int, end: int) -> Command:
+    """What stands behind the name of a command, as `USAGE` says that it takes."""
+    match USAGE[command].takes:
+        case "text":
+            return Command(command, _argument(line, begin, end, command))
+        case "path":
+            argument = _argument(line, begin, end, command)
+            return Command(command, Argument(argument.text.strip("\"'"), argument.column))
+        case "names":
+            return Command(command, _argument(line, begin, end, command), tuple(_symbols(line, command, begin, end)))
+        case takes:
+            for word in _words(line, begin, end):
+                if takes == "nothing":
+                    raise ParseError(f"`{command}` takes nothing after it", line, word.column)
+                if word.text not in USAGE:
+                    raise ParseError(f"no command `{word.text}`; `help` lists the commands", line, word.column)
+                return Command(command, word)
+            return Command(command)
 
 
-def _read_symbols(line: str, command: str, begin: int, end: int) -> Command:
-    _argument(line, begin, end, command)
+def _symbols(line: str, command: str, begin: int, end: int) -> Iterator[Symbol]:
+    """The symbols to declare: of `sizes` each may have a hint behind it, for others options are for all of them."""
     names: list[str] = []
     options: dict[str, int | None] = {}
     for word in _words(line, begin, end):
-        option = _OPTION.fullmatch(word.text)
-        if option is None:
+        name, equals, value = word.text.partition("=")
+        if command == "sizes":
+            hint = _option(line, word, value) if equals else None
+            yield Symbol(_name(line, Argument(name, word.column)), "backed", hint=hint)
+        elif not equals or not re.fullmatch(r"\w+", name):
             names.append(_name(line, word))
-            continue
-        if option[1] not in ("lo", "hi", "hint") or option[1] == "hint" and command == "unbacked":
+        elif name not in ("lo", "hi", "hint") or name == "hint" and command == "unbacked":
             known = "lo, hi" if command == "unbacked" else "lo, hi, hint"
-            raise ParseError(f"no option `{option[1]}`; `{command}` takes {known}", line, word.column)
-        options[option[1]] = _option(line, word, option[2])
-    if not names:
+            raise ParseError(f"no option `{name}`; `{command}` takes {known}", line, word.column)
+        else:
+            options[name] = _option(line, word, value)
+    if command != "sizes" and not names:
         raise ParseError(f"`{command}` needs a name: {USAGE[command].form}", line, end)
     kind: Literal["backed", "unbacked"] = "unbacked" if command == "unbacked" else "backed"
-    lo, hi, hint = options.get("lo", 0), options.get("hi"), options.get("hint")
-    return Declare(tuple(Symbol(name, kind, lo, hi, hint) for name in names))
-
-
-def _read_text(make: Callable[[Argument], Command]) -> Callable[[str, str, int, int], Command]:
-    return lambda line, command, begin, end: make(_argument(line, begin, end, command))
-
-
-def _read_path(make: Callable[[str], Command]) -> Callable[[str, str, int, int], Command]:
-    return lambda line, command, begin, end: make(_argument(line, begin, end, command).text.strip("\"'"))
-
-
-def _read_bare(make: Callable[[], Command]) -> Callable[[str, str, int, int], Command]:
-    def read(line: str, command: str, begin: int, end: int) -> Command:
-        for word in _words(line, begin, end):
-            raise ParseError(f"`{command}` takes nothing after it", line, word.column)
-        return make()
-
-    return read
-
-
-def _read_help(line: str, command: str, begin: int, end: int) -> Command:
-    for word in _words(line, begin, end):
-        if word.text not in USAGE:
-            raise ParseError(f"no command `{word.text}`; `help` lists the commands", line, word.column)
-        return Help(word.text)
-    return Help(None)
-
-
-_READERS: Mapping[str, Callable[[str, str, int, int], Command]] = {
-    "sizes": _read_sizes,
-    "symbol": _read_symbols,
-    "unbacked": _read_symbols,
-    "assume": _read_text(Assume),
-    "ask": _read_text(Ask),
-    "why": _read_bare(Why),
-    "guard": _read_text(Guard),
-    "guards": _read_bare(Guards),
-    "bounds": _read_text(Bounds),
-    "simplify": _read_text(Simplify),
-    "facts": _read_bare(Facts),
-    "undo": _read_bare(Undo),
-    "save": _read_path(Save),
-    "export": _read_path(Export),
-    "load": _read_path(Load),
-    "help": _read_help,
-    "quit": _read_bare(Quit),
-}
+    for name in names:
+        yield Symbol(name, kind, options.get("lo", 0), options.get("hi"), options.get("hint"))

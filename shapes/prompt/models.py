@@ -14,7 +14,8 @@ from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from shapes.prompt import display
 from shapes.prompt.certifying import NO_INPUT, USAGE, read_range
-from shapes.prompt.page import Line, Page, columns, json_text, line, show, span
+from shapes.prompt.page import Line, Page, columns, line, show, span
+from shapes.sessions.long_json import dumps
 from shapes.symbolic.choices import Int
 from solver.errors import ParseError
 
@@ -86,7 +87,7 @@ def infer_model(
         show(display.error_page(error), sys.stderr)
         return USAGE if isinstance(error, ParseError) else REFUSED
     if as_json:
-        print(json_text(json_of(model)))
+        print(dumps(json_of(model)))
     else:
         show(page_of(model), sys.stdout)
     return 0

@@ -10,9 +10,7 @@
 from __future__ import annotations
 
 import html
-import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TextIO
@@ -30,32 +28,20 @@ Line = tuple[Span, ...]
 Page = Sequence[Line]
 
 # Terminal colours leave the background alone; the HTML ones keep a contrast of 4.5 on white and on dark notebooks.
-_TERMINAL: Final[dict[Style, str]] = {
-    "plain": "",
-    "always": "bold green",
-    "never": "bold red",
-    "depends": "bold yellow",
-    "gave up": "bold magenta",
-    "fact": "cyan",
-    "line": "dim",
-    "value": "bold",
-    "error": "bold red",
-    "muted": "dim",
-    "heading": "bold",
+_STYLES: Final[dict[Style, tuple[str, str]]] = {
+    "plain": ("", ""),
+    "always": ("bold green", "color:#1a7f37;font-weight:bold"),
+    "never": ("bold red", "color:#cf222e;font-weight:bold"),
+    "depends": ("bold yellow", "color:#9a6700;font-weight:bold"),
+    "gave up": ("bold magenta", "color:#8250df;font-weight:bold"),
+    "fact": ("cyan", "color:#0969da"),
+    "line": ("dim", "opacity:.7"),
+    "value": ("bold", "font-weight:bold"),
+    "error": ("bold red", "color:#cf222e;font-weight:bold"),
+    "muted": ("dim", "opacity:.7"),
+    "heading": ("bold", "font-weight:bold"),
 }
-_HTML: Final[dict[Style, str]] = {
-    "plain": "",
-    "always": "color:#1a7f37;font-weight:bold",
-    "never": "color:#cf222e;font-weight:bold",
-    "depends": "color:#9a6700;font-weight:bold",
-    "gave up": "color:#8250df;font-weight:bold",
-    "fact": "color:#0969da",
-    "line": "opacity:.7",
-    "value": "font-weight:bold",
-    "error": "color:#cf222e;font-weight:bold",
-    "muted": "opacity:.7",
-    "heading": "font-weight:bold",
-}
+"""In a terminal, and in HTML."""
 
 
 def span(text: str, style: Style = "plain") -> Span:
@@ -84,7 +70,7 @@ def html_of_page(page: Page) -> str:
 
 def _html_of_span(part: Span) -> str:
     text = html.escape(printable(part.text))
-    style = _HTML[part.style]
+    _, style = _STYLES[part.style]
     return f'<span style="{style}">{text}</span>' if style else text
 
 
@@ -104,26 +90,9 @@ def show(page: Page, stream: TextIO) -> None:
         else:
             console = Console(file=stream, highlight=False, soft_wrap=True)
             for row in page:
-                console.print(Text.assemble(*[(printable(part.text), _TERMINAL[part.style]) for part in row]))
+                console.print(Text.assemble(*[(printable(part.text), _STYLES[part.style][0]) for part in row]))
             return
     print(text_of_page(page), file=stream)
-
-
-def json_text(value: object) -> str:
-    """The value as JSON; integers of any length, which Python would not print by default.
-
-    >>> json_text({"s": 2**20000}) == '{"s": ' + json_text(2**20000) + "}"
-    True
-    """
-    try:
-        return json.dumps(value)
-    except ValueError:
-        limit = sys.get_int_max_str_digits()
-        sys.set_int_max_str_digits(0)
-        try:
-            return json.dumps(value)
-        finally:
-            sys.set_int_max_str_digits(limit)
 
 
 def columns(rows: Iterable[Sequence[Span]], gap: str = "   ") -> list[Line]:

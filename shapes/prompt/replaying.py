@@ -20,7 +20,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from shapes.prompt.page import Line, Page, Span, columns, json_text, line, show, span, wants_colour
+from shapes.prompt.page import Line, Page, Span, columns, line, show, span, wants_colour
+from shapes.sessions.long_json import dumps
 from shapes.sessions.recording import RecordedSession, open_regular, read_sessions, unpacked
 from shapes.sessions.replay import Answer, Replay, load_solvers, replay_session
 
@@ -185,7 +186,7 @@ def _print_answers(file: str, answers: Sequence[Answer]) -> None:
         row |= {"true_at": answer.true_at, "false_at": answer.false_at, "reason": answer.reason}
         if answer.left_out:
             row["left_out"] = answer.left_out
-        rows.append(json_text(row) + "\n")
+        rows.append(dumps(row) + "\n")
     sys.stdout.write("".join(rows))
 
 
@@ -229,7 +230,7 @@ def _report(tally: Tally, *, judge: bool, as_json: bool) -> None:
     if problems:
         show(problems, sys.stderr)
     if as_json:
-        print(json_text({"summary": summary(tally, judge=judge)}))
+        print(dumps({"summary": summary(tally, judge=judge)}))
     else:
         show(summary_page(tally, judge=judge), sys.stdout)
 

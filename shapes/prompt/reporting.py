@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
+from shapes.errors import ShapeError, number_text
 from shapes.prompt import display
 from shapes.prompt.page import Line, Page, Span, columns, html_of_page, line, show, span, text_of_page
 from shapes.prompt.replaying import MALFORMED, UNREADABLE
@@ -71,7 +71,7 @@ def page_of(session: RecordedSession, file: str | None = None, *, solvers: bool 
         match each:
             case SymbolLine():
                 text = texts[each.number] = text_of_page(display.bounds_page(each.name, each.lo, each.hi))
-                hint = "no hint" if each.hint is None else f"hint {display.digits(each.hint)}"
+                hint = "no hint" if each.hint is None else f"hint {number_text(each.hint)}"
                 notes = [note for note in (hint, each.source, each.at) if note]
                 rows.append([place, span(display.KINDS["range"], "muted"), span(text, "fact"), span(", ".join(notes))])
             case FactLine():

@@ -22,15 +22,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar
 
 from shapes.env import ShapeEnv
 from shapes.environment.ledger import Checkpoint
 from shapes.errors import Contradiction
 from shapes.origin import Origin
-from shapes.prompt import display, grammar
+from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
-from shapes.prompt.grammar import USAGE, Argument
+from shapes.prompt.grammar import USAGE, Argument, Command, parse_command
 from shapes.prompt.page import Page, Span, columns, line, span
 from solver.decide.verdict import Verdict
 from solver.errors import ParseError, ShapeError
@@ -40,6 +40,8 @@ Value = TypeVar("Value")
 
 PLACE = "line"
 """The file name of origins that are lines of this session."""
+CHANGES: Final = ("sizes", "symbol", "unbacked", "assume", "guard", "load")
+"""The commands that `undo` takes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,95 +87,76 @@ class Session:
         """Carry out one line. Whatever is wrong with it becomes a page, and changes nothing."""
         text = text.rstrip("\r\n")
         try:
-            command = grammar.parse_command(text)
-            if isinstance(command, grammar.Nothing):
+            command = parse_command(text)
+            if not command.name:
                 return Reply()
             self.number += 1
-            mark = self.env.checkpoint()
-            before = self.env
+            before = _Before(self.number, text.strip(), self.env, self.env.checkpoint())
             try:
-                return self._carry_out(command, text)
+                with self.env.at(Origin(PLACE, self.number)):
+                    page = self._carry_out(command, text)
             except BaseException:
                 self.number -= 1
-                self.env = before
-                self.env.rollback(mark)
+                self._go_back(before)
                 raise
+            if command.name in CHANGES:
+                self._past.append(before)
+            return Reply(page, ended=command.name == "quit")
         except Contradiction as error:
             page = display.conflict_page(error.message, error.core, label=self.label)
         except (ShapeError, OSError, UnicodeError) as error:
             page = display.error_page(error)
         return Reply(page, ok=False)
 
-    def _carry_out(self, command: grammar.Command, text: str) -> Reply:
-        match command:
-            case grammar.Declare() | grammar.Assume() | grammar.Guard() | grammar.Load():
-                past = _Before(self.number, text.strip(), self.env, self.env.checkpoint())
-                with self.env.at(Origin(PLACE, self.number)):
-                    page = self._change(command, text)
-                self._past.append(past)
-                return Reply(page)
-            case grammar.Undo():
-                return self._undo()
-            case grammar.Ask(prop):
-                return Reply(self._ask(prop, text))
-            case grammar.Why():
-                return Reply(self._why())
-            case grammar.Bounds(argument):
-                low, high = self._reading(text, argument, self.env.bounds)
-                return Reply(display.bounds_page(argument.text, low, high))
-            case grammar.Simplify(argument):
-                return Reply([line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))])
-            case grammar.Guards():
-                return Reply(display.guards_page(self.env.guards(), file=PLACE))
-            case grammar.Facts():
-                facts = [fact for fact in reversed(list(self.env.facts.records())) if fact.text]
-                return Reply(display.facts_page(facts, label=self.label))
-            case grammar.Save(path):
-                self.env.save(os.path.expanduser(path))
-                return Reply([line(span(f"saved to {path}", "muted"))])
-            case grammar.Export(path):
-                return Reply(self._export(path))
-            case grammar.Help(topic):
-                return Reply(help_page(topic))
-            case grammar.Quit():
-                return Reply(ended=True)
-            case grammar.Nothing():
-                return Reply()
-            case _:
-                assert_never(command)
-
-    # ------------------------------------------------------------------ changing
-
-    def _change(self, command: grammar.Declare | grammar.Assume | grammar.Guard | grammar.Load, text: str) -> Page:
-        match command:
-            case grammar.Declare(symbols):
-                for symbol in symbols:
-                    self._declare(symbol)
-                return ()
-            case grammar.Assume(argument):
+    def _carry_out(self, command: Command, text: str) -> Page:
+        argument = command.argument
+        match command.name:
+            case "sizes" | "symbol" | "unbacked":
+                for symbol in command.symbols:
+                    if symbol.kind == "backed":
+                        self.env.symbol(symbol.name, symbol.lo, symbol.hi, symbol.hint)
+                    else:
+                        self.env.unbacked(symbol.name, symbol.lo, symbol.hi)
+            case "assume":
                 self._reading(text, argument, self.env.assume)
-                return ()
-            case grammar.Guard(argument):
+            case "guard":
                 known = self.env.facts.count
                 taken = self._reading(text, argument, self.env.guard)
                 return [line(span(str(taken).lower(), "value"), "   ", *self._committed(known))]
-            case grammar.Load(path):
-                self.env = ShapeEnv.load(os.path.expanduser(path))
-                facts = list(self.env.facts.records())
-                self.number = max([self.number, *[fact.line for fact in facts if fact.line is not None]])
-                self._last = None
-                return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts", "muted"))]
-            case _:
-                assert_never(command)
+            case "load":
+                return self._load(argument.text)
+            case "undo":
+                return self._undo()
+            case "ask":
+                return self._ask(argument, text)
+            case "why":
+                return self._why()
+            case "bounds":
+                return display.bounds_page(argument.text, *self._reading(text, argument, self.env.bounds))
+            case "simplify":
+                return [line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))]
+            case "guards":
+                return display.guards_page(self.env.guards(), file=PLACE)
+            case "facts":
+                facts = [fact for fact in reversed(list(self.env.facts.records())) if fact.text]
+                return display.facts_page(facts, label=self.label)
+            case "save":
+                self.env.save(os.path.expanduser(argument.text))
+                return [line(span(f"saved to {argument.text}", "muted"))]
+            case "export":
+                return self._export(argument.text)
+            case "help":
+                return help_page(argument.text)
+        return ()
 
-    def _declare(self, symbol: grammar.Symbol) -> None:
-        match symbol.kind:
-            case "backed":
-                self.env.symbol(symbol.name, symbol.lo, symbol.hi, symbol.hint)
-            case "unbacked":
-                self.env.unbacked(symbol.name, symbol.lo, symbol.hi)
-            case _:
-                assert_never(symbol.kind)
+    # ------------------------------------------------------------------ changing
+
+    def _load(self, path: str) -> Page:
+        self.env = ShapeEnv.load(os.path.expanduser(path))
+        facts = list(self.env.facts.records())
+        self.number = max([self.number, *[fact.line for fact in facts if fact.line is not None]])
+        self._last = None
+        return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts", "muted"))]
 
     def _committed(self, known: int) -> list[Span]:
         new = [fact for fact in self.env.facts.records() if fact.serial >= known]
@@ -181,14 +164,17 @@ class Session:
             return [span("follows already; no guard needed", "muted")]
         return [span("recorded: ", "muted"), *[span(fact.text, "fact") for fact in reversed(new)]]
 
-    def _undo(self) -> Reply:
+    def _undo(self) -> Page:
         if not self._past:
             raise ShapeError("nothing to undo")
         past = self._past.pop()
-        self.env = past.env
-        self.env.rollback(past.mark)
+        self._go_back(past)
         self._last = None
-        return Reply([line(span(f"undid [{past.number}] {past.text}", "muted"))])
+        return [line(span(f"undid [{past.number}] {past.text}", "muted"))]
+
+    def _go_back(self, before: _Before) -> None:
+        self.env = before.env
+        self.env.rollback(before.mark)
 
     # ------------------------------------------------------------------ asking
 
@@ -234,9 +220,9 @@ class Session:
         return [line(span(f"exported to {path}", "muted"))]
 
 
-def help_page(topic: str | None) -> Page:
+def help_page(topic: str) -> Page:
     """All commands, or one with what it does."""
-    if topic is not None:
+    if topic:
         return [line(span(USAGE[topic].form, "heading"), f"   {USAGE[topic].meaning}")]
     rows = [[span("  " + usage.form, "heading"), span(usage.meaning)] for usage in USAGE.values()]
     language = "+ - * // % **  min max abs ceildiv  == != < <= > >=  and or not  a if p else b"

@@ -48,7 +48,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shapes.environment.events import Deferred, fact_of
-from shapes.errors import fact_place
+from shapes.errors import fact_place, sizes_text
 from shapes.guards.guards import Guard, within
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.interop.smtlib import Assertion, Check, is_opaque, script
@@ -67,7 +67,7 @@ def obligations(
     events: Sequence[Commitment],
     guards: Sequence[Guard],
     verdicts: Sequence[Verdict],
-    sizes: str | None,
+    sizes: Mapping[str, int] | None,
 ) -> str:
     """The script. `guards` are those that do not follow from others, `sizes` satisfy everything, where any do."""
     steps = [
@@ -95,7 +95,7 @@ def _guards(events: Sequence[Commitment], guards: Sequence[Guard]) -> Steps:
     kept = {guard.fact for guard in guards}
     yield "guards, none of which follows from the others"
     for guard in guards:
-        rejects = f", which alone rejects {shown(guard.rejects)}" if guard.rejects is not None else ""
+        rejects = f", which alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
         yield Assertion(within(guard.fact), _named(guard.fact) + rejects)
     dropped = [fact for fact in committed if fact not in kept]
     if dropped:
@@ -118,9 +118,12 @@ def _checks(events: Sequence[Commitment]) -> Steps:
         yield Assertion(within(fact), _named(fact) + (f": {message}" if message else ""))
 
 
-def _together(sizes: str | None) -> Steps:
+def _together(sizes: Mapping[str, int] | None) -> Steps:
     yield "all of it can hold together"
-    yield Check((), "unknown" if sizes is None else "sat", "no sizes are known" if sizes is None else f"at {sizes}")
+    if sizes is None:
+        yield Check((), "unknown", "no sizes are known")
+    else:
+        yield Check((), "sat", f"at {sizes_text(sizes)}")
 
 
 def _questions(verdicts: Sequence[Verdict]) -> Steps:
@@ -136,16 +139,11 @@ def _questions(verdicts: Sequence[Verdict]) -> Steps:
                 opposed = (*domain, verdict.goal.negation)
                 yield Check(opposed, "unknown" if opaque else "unsat", f"{word}: {asked}")
             case Depends():
-                yield Check((*domain, verdict.prop), "sat", f"can hold: {asked}, at {shown(verdict.true_at)}")
+                yield Check((*domain, verdict.prop), "sat", f"can hold: {asked}, at {sizes_text(verdict.true_at)}")
                 opposite: Prop = verdict.prop.negation
-                yield Check((*domain, opposite), "sat", f"need not hold: {asked}, at {shown(verdict.false_at)}")
+                yield Check((*domain, opposite), "sat", f"need not hold: {asked}, at {sizes_text(verdict.false_at)}")
             case _:
                 yield Check((*domain, verdict.prop.negation), "unknown", f"unknown: {asked}")
-
-
-def shown(sizes: Mapping[str, int]) -> str:
-    """Sizes for a comment."""
-    return ", ".join([f"{name}={value}" for name, value in sizes.items()]) or "no sizes"
 
 
 def _named(fact: Fact) -> str:

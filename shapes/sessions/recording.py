@@ -30,9 +30,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple, cast
 
-from shapes.errors import shortened
+from shapes.errors import number_text, shortened
 from shapes.sessions.long_json import loads
-from solver.syntax.precedence import number as shown_number
 
 FORMAT: Final = 1
 PRODUCER: Final = "symshape"
@@ -275,7 +274,7 @@ def _shown(value: object) -> str:
         case None | bool() | float():
             return repr(value)
         case int():
-            return shortened(shown_number(value).text)
+            return number_text(value)
         case str():
             return repr(shortened(value))
         case _:

@@ -37,6 +37,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, assert_never
 
+from shapes.errors import number_text
 from shapes.sessions.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -293,8 +294,6 @@ def _read(verdict: Verdict | None) -> _Evidence:
             return _Evidence()
 
 
-MOST_BITS: Final = 4096
-"""Of a bound that is written in digits."""
 NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
@@ -303,7 +302,7 @@ def _numbers(core: Iterable[Fact]) -> tuple[int, ...]:
 
 
 def _range_text(line: SymbolLine) -> str:
-    low, high = [None if bound is None else _digits(bound) for bound in (line.lo, line.hi)]
+    low, high = [None if bound is None else number_text(bound) for bound in (line.lo, line.hi)]
     match low, high:
         case None, None:
             return f"{line.name} is any integer"
@@ -313,12 +312,6 @@ def _range_text(line: SymbolLine) -> str:
             return f"{line.name} <= {high}"
         case _:
             return f"{low} <= {line.name} <= {high}"
-
-
-def _digits(number: int) -> str:
-    """The digits of a number; of one with more than Python writes, by how many bits it has."""
-    bits = number.bit_length()
-    return str(number) if bits <= MOST_BITS else f"{'-' if number < 0 else ''}(a number of {bits} bits)"
 
 
 def _was(numbers: Sequence[int]) -> str:

@@ -25,52 +25,33 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from shapes.testing.arguments import arguments_for as arguments_for
-    from shapes.testing.arguments import arguments_of as arguments_of
-    from shapes.testing.calls import Call as Call
-    from shapes.testing.calls import Input as Input
-    from shapes.testing.checking import NothingAccepted as NothingAccepted
-    from shapes.testing.checking import RuleDisagrees as RuleDisagrees
-    from shapes.testing.checking import check_call as check_call
-    from shapes.testing.checking import check_rule as check_rule
-    from shapes.testing.guarding import GuardsDisagree as GuardsDisagree
-    from shapes.testing.guarding import check_guards as check_guards
-    from shapes.testing.inferring import NotInferred as NotInferred
-    from shapes.testing.inferring import infer_rule as infer_rule
-    from shapes.testing.sampling import assignments as assignments
-    from shapes.testing.sizes import sizes_for as sizes_for
-    from shapes.testing.strategies import environments as environments
-    from shapes.testing.strategies import expressions as expressions
-    from shapes.testing.strategies import facts as facts
-    from shapes.testing.strategies import propositions as propositions
-    from shapes.testing.strategies import shapes as shapes
-    from shapes.testing.strategies import shapes_that_broadcast as shapes_that_broadcast
-    from shapes.testing.strategies import symbols as symbols
+    from shapes.testing.arguments import arguments_for, arguments_of
+    from shapes.testing.calls import Call, Input
+    from shapes.testing.checking import NothingAccepted, RuleDisagrees, check_call, check_rule
+    from shapes.testing.guarding import GuardsDisagree, check_guards
+    from shapes.testing.inferring import NotInferred, infer_rule
+    from shapes.testing.sampling import assignments
+    from shapes.testing.sizes import sizes_for
+    from shapes.testing.strategies import (
+        environments,
+        expressions,
+        facts,
+        propositions,
+        shapes,
+        shapes_that_broadcast,
+        symbols,
+    )  # fmt: skip
 
 HOMES: Final = {
-    "arguments_for": "arguments",
-    "arguments_of": "arguments",
-    "Call": "calls",
-    "Input": "calls",
-    "NothingAccepted": "checking",
-    "RuleDisagrees": "checking",
-    "check_call": "checking",
-    "check_rule": "checking",
-    "GuardsDisagree": "guarding",
-    "check_guards": "guarding",
-    "NotInferred": "inferring",
-    "infer_rule": "inferring",
-    "assignments": "sampling",
-    "sizes_for": "sizes",
-    "environments": "strategies",
-    "expressions": "strategies",
-    "facts": "strategies",
-    "propositions": "strategies",
-    "shapes": "strategies",
-    "shapes_that_broadcast": "strategies",
-    "symbols": "strategies",
+    "arguments": ("arguments_for", "arguments_of"),
+    "calls": ("Call", "Input"),
+    "checking": ("NothingAccepted", "RuleDisagrees", "check_call", "check_rule"),
+    "guarding": ("GuardsDisagree", "check_guards"),
+    "inferring": ("NotInferred", "infer_rule"),
+    "sampling": ("assignments",),
+    "sizes": ("sizes_for",),
 }
-"""Where each public name is defined."""
+"""Where each public name is defined that is not one of the `strategies`."""
 
 __all__ = [
     "Call",
@@ -98,9 +79,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((home for home, names in HOMES.items() if name in names), "strategies")
     try:
         return getattr(importlib.import_module(f"{__name__}.{home}"), name)
     except ModuleNotFoundError as missing:

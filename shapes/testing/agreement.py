@@ -7,7 +7,7 @@
     >>> disagreement(rules["conv2d"], call, expected=((2, 4, 6, 6),)) is None
     True
     >>> print(disagreement(rules["conv2d"], call, expected=None))
-    conv2d(Input(2, 3, 8, 8), Input(4, 3, 3, 3)): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
+    conv2d(Input((2, 3, 8, 8)), Input((4, 3, 3, 3))): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
 
 The rule runs on the sizes themselves, on a symbol for each size, and once more with numbers for some of them and
 symbols of which something is known; what it gave and required is then evaluated. Each time it has to refuse what the

@@ -5,7 +5,7 @@
     >>> [tuple(tensor) for tensor in call.inputs()]
     [(2, 3), (4,)]
     >>> call
-    (Input(2, 3), Input(4, dtype=int64, low=0, high=3), dim=1)
+    Call((Input((2, 3)), Input((4,), dtype='int64', high=3)), {'dim': 1})
 """
 
 from __future__ import annotations
@@ -44,16 +44,10 @@ class Input(Shape):
         return self
 
     def __repr__(self) -> str:
-        parts = [str(size) for size in self]
-        if self.dtype is not None:
-            parts.append(f"dtype={self.dtype}")
-        if self.strides is not None:
-            parts.append(f"strides={self.strides}")
-        if self.values is not None:
-            parts.append(f"values={list(self.values)}")
-        elif (self.low, self.high) != (0, 1):
-            parts.append(f"low={self.low}, high={self.high}")
-        return f"Input({', '.join(parts)})"
+        usual = {"dtype": None, "strides": None, "storage_offset": 0, "values": None, "low": 0, "high": 1}
+        given = {name: getattr(self, name) for name in usual}
+        more = [f", {name}={value!r}" for name, value in given.items() if value != usual[name]]
+        return f"Input({tuple(self)!r}{''.join(more)})"
 
 
 @dataclass(frozen=True)
@@ -84,5 +78,8 @@ class Call:
         return tuple([walk(value) for value in self.args]), {name: walk(value) for name, value in self.kwargs.items()}
 
     def __repr__(self) -> str:
+        return f"Call({self.args!r}{f', {dict(self.kwargs)!r}' if self.kwargs else ''})"
+
+    def __str__(self) -> str:
         shown = [repr(value) for value in self.args] + [f"{name}={value!r}" for name, value in self.kwargs.items()]
         return f"({', '.join(shown)})"

@@ -12,7 +12,7 @@
     ...     check_rule(window, windows)
     ... except RuleDisagrees as error:
     ...     print(error)
-    window(Input(0), 0, 1): the operator gives ((1, 0),), the rule on these sizes ((0, 0),)
+    window(Input((0,)), 0, 1): the operator gives ((1, 0),), the rule on these sizes ((0, 0),)
     <BLANKLINE>
     The smallest call on which they differ, as a test:
     <BLANKLINE>
@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from shapes.rules.registry import Rule, rules
 from shapes.testing.agreement import Disagreement, Sizes, disagreement
 from shapes.testing.arguments import arguments_for, operators_with_arguments
-from shapes.testing.calls import Call, Input
+from shapes.testing.calls import Call
 from shapes.testing.references.functions import Function, Tensors, reference_of
 from shapes.testing.signatures import calls_for
 
@@ -188,35 +188,7 @@ def pasted(found: Disagreement) -> str:
             "from shapes.testing import Call, Input, check_call",
             "",
             f"def test_{title.rstrip('_')}():",
-            f"{INDENTED}check_call({f'rules[{name!r}]' if registered else name}, {written(found.call)}, "
+            f"{INDENTED}check_call({f'rules[{name!r}]' if registered else name}, {found.call!r}, "
             f"expected={found.expected!r})",
         ]
     )
-
-
-def written(call: Call) -> str:
-    """A call as Python."""
-    args = [_written(value) for value in call.args]
-    given = f"({', '.join(args)}{',' if len(args) == 1 else ''})"
-    if not call.kwargs:
-        return f"Call({given})"
-    named = ", ".join([f"{name!r}: {_written(value)}" for name, value in call.kwargs.items()])
-    return f"Call({given}, {{{named}}})"
-
-
-def _written(value: object) -> str:
-    if isinstance(value, Input):
-        parts = [repr(tuple(value))]
-        for name in ("dtype", "strides", "values"):
-            if getattr(value, name) is not None:
-                parts.append(f"{name}={getattr(value, name)!r}")
-        if value.storage_offset:
-            parts.append(f"storage_offset={value.storage_offset}")
-        if (value.low, value.high) != (0, 1):
-            parts.append(f"low={value.low}, high={value.high}")
-        return f"Input({', '.join(parts)})"
-    if type(value) is list:
-        return f"[{', '.join([_written(item) for item in value])}]"
-    if type(value) is tuple:
-        return f"({', '.join([_written(item) for item in value])}{',' if len(value) == 1 else ''})"
-    return repr(value)

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from shapes.env import ShapeEnv
+from shapes.errors import sizes_text
 from shapes.guards.guards import Guard
 from shapes.testing.corners import corners, violating_only
 from shapes.testing.sampling import around_corners
@@ -55,7 +56,7 @@ class Needless:
     sizes: Mapping[str, int]
 
     def __str__(self) -> str:
-        return f"{self.guard} is not needed: {_shown(self.sizes)} behaves as traced"
+        return f"{self.guard} is not needed: {sizes_text(self.sizes)} behaves as traced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ class GuardReport:
     def __str__(self) -> str:
         lines = []
         if self.let_through is not None:
-            lines.append(f"the guards accept {_shown(self.let_through)}, which does not behave as traced")
-        lines += [f"the compiled check differs from the guards at {_shown(sizes)}" for sizes in self.miscompiled]
+            lines.append(f"the guards accept {sizes_text(self.let_through)}, which does not behave as traced")
+        lines += [f"the compiled check differs from the guards at {sizes_text(sizes)}" for sizes in self.miscompiled]
         lines += [str(needless) for needless in self.needless]
         if not lines:
             each = f"each of {len(self.needed)} guards rejects" if len(self.needed) != 1 else "the guard rejects"
@@ -204,7 +205,3 @@ def _smaller(env: ShapeEnv, sizes: dict[str, int], wrong: Callable[[Mapping[str,
         if values == before:
             break
     return inside.named(env, values)
-
-
-def _shown(sizes: Mapping[str, int]) -> str:
-    return ", ".join([f"{name}={size}" for name, size in sizes.items()])

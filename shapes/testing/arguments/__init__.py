@@ -7,7 +7,7 @@
     ... def twice(draw, name):
     ...     return Call((Input((draw(st.integers(0, 4)),)),))
     >>> arguments_for("mylib.twice").example()          # doctest: +SKIP
-    (Input(3))
+    Call((Input((3,)),))
 
 A strategy draws calls that the operator accepts and calls that it refuses: empty tensors, sizes of 1, axes out of
 range. One in three gets one argument changed besides, whatever the strategy thought of; where that may show what no

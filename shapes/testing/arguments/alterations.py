@@ -4,7 +4,7 @@
     >>> from shapes.testing.arguments.alterations import altered
     >>> from shapes.testing.calls import Call, Input
     >>> altered(st.just(Call((Input((2, 3)), Input((3,)))))).example()        # doctest: +SKIP
-    (Input(2, 3, 1), Input(3))
+    Call((Input((2, 3, 1)), Input((3,))))
 
 Whoever writes a strategy thinks of mistakes; these are the others: a tensor with an axis more or less or a longer one,
 another number, one number too many, a name that is none, a switch turned around. Tensors whose elements are given stay

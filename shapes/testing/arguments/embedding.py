@@ -2,7 +2,7 @@
 
 >>> from shapes.testing.arguments import arguments_for
 >>> arguments_for("embedding").example()                # doctest: +SKIP
-(Input(2, 3, dtype=int64), Input(4, 2))
+Call((Input((2, 3), dtype='int64'), Input((4, 2))))
 """
 
 from __future__ import annotations

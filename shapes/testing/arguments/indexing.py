@@ -2,7 +2,7 @@
 
     >>> from shapes.testing.arguments import arguments_for
     >>> arguments_for("gather").example()                   # doctest: +SKIP
-    (Input(2, 3), -1, Input(2, 5, dtype=int64))
+    Call((Input((2, 3)), -1, Input((2, 5), dtype='int64')))
 
 Indices are all 0, which is in range wherever an axis has elements; masks have given values, so that what is written
 through them can be made to fit.

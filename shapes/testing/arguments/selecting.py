@@ -2,7 +2,7 @@
 
 >>> from shapes.testing.arguments import arguments_for
 >>> arguments_for("unique").example()                   # doctest: +SKIP
-(Input(2, 3, dtype=int64, low=0, high=3), dim=-1)
+Call((Input((2, 3), dtype='int64', high=3),), {'dim': -1})
 """
 
 from __future__ import annotations

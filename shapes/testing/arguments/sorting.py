@@ -2,7 +2,7 @@
 
 >>> from shapes.testing.arguments import arguments_for
 >>> arguments_for("topk").example()                     # doctest: +SKIP
-(Input(2, 3), 2, dim=0)
+Call((Input((2, 3)), 2), {'dim': 0})
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 >>> from shapes.testing.arguments import arguments_for
 >>> from hypothesis import find
 >>> find(arguments_for("view_as_complex"), lambda call: len(next(call.inputs())) == 2)    # doctest: +SKIP
-(Input(0, 2, dtype=float32))
+Call((Input((0, 2), dtype='float32'),))
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-import importlib
-from functools import reduce
+from pkgutil import resolve_name
 from typing import Literal, Protocol
 
 Answer = Literal["always", "never", "open"]
@@ -18,7 +17,8 @@ class Environment(Protocol):
     """Symbols, facts and questions, propositions as Python text. An operation that it does not have raises
     `NotImplementedError`.
 
-    `checkpoint` and `rollback`, `bounds` and `simplify` are tested where they are there.
+    `checkpoint()` with `rollback(mark)`, `bounds(size)` (None for unbounded) and `simplify(size)`, which prints as
+    Python text, are tested where they are there.
     """
 
     def symbol(self, name: str, lo: int | None = None, hi: int | None = None) -> object:
@@ -29,26 +29,6 @@ class Environment(Protocol):
 
     def ask(self, prop: str, /) -> object:
         """Whether a proposition follows: see `answer_of`."""
-
-
-class Undoing(Environment, Protocol):
-    """An environment that can be taken back."""
-
-    def checkpoint(self) -> object: ...
-
-    def rollback(self, mark: object, /) -> None: ...
-
-
-class Bounding(Environment, Protocol):
-    """An environment that knows bounds of expressions; None for unbounded."""
-
-    def bounds(self, size: str, /) -> tuple[int | None, int | None]: ...
-
-
-class Simplifying(Environment, Protocol):
-    """An environment that simplifies expressions; the result prints as Python text."""
-
-    def simplify(self, size: str, /) -> object: ...
 
 
 def answer_of(verdict: object) -> Answer:
@@ -71,10 +51,9 @@ def named(place: str) -> object:
     Raises:
         ValueError: it is not written so, or there is no such object.
     """
-    module, colon, name = place.partition(":")
-    if not colon or not name:
+    if not place.partition(":")[2]:
         raise ValueError(f"{place!r}: expected module:name")
     try:
-        return reduce(getattr, name.split("."), importlib.import_module(module))
+        return resolve_name(place)
     except AttributeError as missing:
         raise ValueError(f"{place!r}: {missing}") from None
