@@ -23,12 +23,14 @@ Generated code is compared with it, and it runs in place of a kernel that a comp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import torch
 
-from backends.backend import Launch
+from backends.backend import Backend, Combine, LargeMemory, Launch, Pool, Sizes
+from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
 from solver.terms.expr import Expr
@@ -182,3 +184,22 @@ def flat(tensor: torch.Tensor) -> torch.Tensor:
 
 def interpreted(kernels: Sequence[Kernel]) -> list[Launch]:
     return [launch(kernel) for kernel in kernels]
+
+
+@dataclass(frozen=True)
+class Interpreted(Backend):
+    """The interpreter as a backend on the CPU, with any of the options of backends."""
+
+    allocate: Callable[[Sizes, Sizes, torch.dtype], torch.Tensor] = torch._C._dynamo.guards._empty_strided_cpu
+    device: str = "cpu"
+    interchanges: bool = False
+    threads: Callable[[], int] | None = None
+    combine: Combine | None = None
+    large: LargeMemory | None = None
+    pooled: Pool | None = None
+
+    def kernels(self, scheduled: Sequence[Kernel], decisions: Decisions, /) -> Sequence[Launch]:
+        return interpreted(scheduled)
+
+
+REFERENCE: Final = Interpreted()

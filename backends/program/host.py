@@ -38,7 +38,8 @@ from typing import Final
 
 import torch
 
-from backends.backend import Backend, Combine, LargeMemory, Launch, Pool
+from backends.backend import Backend, Launch
+from backends.interpreter import REFERENCE
 from backends.loops.affine import packed
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
@@ -54,8 +55,6 @@ from shapes.guards.emit_python import COMPARISON
 from shapes.guards.toolchain import Unavailable
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 
 _serial: Final = count()
 
@@ -79,43 +78,31 @@ class Host:
         program: Program,
         steps: Sequence[Scheduled],
         launches: Sequence[Launch],
+        backend: Backend = REFERENCE,
         *,
-        allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
-        threads: Callable[[], int] | None = None,
-        large: LargeMemory | None = None,
-        pooled: Pool | None = None,
-        combine_launches: Combine | None = None,
         returned: int | None = None,
         consuming: bool = False,
     ) -> None:
-        """`launches` are those of the kernels among the steps, in order; the other options are the attributes of a
-        `Backend` (`combine_launches` is its `combine`), and those of `host_program`."""
+        """`launches` are those of the kernels among the steps, in order; `returned` and `consuming` are as in
+        `host_program`."""
         self.program, self.steps, self.launches = program, steps, tuple(launches)
-        self.plan = host_program(
-            program,
-            steps,
-            large=large[0] if large else None,
-            pools=pooled is not None,
-            combines=combine_launches is not None,
-            returned=returned,
-            consuming=consuming,
-        )
+        self.plan = host_program(program, steps, backend, returned=returned, consuming=consuming)
         self.memory = self.plan.memory
         self.scope: dict[str, object] = {
-            "empty": allocate,
+            "empty": backend.allocate,
             "as_strided": torch.as_strided,
             "seen": torch._C._dynamo.guards._reinterpret_tensor,
-            "last": threads,
-            "large": large[1] if large else None,
-            "kept": pooled,
+            "last": backend.threads,
+            "large": backend.large and backend.large[1],
+            "kept": backend.pooled,
         }
-        self._least = large[0] if large else None
+        self._least = backend.large and backend.large[0]
         kernels = [step for step in steps if isinstance(step, Kernel)]
         self._kernels = {kernel: f"k{place}" for place, kernel in enumerate(kernels)}
         self._launches = dict(zip(self._kernels, launches, strict=True))
         self.scope.update(zip(self._kernels.values(), launches))
-        self._gives_threads = threads is not None and bool(self._kernels)
-        self._combine = combine_launches
+        self._gives_threads = backend.threads is not None and bool(self._kernels)
+        self._combine = backend.combine
         self.launch_groups: dict[str, list[object]] = {}
         self.operators: dict[object, str] = {}
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
@@ -376,18 +363,7 @@ def hosted(
     launches = backend.kernels(kernels, program.decisions)
     if isinstance(launches, Unavailable):
         return launches
-    return Host(
-        program,
-        steps,
-        launches,
-        allocate=backend.allocate,
-        threads=backend.threads,
-        large=backend.large,
-        pooled=backend.pooled,
-        combine_launches=backend.combine,
-        returned=returned,
-        consuming=consuming,
-    )
+    return Host(program, steps, launches, backend, returned=returned, consuming=consuming)
 
 
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:

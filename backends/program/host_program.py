@@ -9,7 +9,7 @@
     >>> program = Program(Decisions(env))
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> program.outputs.append(program.stored(program.build.apply("exp", x), (s, program.build.one)))
-    >>> host = host_program(program, schedule(program))
+    >>> host = host_program(program, schedule(program), None)
     >>> [(str(each.symbol), each.what, each.axis) for each in host.symbols]
     [('b', 'size', 0), ('s', 'size', 1)]
     >>> (step,) = host.steps
@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.backend import Backend
 from backends.decisions.questions import Choice, at_least
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
@@ -122,17 +123,18 @@ class HostProgram:
 def host_program(
     program: Program,
     steps: Sequence[Scheduled],
+    backend: Backend | None,
     *,
-    large: int | None = None,
-    pools: bool = False,
-    combines: bool = False,
     returned: int | None = None,
     consuming: bool = False,
 ) -> HostProgram:
-    """Decide how the host runs these steps. From `large` bytes on memory is prepared, or comes from a pool if the
-    backend `pools`; a backend that `combines` launches several kernels by one call. The caller is `returned` the first
-    so many outputs; a program that is `consuming` drops each input after its last use."""
+    """Decide how the host runs these steps for a backend; without one no memory is large, and each kernel is launched
+    by itself. The caller is `returned` the first so many outputs; a program that is `consuming` drops each input after
+    its last use."""
     decisions = program.decisions
+    large = None if backend is None else backend.large
+    pools = backend is not None and backend.pooled is not None
+    combines = backend is not None and backend.combine is not None
     memory = plan(program, steps, consuming=consuming)
     slots, layouts = memory.slots, layouts_of(program, steps, memory.slots)
     seen = {slots.get(buffer, buffer) for buffer in returned_by(program, steps, program.outputs[:returned])}
@@ -147,8 +149,8 @@ def host_program(
             if buffer not in there and buffer not in slots:
                 there.add(buffer)
                 allocated[buffer] = layouts.get(buffer, (buffer.sizes, buffer.strides))
-                is_pooled, needed = pools and buffer not in seen, memory.size[buffer]
-                is_large = False if large is None else _is_large(program, needed, large, is_pooled=is_pooled)
+                needed, is_pooled = memory.size[buffer], pools and buffer not in seen
+                is_large = False if large is None else _is_large(program, needed, large[0], is_pooled=is_pooled)
                 yield Allocation(buffer, allocated[buffer], needed, is_large, is_pooled)
 
     def look_at(values: Iterable[object]) -> None:

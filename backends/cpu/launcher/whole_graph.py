@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from backends.cpu import kernels
+    >>> from backends import cpu
     >>> from backends.cpu.launcher.program import make_native
     >>> from backends.cpu.launcher.whole_graph import described
     >>> from backends.decisions.questions import Decisions
@@ -15,7 +15,7 @@
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> program.outputs.append(program.stored(program.build.reduce("sum", x, (1,)), (program.build.one,)))
     >>> steps = schedule(program)
-    >>> host = Host(program, steps, kernels(steps, program.decisions), threads=torch.get_num_threads)
+    >>> host = Host(program, steps, cpu.kernels(steps, program.decisions), cpu)
     >>> make_native(described(host))(torch.ones(2, 3))
     [tensor([3., 3.])]
 

@@ -7,6 +7,7 @@ import torch
 
 from backends.backend import AnyBackend, emits_kernels, missing_from, name_of
 from backends.decisions.questions import Decisions
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from backends.program.host import Host
@@ -119,14 +120,7 @@ def test_combined_launches_do_the_same(backend: AnyBackend, name: str) -> None:
     launches = backend.kernels([step for step in steps if isinstance(step, Kernel)], program.decisions)
     assert not isinstance(launches, Unavailable)
     alone, together = [
-        Host(
-            program,
-            steps,
-            launches,
-            allocate=backend.allocate,
-            threads=backend.threads,
-            combine_launches=combine,
-        )
+        Host(program, steps, launches, Interpreted(backend.allocate, threads=backend.threads, combine=combine))
         for combine in (None, backend.combine)
     ]
     assert alone.source != together.source

@@ -9,6 +9,7 @@ import torch
 
 from backends.cpu import kernels
 from backends.decisions.questions import Decisions
+from backends.interpreter import Interpreted
 from backends.loops.affine import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory, Tensor
@@ -61,7 +62,7 @@ class Compiled:
         launches = kernels(self.kernels, self.decisions)
         if isinstance(launches, Unavailable):
             pytest.skip(launches.reason)
-        self.host = Host(self.program, self.steps, launches, threads=torch.get_num_threads)
+        self.host = Host(self.program, self.steps, launches, Interpreted(threads=torch.get_num_threads))
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         return self.host.function(tensors)

@@ -8,6 +8,7 @@ import torch
 from backends import cpu
 from backends.cpu.emission import file_source
 from backends.decisions.questions import KINDS, Choice, Decisions
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
@@ -147,7 +148,7 @@ def test_memory_that_is_overwritten_as_it_is_read(turned):
     made.outputs.append(build.memory(last))
     steps = schedule(made)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    host = Host(made, steps, cpu.kernels(kernels, made.decisions), threads=torch.get_num_threads)
+    host = Host(made, steps, cpu.kernels(kernels, made.decisions), Interpreted(threads=cpu.threads))
     assert (host.memory.slots.get(kernel.buffer) is product) == (not turned)
     given = torch.randn(37, 70)
     expected = (-given - (-given).amax(1, keepdim=True)).exp().relu()

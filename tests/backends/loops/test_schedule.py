@@ -7,7 +7,7 @@ import torch
 
 from backends import cpu
 from backends.decisions.questions import Decisions
-from backends.interpreter import interpreted
+from backends.interpreter import Interpreted, interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
@@ -143,7 +143,7 @@ def run_in_c(program, inputs):
     """The kernels of a program, and what it gives by the CPU backend."""
     steps = schedule(program, interchanges=cpu.interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    host = Host(program, steps, cpu.kernels(kernels, program.decisions), threads=torch.get_num_threads)
+    host = Host(program, steps, cpu.kernels(kernels, program.decisions), Interpreted(threads=cpu.threads))
     return kernels, host.function(inputs)
 
 

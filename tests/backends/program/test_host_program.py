@@ -6,6 +6,7 @@ import pytest
 
 from backends.cpu.launcher.whole_graph import described
 from backends.decisions.questions import Decisions
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
@@ -17,7 +18,7 @@ from tests.backends.programs import CASES
 
 def printed(program, **options):
     steps = schedule(program)
-    return Host(program, steps, [print for step in steps if isinstance(step, Kernel)], **options)
+    return Host(program, steps, [print for step in steps if isinstance(step, Kernel)], Interpreted(**options))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

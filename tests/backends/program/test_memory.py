@@ -10,6 +10,7 @@ import torch
 
 from backends import cpu
 from backends.decisions.questions import Decisions
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
@@ -158,7 +159,8 @@ def test_large_memory_is_asked_for_in_large_pages():
     steps = schedule(made)
     asked = []
     launches = cpu.kernels(steps, made.decisions)
-    host = Host(made, steps, launches, threads=cpu.threads, large=(1024, lambda tensor: asked.append(tensor.shape)))
+    options = Interpreted(threads=cpu.threads, large=(1024, lambda tensor: asked.append(tensor.shape)))
+    host = Host(made, steps, launches, options)
     for sizes in ((4, 8), (16, 16), (3, 100)):
         given = torch.randn(sizes)
         torch.testing.assert_close(host.function((given,))[0], given.exp())
@@ -184,7 +186,8 @@ def test_only_what_the_caller_does_not_see_is_kept():
         return torch.empty_strided(sizes, strides, dtype=dtype)
 
     launches = cpu.kernels([step for step in steps if isinstance(step, Kernel)], made.decisions)
-    host = Host(made, steps, launches, threads=cpu.threads, large=(16, lambda tensor: None), pooled=kept, returned=1)
+    options = Interpreted(threads=cpu.threads, large=(16, lambda tensor: None), pooled=kept)
+    host = Host(made, steps, launches, options, returned=1)
     given = torch.randn(40, 3)
     first, second = host.function((given,))
     torch.testing.assert_close(first, given + given.sum(1, keepdim=True))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from backends import triton
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from backends.program.host import Host
@@ -27,7 +28,7 @@ def host_of(case: Case, device: str, *, fill: bool = True) -> Host:
         made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
         return made.fill_(math.nan if dtype.is_floating_point else 1) if fill else made
 
-    return Host(program, steps, launches, allocate=allocate)
+    return Host(program, steps, launches, Interpreted(allocate))
 
 
 def wrong(case: Case, device: str, all_sizes: Sequence[dict[str, int]]) -> Iterator[tuple[str, str]]:

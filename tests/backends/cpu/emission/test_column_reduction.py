@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from backends.cpu import kernels
+from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from backends.program.host import Host
@@ -26,7 +27,7 @@ def hosted(case: Case, threads: int) -> Host:
     launches = kernels(made, program.decisions)
     if isinstance(launches, Unavailable):
         pytest.skip(launches.reason)
-    return Host(program, steps, launches, threads=lambda: threads)
+    return Host(program, steps, launches, Interpreted(threads=lambda: threads))
 
 
 @pytest.mark.parametrize("case", CROSSED, ids=lambda case: case.name)
