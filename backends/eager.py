@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from math import isfinite
 from typing import TYPE_CHECKING, Final
@@ -30,25 +30,6 @@ from backends.program.generated_functions import defined
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
-SIGNS: Final[Mapping[object, str]] = {
-    operator.add: "{} + {}",
-    operator.sub: "{} - {}",
-    operator.mul: "{} * {}",
-    operator.floordiv: "{} // {}",
-    operator.truediv: "{} / {}",
-    operator.mod: "{} % {}",
-    operator.pow: "({}) ** {}",
-    operator.and_: "{} & {}",
-    operator.or_: "{} | {}",
-    operator.eq: "{} == {}",
-    operator.ne: "{} != {}",
-    operator.lt: "{} < {}",
-    operator.le: "{} <= {}",
-    operator.gt: "{} > {}",
-    operator.ge: "{} >= {}",
-    operator.getitem: "{}[{}]",
-    operator.neg: "-{}",
-}
 PLAIN: Final = (int, bool, str, type(None), type(...))
 """Values that are written as they print, as finite floats are."""
 ILLEGAL: Final = re.compile(r"\W")
@@ -67,7 +48,11 @@ class Text:
 
     def __init__(self, graph: GraphModule) -> None:
         from torch.fx import Node
+        from torch.fx.graph import magic_methods
 
+        # a power is right-associative and binds closer than a sign
+        signs: dict[str, str] = magic_methods | {"pow": "({}) ** {}"}
+        self._signs = {getattr(operator, name, None): sign for name, sign in signs.items()}
         self.graph = graph
         self._node = Node
         self.scope: dict[str, object] = {}
@@ -106,7 +91,7 @@ class Text:
 
     def _call(self, node: Node) -> str:
         arguments = [self._argument(arg) for arg in node.args]
-        sign = SIGNS.get(node.target) if node.op == "call_function" else None
+        sign = self._signs.get(node.target) if node.op == "call_function" else None
         if sign is not None and not node.kwargs and len(arguments) == sign.count("{}"):
             return sign.format(*arguments)
         if node.op == "call_method":

@@ -35,7 +35,7 @@ from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
 from solver.terms.expr import Expr
 
-UNARY: Final = {
+OPERATORS: Final = {
     "neg": torch.neg,
     "abs": torch.abs,
     "sign": torch.sgn,
@@ -43,8 +43,6 @@ UNARY: Final = {
     "bitnot": torch.bitwise_not,
     "round_float16": lambda x: x.half().to(x.dtype),
     "round_bfloat16": lambda x: x.bfloat16().to(x.dtype),
-}
-BINARY: Final = {
     "div": torch.true_divide,
     "floordiv": lambda a, b: torch.div(a, b, rounding_mode="floor"),
     "truncdiv": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
@@ -68,7 +66,7 @@ REDUCE: Final = {
 # of any number of operands, as torch's functions have them
 @cache
 def operator(name: str) -> Callable[..., torch.Tensor]:  # type: ignore[explicit-any]
-    found: Callable[..., torch.Tensor] = UNARY.get(name) or BINARY.get(name) or getattr(torch, name)  # type: ignore[explicit-any]
+    found: Callable[..., torch.Tensor] = OPERATORS.get(name) or getattr(torch, name)  # type: ignore[explicit-any]
     return found
 
 

@@ -19,6 +19,7 @@ is a `CollapseAxes`: what is computed from it is computed over the axes before t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from backends.decisions.questions import Decisions
@@ -207,7 +208,7 @@ class Elementwise:
             return None
         if all(len(run) <= 1 for run, _ in matched):
             return self.view(x, sizes, [self._of_run(matched, axis, sizes) for axis in range(x.rank)])
-        middle = tuple([self.product([sizes[axis] for axis in run]) for _, run in matched])
+        middle = tuple([self._along_run(sizes, run) for _, run in matched])
         merged = self._merged(x, tuple([run for run, _ in matched]), middle)
         return self.view(merged, sizes, [self._flat(run, sizes) for _, run in matched])
 
@@ -224,9 +225,11 @@ class Elementwise:
         while i < len(left) and j < len(right):
             a, b = [left[i]], [right[j]]
             i, j = i + 1, j + 1
-            while not self._same_product(given, a, wanted, b):
-                grow_left = self._is_factor(given, a, wanted, b)
-                if grow_left and i < len(left):
+            while True:
+                first, second = self._along_run(given, a), self._along_run(wanted, b)
+                if self.decisions.equal(first, second, iterations=self.product(given)):
+                    break
+                if _is_factor(first, second) and i < len(left):
                     a.append(left[i])
                     i += 1
                 elif j < len(right):
@@ -238,32 +241,15 @@ class Elementwise:
                 else:
                     return None
             matched.append((tuple(a), tuple(b)))
-        rest_left, rest_right = left[i:], right[j:]
-        if any(not self.decisions.is_one(given[axis]) for axis in rest_left):
-            return None
-        if any(not self.decisions.is_one(wanted[axis]) for axis in rest_right):
-            return None
-        return matched
+        rest = [*[given[axis] for axis in left[i:]], *[wanted[axis] for axis in right[j:]]]
+        return matched if all(map(self.decisions.is_one, rest)) else None
 
-    def _same_product(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
-        first = self.product([given[axis] for axis in a])
-        second = self.product([wanted[axis] for axis in b])
-        return self.decisions.equal(first, second, iterations=self.product(given))
-
-    def _is_factor(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
-        """Whether the left product is the smaller one: by its degree, then by its number."""
-        first = self.product([given[axis] for axis in a])
-        second = self.product([wanted[axis] for axis in b])
-        if first.is_constant and second.is_constant:
-            return first.constant < second.constant
-        return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))
+    def _along_run(self, sizes: Sizes, run: Sequence[int]) -> Expr:
+        return self.product([sizes[axis] for axis in run])
 
     def product(self, sizes: Sequence[Expr]) -> Expr:
         """How many elements there are."""
-        product = self.one
-        for size in sizes:
-            product = product * size
-        return product
+        return reduce(Expr.__mul__, sizes, self.one)
 
     def _merged(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
         """Runs of axes collapsed to one axis each; axes in no run have size 1."""
@@ -293,6 +279,13 @@ class Elementwise:
 
 
 Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def _is_factor(first: Expr, second: Expr) -> bool:
+    """Whether the first product is the smaller one: by its degree, then by its number."""
+    if first.is_constant and second.is_constant:
+        return first.constant < second.constant
+    return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))
 
 
 def _given_back(operation: str, operands: Sequence[Tensor]) -> Tensor | None:

@@ -100,15 +100,9 @@ class Fusion:
         """Fuse what could not be while it was added: kernels that each were fused with something in between, and then
         sibling reductions."""
         for is_worth in (self._is_worth, self._are_siblings):
-            self._settle(is_worth)
-
-    def _settle(self, is_worth: Callable[[Item, Item], bool]) -> None:
-        place = len(self.items)
-        while place > 1:
-            place -= 1
-            item = self.items[place]
-            if item.nest is not None:
-                first = self._fused(item, self.items[:place], is_worth)
+            for place in reversed(range(1, len(self.items))):
+                item = self.items[place]
+                first = None if item.nest is None else self._fused(item, self.items[:place], is_worth)
                 if first is not None:
                     del self.items[place]
                     for each in self.items:

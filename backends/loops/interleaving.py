@@ -30,6 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from itertools import accumulate
 from typing import Final
 
 from backends.decisions.questions import Choice, Decisions
@@ -69,9 +71,7 @@ def _ask_common(kernel: Kernel, count: Expr, decisions: Decisions) -> bool:
     found = split(kernel, count)
     assert found is not None
     axis, inside = found
-    iterations = decisions.interner.one
-    for extent in kernel.extents[: axis + 1]:
-        iterations = iterations * extent
+    iterations = reduce(Expr.__mul__, kernel.extents[: axis + 1])
     with decisions.at(kernel.name):
         choice = Choice("interleaved with others", "by itself")
         return decisions.same("interleaving", iterations, count * inside, choice)
@@ -118,10 +118,7 @@ def _counts(touched: Sequence[_Touched], there: Collection[Buffer]) -> list[Expr
 
 def _leading(kernel: Kernel) -> Iterator[Expr]:
     """The iteration counts of its leading outer axes: of the first, the first two, and so on."""
-    iterations: Expr | None = None
-    for extent in kernel.extents[: min(kernel.outer, kernel.lanes)]:
-        iterations = extent if iterations is None else iterations * extent
-        yield iterations
+    return accumulate(kernel.extents[: min(kernel.outer, kernel.lanes)], Expr.__mul__)
 
 
 def split(kernel: Kernel, count: Expr) -> tuple[int, Expr] | None:

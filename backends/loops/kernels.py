@@ -180,6 +180,11 @@ class Pass:
     reductions: tuple[Reduction, ...]
     stores: tuple[Store, ...]
 
+    @property
+    def roots(self) -> list[Scalar]:
+        """What it computes."""
+        return [*[reduction.body for reduction in self.reductions], *[store.value for store in self.stores]]
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InterleavedGroup:
@@ -227,14 +232,10 @@ class Kernel:
         found: set[Scalar] = set()
         for value in walk(self.roots()):
             match value:
-                case Load(offset=index):
-                    own = self.is_inner(index)
-                case IndexValue(index=index):
-                    own = self.is_inner(index)
-                case _:
-                    own = False
-            if own or any(operand in found for operand in value.operands):
-                found.add(value)
+                case Load(offset=index) | IndexValue(index=index) if self.is_inner(index):
+                    found.add(value)
+                case _ if not found.isdisjoint(value.operands):
+                    found.add(value)
         return frozenset(found)
 
     @cached_property
@@ -272,31 +273,27 @@ class Kernel:
         return max([self._earliest(reduction.body) + 1 for reduction in needed], default=0)
 
     def roots(self) -> list[Scalar]:
-        return [*[reduction.body for reduction in self.reductions], *[store.value for store in self.stores]]
+        return Pass(self.reductions, self.stores).roots
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """Those written, then those only read, each once."""
-        written = dict.fromkeys([store.buffer for store in self.stores])
-        read = dict.fromkeys([value.buffer for value in walk(self.roots()) if isinstance(value, Load)])
-        return tuple(dict.fromkeys([*written, *read]))
+        read = [value.buffer for value in walk(self.roots()) if isinstance(value, Load)]
+        return tuple(dict.fromkeys([*[store.buffer for store in self.stores], *read]))
 
     @property
     def scalars(self) -> tuple[Expr, ...]:
         """The scalar arguments: the sizes in it that are not constant, each once."""
-        found: dict[Expr, None] = dict.fromkeys(self.extents)
-        for store in self.stores:
-            found.update(dict.fromkeys(sizes_in(store.offset)))
+        found = [*self.extents, *[size for store in self.stores for size in sizes_in(store.offset)]]
         for value in walk(self.roots()):
             match value:
                 case Load(offset=offset, indirect=indirect):
-                    found.update(dict.fromkeys(sizes_in(offset)))
-                    found.update(dict.fromkeys([stride for _, stride in indirect]))
+                    found += [*sizes_in(offset), *[stride for _, stride in indirect]]
                 case IndexValue(index=index):
-                    found.update(dict.fromkeys(sizes_in(index)))
+                    found += sizes_in(index)
                 case SizeValue(size=size):
-                    found[size] = None
-        return tuple([size for size in found if not size.is_constant])
+                    found.append(size)
+        return tuple([size for size in dict.fromkeys(found) if not size.is_constant])
 
     def __repr__(self) -> str:
         return "\n".join(_lines(self))

@@ -242,8 +242,7 @@ def kept(kernel: Kernel) -> Iterator[Scalar]:
         return
     needed: dict[Scalar, set[int]] = {}
     for number, each in enumerate(kernel.passes):
-        roots = [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
-        for root in roots:
+        for root in each.roots:
             needed.setdefault(root, set()).add(number)
     order = below(list(needed))
     cost = costly(order)

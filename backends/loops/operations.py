@@ -28,18 +28,7 @@ HALVES: Final = ("float16", "bfloat16")
 FLOATS: Final = ("float64", "float32", *HALVES)
 INTEGERS: Final = ("int64", "int32", "int16", "int8", "uint8")
 DTYPES: Final = (*FLOATS, *INTEGERS, "bool")
-ITEMSIZE: Final = {
-    "float64": 8,
-    "int64": 8,
-    "float32": 4,
-    "int32": 4,
-    "float16": 2,
-    "bfloat16": 2,
-    "int16": 2,
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-}
+ITEMSIZE: Final = dict(zip(DTYPES, (8, 4, 2, 2, 8, 4, 2, 1, 1, 1)))
 """Bytes of an element in memory, for each dtype that loops may hold."""
 
 

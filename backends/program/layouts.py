@@ -63,15 +63,10 @@ def layouts_of(program: Program, steps: Sequence[Scheduled], places: Mapping[Buf
         buffer = memory.buffer
         owner = places.get(buffer, buffer)
         seen = Buffer(buffer.name, buffer.dtype, memory.sizes, strides_of(memory))
+        count = program.build.product
         is_all = is_zero(memory.offset.constant) and count(seen.sizes) is count(owner.sizes)
         if is_all and span(seen, one) is span(owner, one):
             wanted.setdefault(owner, Counter())[seen.sizes, seen.strides] += weight
-
-    def count(sizes: Sequence[Expr]) -> Expr:
-        product = one
-        for size in sizes:
-            product = product * size
-        return product
 
     for step in steps:
         if isinstance(step, Call):

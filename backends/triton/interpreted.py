@@ -17,6 +17,8 @@ import torch
 import triton.language as tl
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
+from backends.triton.operations import LIBRARY
+
 
 def wrapped(data: object, scalar: tl.dtype, shape: tuple[int, ...]) -> tl.tensor:
     """An array as a tensor of the interpreter; no shape is a number."""
@@ -65,11 +67,7 @@ def reduction(function: Callable[..., numpy.ndarray]) -> Callable[[tl.tensor], t
     return apply
 
 
-FUNCTIONS = """
-    exp exp2 expm1 log log2 log10 log1p tanh erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma pow
-    atan2 fmod copysign trunc rsqrt
-    """
-libdevice = SimpleNamespace(**{name: elementwise(name, getattr(torch, name)) for name in FUNCTIONS.split()})
+libdevice = SimpleNamespace(**{name: elementwise(name, getattr(torch, name)) for name in LIBRARY.split()})
 libdevice.rint = elementwise("rint", torch.round)
 largest = reduction(numpy.max)
 smallest = reduction(numpy.min)

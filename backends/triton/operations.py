@@ -16,25 +16,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from backends.loops import operations
-from backends.loops.operations import BITWISE, INFIX, ITEMSIZE, is_float, wrapped
+from backends.loops.operations import BITWISE, DTYPES, INFIX, ITEMSIZE, is_float, wrapped
 
-ELEMENT: Final = {
-    "float64": "fp64",
-    "float32": "fp32",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint8": "u8",
-    "bool": "i1",
-}
+ELEMENT: Final = dict(zip(DTYPES, ["fp64", "fp32", "fp16", "bf16", "i64", "i32", "i16", "i8", "u8", "i1"]))
 """How signatures spell the elements of a pointer."""
-LANGUAGE: Final = {
-    **{name: f"tl.{name}" for name in ELEMENT},
-    "bool": "tl.int1",
-}
+LANGUAGE: Final = {name: f"tl.{name}" for name in DTYPES} | {"bool": "tl.int1"}
 """How the text of a kernel spells a dtype."""
 
 LIBRARY: Final = """

@@ -24,20 +24,9 @@ from typing import Final
 
 from backends.cpu.vector.elements import ELEMENTS, Element
 from backends.loops import operations
-from backends.loops.operations import BITWISE, INFIX, ITEMSIZE, computed_as, is_float, wrapped
+from backends.loops.operations import BITWISE, DTYPES, INFIX, ITEMSIZE, computed_as, is_float, wrapped
 
-KINDS: Final = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint8": "u8",
-    "bool": "bool",
-}
+KINDS: Final = dict(zip(DTYPES, ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]))
 """What helpers for memory call a dtype."""
 MEMORY: Final = {"f16": "uint16_t", "bf16": "uint16_t", "bool": "uint8_t"} | {
     name: element.scalar for name, element in ELEMENTS.items()

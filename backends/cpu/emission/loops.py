@@ -107,12 +107,9 @@ class Loops:
                 choice = Choice("vector loads", "two versions", "one element at a time", "branch")
                 self._contiguous[coefficient] = decisions.holds("stride one", one, choice)
         # sums over rows are written in whole vectors, which begin at multiples of their length in no divided loop
-        self.split_points = () if kernel.accumulating else split_points(self.values(), self.lanes)
-        self.outer_split_points = (
-            {}
-            if kernel.accumulating
-            else outer_split_points(self.values(), self._others(), 2 * len(self.split_points) or 1)
-        )
+        may_split = [] if kernel.accumulating else self.values()
+        self.split_points = split_points(may_split, self.lanes)
+        self.outer_split_points = outer_split_points(may_split, self._others(), 2 * len(self.split_points) or 1)
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
         self.grain = max(1, GRAIN // self.work())
         self.is_divided = self._ask_divided(decisions)
@@ -165,21 +162,16 @@ class Loops:
 
     def values(self) -> list[Scalar]:
         """All values, operands first, bodies of reductions before their results."""
-        kernel = self.kernel
-        return self._reachable([*[reduction.body for reduction in kernel.reductions], *kernel.roots()])
-
-    def roots(self, each: Pass) -> list[Scalar]:
-        """What a pass must compute."""
-        return [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
+        return self._reachable(self.kernel.roots())
 
     def needed(self, number: int) -> list[Scalar]:
         """The values of a pass, operands first; nothing below those that an earlier pass has kept."""
         earlier = [value for value, writer in self.kept.items() if writer < number]
-        return self._reachable(self.roots(self.kernel.passes[number]), earlier)
+        return self._reachable(self.kernel.passes[number].roots, earlier)
 
     def below(self, each: Pass) -> list[Scalar]:
         """All values of a pass, operands first, whatever is kept."""
-        return self._reachable(self.roots(each))
+        return self._reachable(each.roots)
 
     def after_passes(self) -> list[Scalar]:
         """The values that are stored once."""
@@ -216,7 +208,7 @@ class Loops:
         wanted = [value for value in self.kernel.kept if value in self.varying and self.depth[value] == last]
         found: dict[Scalar, int] = {}
         for number, each in enumerate(self.kernel.passes):
-            inside = set(self._reachable(self.roots(each), list(found)))
+            inside = set(self._reachable(each.roots, list(found)))
             for value in wanted:
                 if value in inside:
                     found.setdefault(value, number)

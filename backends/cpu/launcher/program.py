@@ -44,6 +44,7 @@ import torch
 
 from backends.cpu.launcher import NativeProgram, Unavailable, launcher
 from backends.cpu.launcher.numbers import INTEGER, SIZE, STRIDE, THREADS, Leaf, Steps
+from backends.loops.operations import DTYPES, ITEMSIZE
 from shapes.guards.arguments import Path
 from shapes.guards.codegen import Check
 from shapes.guards.dispatch import copied
@@ -51,19 +52,8 @@ from shapes.guards.emit_c import NotNative
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
-DTYPES: Final = {
-    "bool": (6, 8),
-    "uint8": (1, 8),
-    "int8": (0, 8),
-    "int16": (0, 16),
-    "int32": (0, 32),
-    "int64": (0, 64),
-    "float16": (2, 16),
-    "bfloat16": (4, 16),
-    "float32": (2, 32),
-    "float64": (2, 64),
-}
-"""The dtypes that kernels read: DLPack's code, and bits."""
+CODES: Final = dict(zip(DTYPES, (2, 2, 2, 4, 0, 0, 0, 0, 1, 6)))
+"""DLPack's codes of the dtypes that kernels read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +246,6 @@ def _expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
 
 
 def _known(dtype: str) -> tuple[int, int]:
-    if dtype not in DTYPES:
+    if dtype not in CODES:
         raise NotNative(f"kernels do not read {dtype}")
-    return DTYPES[dtype]
+    return CODES[dtype], 8 * ITEMSIZE[dtype]
