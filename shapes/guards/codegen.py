@@ -1,18 +1,19 @@
 """Compiled checks: whether concrete sizes satisfy all assumptions and guards, as one fast call.
 
     >>> from solver.terms.interner import Interner
-    >>> from shapes.guards.codegen import Requirement, compile_check
+    >>> from shapes.guards.codegen import compile_check
+    >>> from solver.proofs.fact import Fact
     >>> terms = Interner()
     >>> symbols = {"b": terms.symbol("b"), "s": terms.symbol("s")}
     >>> requirements = [
-    ...     Requirement("range", "b >= 1", terms.ge(symbols["b"], 1), terms.true),
-    ...     Requirement("guard", "s % 16 == 0", terms.divides(16, symbols["s"]), terms.true, "model.py:41 in forward"),
+    ...     Fact(terms.ge(symbols["b"], 1), terms.true, "range", "b >= 1", None, None, 0),
+    ...     Fact(terms.divides(16, symbols["s"]), terms.true, "guard", "s % 16 == 0", "model.py:41 in f", None, 1),
     ... ]
     >>> check = compile_check(requirements, symbols, {"b": 0, "s": 1})
     >>> check(4, 128), check(4, 100)
     (True, False)
     >>> print(check.explain(4, 100))
-    guard `s % 16 == 0` fails at s=100 (model.py:41 in forward)
+    guard `s % 16 == 0` fails at s=100 (model.py:41 in f)
     >>> print(check.source)
     def check(b, s):
         if not (s % 16 == 0 and b >= 1):
@@ -44,27 +45,8 @@ from shapes.guards.lowering import Lowering, Operation, Operations
 from shapes.guards.ordering import ordered
 from shapes.guards.toolchain import Unavailable
 from solver.errors import ShapeError
+from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
-from solver.terms.prop import Prop
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One thing that a check tests, and where it comes from."""
-
-    kind: Literal["range", "given", "guard", "assert", "hypothesis"]
-    text: str
-    prop: Prop
-    domain: Prop
-    origin: object | None = None
-    line: int | None = None
-
-    @property
-    def where(self) -> str:
-        """The place in the program, as far as it is known."""
-        if self.origin is not None:
-            return str(self.origin)
-        return f"line {self.line}" if self.line is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +62,7 @@ class Outcome:
     """
 
     holds: bool
-    requirement: Requirement | None
+    requirement: Fact | None
     values: dict[str, int]
     message: str
 
@@ -119,7 +101,7 @@ class Check(Protocol):
 class Plan:
     """What a check tests: the requirements, and the operations that decide them."""
 
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Fact, ...]
     arguments: Arguments
     symbols: Mapping[str, Expr]
     operations: Operations
@@ -156,7 +138,7 @@ class Plan:
 
 
 def compile_check(
-    requirements: Iterable[Requirement],
+    requirements: Iterable[Fact],
     symbols: Mapping[str, Expr],
     sources: Sources,
     *,
@@ -234,7 +216,7 @@ def _dressed(function: Accepts, plan: Plan, source: str, form: Literal["python",
     return check
 
 
-def _failure(requirement: Requirement, values: Mapping[Atom, int]) -> Literal["domain", "prop", "size"] | None:
+def _failure(requirement: Fact, values: Mapping[Atom, int]) -> Literal["domain", "prop", "size"] | None:
     try:
         if not requirement.domain.evaluate(values):
             return "domain"
@@ -243,13 +225,20 @@ def _failure(requirement: Requirement, values: Mapping[Atom, int]) -> Literal["d
         return "size"
 
 
-def _message(requirement: Requirement, values: Mapping[str, int], failed: str) -> str:
+def where_of(requirement: Fact) -> str:
+    """The place in the program, as far as it is known."""
+    if requirement.origin is not None:
+        return str(requirement.origin)
+    return f"line {requirement.line}" if requirement.line is not None else ""
+
+
+def _message(requirement: Fact, values: Mapping[str, int], failed: str) -> str:
     verb = {"domain": "is not defined", "prop": "fails", "size": "is too large to evaluate"}[failed]
-    where = f" ({requirement.where})" if requirement.where else ""
+    where = f" ({where_of(requirement)})" if where_of(requirement) else ""
     return f"{requirement.kind} `{requirement.text}` {verb} at {sizes_text(values)}{where}"
 
 
-def _symbols(requirement: Requirement) -> list[Atom]:
+def _symbols(requirement: Fact) -> list[Atom]:
     """The symbols that a requirement mentions, those inside definitions included."""
     found = dict.fromkeys(sorted(requirement.prop.symbols | requirement.domain.symbols, key=lambda atom: atom.serial))
     pending = list(found)
@@ -262,7 +251,7 @@ def _symbols(requirement: Requirement) -> list[Atom]:
     return list(found)
 
 
-def _with_definitions(requirement: Requirement, known: Mapping[Atom, int]) -> Mapping[Atom, int]:
+def _with_definitions(requirement: Fact, known: Mapping[Atom, int]) -> Mapping[Atom, int]:
     """The known values, with those of symbols that are defined by others."""
     values = dict(known)
     for atom in sorted(_symbols(requirement), key=lambda atom: atom.serial):

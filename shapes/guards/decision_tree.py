@@ -13,8 +13,8 @@ answer as trying each in order:
     ...     conditions = [operations.make(code, (s, operations.constant(k))) for code, k in (("ge", low), ("le", high))]
     ...     return Variant(low // 16, tuple(conditions), {}, frozenset([0]))
     >>> tree = grow(operations, [variant(low, high) for low, high in bounds])
-    >>> tree.depth
-    3
+    >>> type(tree).__name__
+    'Split'
 
 A node tests what every remaining variant requires, then splits on what separates them best: a value that many require
 (a table), a threshold, or a condition and its opposite. Where nothing separates them, the rest are tried one by one.
@@ -65,10 +65,6 @@ class Attempts:
 
     attempts: tuple[Attempt, ...]
 
-    @property
-    def depth(self) -> int:
-        return 0
-
 
 @dataclass(frozen=True, slots=True)
 class Required:
@@ -77,10 +73,6 @@ class Required:
     conditions: tuple[Operation, ...]
     tests: tuple[Test, ...]
     then: Tree
-
-    @property
-    def depth(self) -> int:
-        return self.then.depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +83,6 @@ class Table:
     branches: dict[Hashable, Tree]
     otherwise: Tree
 
-    @property
-    def depth(self) -> int:
-        return 1 + max([tree.depth for tree in [*self.branches.values(), self.otherwise]])
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -104,10 +92,6 @@ class Split:
     then: Tree
     otherwise: Tree
 
-    @property
-    def depth(self) -> int:
-        return 1 + max(self.then.depth, self.otherwise.depth)
-
 
 @dataclass(frozen=True, slots=True)
 class Present:
@@ -116,10 +100,6 @@ class Present:
     inputs: frozenset[int]
     then: Tree
     otherwise: Tree
-
-    @property
-    def depth(self) -> int:
-        return 1 + max(self.then.depth, self.otherwise.depth)
 
 
 Tree = Attempts | Required | Table | Split | Present

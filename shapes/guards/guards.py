@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from shapes.accepted import shown, whole_number
 from shapes.environment.answers import Answers, decided
@@ -33,9 +32,6 @@ from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from shapes.guards.codegen import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +188,7 @@ def _some_value(declared: Declared) -> int:
     return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
 
 
-class Stated(Protocol):
-    """A fact, or what a compiled check tests."""
-
-    @property
-    def prop(self) -> Prop: ...
-
-    @property
-    def domain(self) -> Prop: ...
-
-
-def within(fact: Stated) -> Prop:
+def within(fact: Fact) -> Prop:
     """A fact's proposition together with its domain, which comes first."""
     return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
 
@@ -290,11 +276,9 @@ def requirements(
     *,
     trusted: bool,
     known: Mapping[str, tuple[int | None, int | None]] = {},
-) -> list[Requirement]:
+) -> list[Fact]:
     """What a compiled check tests: ranges of the inputs that it reads, assumptions about inputs, the
     guards. Of a range it leaves out what is `known` of every input that will ever be seen."""
-    from shapes.guards.codegen import Requirement
-
     declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
     tested = [guard.fact for guard in guards]
     if not trusted:
@@ -304,13 +288,12 @@ def requirements(
         ] + tested
     needed = _symbols(tested)
     ranges = [
-        Requirement("range", fact.text, prop, fact.domain, fact.origin, fact.line)
+        Fact(prop, fact.domain, "range", fact.text, fact.origin, fact.line, fact.serial)
         for atom, event in declared.items()
         if event.kind == "backed" and (event.name in sourced or atom in needed)
         for fact, prop in [(event.fact, _tested_range(event, known.get(event.name)))]
     ]
-    others = [Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line) for fact in tested]
-    return [each for each in ranges + others if each.prop.kind != "true" or each.domain.kind != "true"]
+    return [each for each in ranges + tested if each.prop.kind != "true" or each.domain.kind != "true"]
 
 
 def _tested_range(declared: Declared, known: tuple[int | None, int | None] | None) -> Prop:

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from shapes.guards.lowering import COMPARISONS, Operation, Operations
+from shapes.guards.lowering import COMPARISONS, CONDITIONS, Operation, Operations
+from solver.terms.intervals import EVERYTHING, Interval, meet, negate, product
+from solver.terms.operations import OPERATIONS
 
 LOOK: Final = 8
 """How deep into an expression its sign is looked for."""
@@ -34,13 +36,12 @@ class Established:
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
-        self._least: dict[Operation, int] = {}
-        self._most: dict[Operation, int] = {}
+        self._bounds: dict[Operation, Interval] = {}
         self._held: set[Operation] = set()
 
     def copy(self) -> Established:
         other = Established(self._operations)
-        other._least, other._most, other._held = dict(self._least), dict(self._most), set(self._held)
+        other._bounds, other._held = dict(self._bounds), set(self._held)
         return other
 
     def add(self, condition: Operation) -> None:
@@ -52,12 +53,21 @@ class Established:
         if condition.code not in COMPARISONS:
             return
         a, b = condition.operands
+        strict = int(condition.code in ("gt", "lt"))
         if condition.code in ("ge", "gt", "eq"):
-            self._raise(a, self.least(b), int(condition.code == "gt"))
-            self._lower(b, self.most(a), int(condition.code == "gt"))
+            self._order(b, a, strict)
         if condition.code in ("le", "lt", "eq"):
-            self._lower(a, self.most(b), int(condition.code == "lt"))
-            self._raise(b, self.least(a), int(condition.code == "lt"))
+            self._order(a, b, strict)
+
+    def _order(self, low: Operation, high: Operation, strict: int) -> None:
+        """One is at most the other, or less."""
+        least, most = self.bounds(low)[0], self.bounds(high)[1]
+        for node, bounds in (
+            (high, (None if least is None else least + strict, None)),
+            (low, (None, None if most is None else most - strict)),
+        ):
+            if node.code != "constant":
+                self._bounds[node] = meet(self._bounds.get(node, EVERYTHING), bounds)
 
     def refuse(self, condition: Operation) -> None:
         """The condition has not held."""
@@ -80,34 +90,28 @@ class Established:
         a, b = condition.operands
         if condition.code == "ne" and b.code == "constant" and b.number == 0:
             return self.nonzero(a)
-        low_a, high_a, low_b, high_b = self.least(a), self.most(a), self.least(b), self.most(b)
+        low, high = added(self.bounds(a), negate(self.bounds(b)))
         match condition.code:
-            case "ge":
-                return low_a is not None and high_b is not None and low_a >= high_b
-            case "gt":
-                return low_a is not None and high_b is not None and low_a > high_b
-            case "le":
-                return high_a is not None and low_b is not None and high_a <= low_b
-            case "lt":
-                return high_a is not None and low_b is not None and high_a < low_b
+            case "ge" | "gt":
+                return low is not None and low >= (condition.code == "gt")
+            case "le" | "lt":
+                return high is not None and -high >= (condition.code == "lt")
             case "eq":
-                return low_a is not None and low_a == high_a == low_b == high_b
+                return low == high == 0
             case _:
-                return (low_a is not None and high_b is not None and low_a > high_b) or (
-                    high_a is not None and low_b is not None and high_a < low_b
-                )
+                return (low is not None and low > 0) or (high is not None and high < 0)
 
     def nonzero(self, node: Operation, look: int = LOOK) -> bool:
         if node.code == "constant":
             return node.number != 0
-        least, most = self.least(node, look), self.most(node, look)
+        least, most = self.bounds(node, look)
         if (least is not None and least > 0) or (most is not None and most < 0):
             return True
         if look and node.code == "mul":
             return all(self.nonzero(operand, look - 1) for operand in node.operands)
         if look and node.code == "power":
             base, exponent = node.operands
-            smallest = self.least(exponent, look - 1)
+            smallest, _ = self.bounds(exponent, look - 1)
             return smallest is not None and smallest >= 0 and self.nonzero(base, look - 1)
         return self._apart(node) in self._held
 
@@ -117,66 +121,41 @@ class Established:
             return self._operations.compare("ne", list(zip(node.coefficients, node.operands)), node.number)
         return self._operations.make("ne", (node, self._operations.constant(0)))
 
-    def _raise(self, node: Operation, bound: int | None, by: int) -> None:
-        if bound is not None and node.code != "constant" and bound + by > self._least.get(node, bound + by - 1):
-            self._least[node] = bound + by
-
-    def _lower(self, node: Operation, bound: int | None, by: int) -> None:
-        if bound is not None and node.code != "constant" and bound - by < self._most.get(node, bound - by + 1):
-            self._most[node] = bound - by
-
-    def least(self, node: Operation, look: int = LOOK) -> int | None:
-        """A lower bound of the value."""
+    def bounds(self, node: Operation, look: int = LOOK) -> Interval:
+        """An interval that the value is in."""
         if node.code == "constant":
-            return node.number
-        return _larger(self._least.get(node), self._least_by_form(node, look - 1) if look else None)
+            return node.number, node.number
+        known = self._bounds.get(node, EVERYTHING)
+        return meet(known, self._bounds_by_form(node, look - 1)) if look and node.operands else known
 
-    def _least_by_form(self, node: Operation, look: int) -> int | None:
+    def _bounds_by_form(self, node: Operation, look: int) -> Interval:
+        if node.code in CONDITIONS or node.code == "select":
+            return EVERYTHING
+        operands = [self.bounds(operand, look) for operand in node.operands]
         match node.code:
             case "sum":
-                total = node.number
-                for c, operand in zip(node.coefficients, node.operands):
-                    bound = self.least(operand, look) if c > 0 else self.most(operand, look)
-                    if bound is None:
-                        return None
-                    total += c * bound
+                total: Interval = (node.number, node.number)
+                for c, operand in zip(node.coefficients, operands):
+                    total = added(total, product((c, c), operand))
                 return total
-            case "mul" | "floordiv":
-                a, b = (self.least(operand, look) for operand in node.operands)
-                if a is None or b is None or a < 0 or b < 0:
-                    return None
-                return a * b if node.code == "mul" else 0
+            case "mod" | "floordiv" if operands[1][0] == 0:  # a divisor that may be zero
+                least, most = operands[0]
+                return (0, most) if least is not None and least >= 0 else EVERYTHING
             case "mod":
-                divisor = self.least(node.operands[1], look)
-                return 0 if divisor is not None and divisor > 0 else None
-            case "relu" | "abs":
-                return 0
+                least, most = operands[1]
+                return (0, None if most is None else most - 1) if least is not None and least > 0 else EVERYTHING
+            case "abs":
+                return 0, None
             case "max":
-                a, b = (self.least(operand, look) for operand in node.operands)
-                return _larger(a, b)
-            case _:
-                return None
-
-    def most(self, node: Operation, look: int = LOOK) -> int | None:
-        """An upper bound of the value."""
-        if node.code == "constant":
-            return node.number
-        found = self._most.get(node)
-        if found is None and look and node.code == "sum":
-            total = node.number
-            for c, operand in zip(node.coefficients, node.operands):
-                bound = self.most(operand, look - 1) if c > 0 else self.least(operand, look - 1)
-                if bound is None:
-                    return None
-                total += c * bound
-            return total
-        return found
+                return meet((operands[0][0], None), (operands[1][0], None))
+        row = OPERATIONS.get("product" if node.code == "mul" else node.name or node.code)
+        return EVERYTHING if row is None else row.bounds(*operands)
 
 
-def _larger(a: int | None, b: int | None) -> int | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return max(a, b)
+def added(a: Interval, b: Interval) -> Interval:
+    """All `x + y`."""
+    (al, ah), (bl, bh) = a, b
+    return None if al is None or bl is None else al + bl, None if ah is None or bh is None else ah + bh
 
 
 def ordered(operations: Operations, conditions: Iterable[Operation]) -> list[Operation]:
@@ -226,9 +205,8 @@ def _tightest(conditions: Iterable[Operation]) -> list[Operation]:
     for group in bounds.values():
         strongest = {}
         for condition in sorted(group, key=lambda condition: condition.operands[1].number):
-            if (
-                condition.code == "ge" or condition.code not in strongest
-            ):  # the largest of the lower bounds, the least of the upper
+            # the largest of the lower bounds, the least of the upper
+            if condition.code == "ge" or condition.code not in strongest:
                 strongest[condition.code] = condition
         for condition in group:
             if any(_implies(other, condition) for other in strongest.values()):

@@ -24,6 +24,7 @@ import torch
 
 from frontends.pytorch.calls.argument_unpacking import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
+from shapes.guards.codegen import where_of
 from shapes.guards.dispatch import MISSING
 from solver.floats.ordinals import double
 
@@ -122,7 +123,7 @@ def size_question(signature: Signature, entry: Entry[object], values: Mapping[st
     requirement = outcome.requirement
     if requirement is None:
         return Question(outcome.message, outcome.message, False)
-    where = f" ({requirement.where})" if requirement.where else ""
+    where = f" ({where_of(requirement)})" if where_of(requirement) else ""
     paths = [path for name in outcome.values for path in plan.arguments.sources_of(name)]
     key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
     if requirement.kind == "range" and len(paths) == 1 and str(paths[0][0]).endswith("_bits"):

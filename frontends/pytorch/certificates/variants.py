@@ -28,12 +28,12 @@ from shapes.certification.size_names import canonical
 from shapes.guards.arguments import access
 from shapes.guards.guards import within
 from shapes.origin import Origin
+from solver.proofs.fact import Fact
 from solver.syntax.printer import text_of, text_of_both
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.signatures import Signature
-    from shapes.guards.codegen import Requirement
     from shapes.guards.variants import Entry
 
 STATIC: Final = "a constant, as it was not seen to differ"
@@ -121,17 +121,17 @@ def stated(
     )
 
 
-def about(requirements: Sequence[Requirement], floats: Collection[str]) -> list[str]:
+def about(requirements: Sequence[Fact], floats: Collection[str]) -> list[str]:
     """The requirements about floats only."""
     return [each.text for each in requirements if is_about(each, floats)]
 
 
-def is_about(requirement: Requirement, floats: Collection[str]) -> bool:
+def is_about(requirement: Fact, floats: Collection[str]) -> bool:
     symbols = within(requirement).symbols
     return bool(symbols) and all(atom.name in floats for atom in symbols)
 
 
-def conditions_of(requirements: Sequence[Requirement], floats: Collection[str]) -> Iterator[Condition]:
+def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iterator[Condition]:
     """The guards that a compiled check tests."""
     for each in requirements:
         if is_about(each, floats):

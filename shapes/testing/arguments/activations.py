@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from shapes.rules.pointwise import names
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.axes import some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes, slipped
-from shapes.testing.arguments.reductions import optional
+from shapes.testing.arguments.mistakes import optional, seldom, sizes, slipped, some_axis
 from shapes.testing.calls import Call, Input
 
 OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.losses import reduction
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
-from shapes.testing.arguments.reductions import optional
+from shapes.testing.arguments.mistakes import SIZE, narrowed, optional, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 

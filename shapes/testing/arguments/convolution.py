@@ -11,6 +11,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
+from shapes.testing.arguments.mistakes import chosen
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -34,8 +35,7 @@ def convolutions(draw: Draw, name: str) -> Call:
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
         kwargs["bias"] = Input(draw(spoiled((out,), 8)) if not draw(seldom(15)) else (out, 1))
-    if draw(st.booleans()):
-        kwargs["stride"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
+    kwargs |= chosen(draw, stride=once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):
         # without channels, torch does not look at it
         kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 15 if inside else 2), axes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, seldom, sizes, slipped
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
 
@@ -24,7 +24,7 @@ def triangle(draw: st.DrawFn, name: str) -> Call:
 
 @calls_of("diagonal", "linalg.diagonal", "diag_embed")
 def diagonal(draw: st.DrawFn, name: str) -> Call:
-    kwargs: dict[str, object] = {"offset": draw(OFFSET)} if draw(st.booleans()) else {}
+    kwargs = chosen(draw, offset=OFFSET)
     least = 0 if seldom(draw) else (1 if name == "diag_embed" else 2)
     x = draw(sizes(least, 4))
     tensor = Input(x) if name == "diag_embed" else draw(laid_out(x))
@@ -42,11 +42,11 @@ def diag(draw: st.DrawFn, name: str) -> Call:
 
 @calls_of("vander")
 def vander(draw: st.DrawFn, name: str) -> Call:
-    kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
+    kwargs = chosen(draw, N=st.integers(-1, 4))
     return Call((Input(slipped(draw, (draw(SIZE),))),), kwargs)
 
 
 @calls_of("linalg.vander")
 def linalg_vander(draw: st.DrawFn, name: str) -> Call:
-    kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
+    kwargs = chosen(draw, N=st.integers(-1, 4))
     return Call((Input(draw(sizes(0, 3))),), kwargs)

@@ -11,6 +11,7 @@ through them can be made to fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Final
 
 from hypothesis import assume
@@ -21,7 +22,7 @@ from shapes.errors import ShapeError
 from shapes.rules.broadcasting import broadcast
 from shapes.symbolic.choices import Int
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 INDEX_DTYPES: Final = ("int64", "int64", "int64", "int64", "int64", "int32", "float32")
@@ -115,12 +116,9 @@ def counting_through(draw: st.DrawFn, name: str) -> Call:
     args = (Input(draw(sizes(0, 2)), dtype="float32"), index)
     if name == "take":
         return Call(args)
-    total = 1
-    for size in index:
-        assert isinstance(size, int)
-        total *= size
+    total = prod(map(int, index))
     source = draw(st.sampled_from(((total,), (1, total), tuple(index)[::-1], (total + 1,))))
-    accumulate = {"accumulate": True} if draw(st.booleans()) else {}
+    accumulate = chosen(draw, accumulate=st.just(True))
     return Call((*args, Input(source, dtype=other_dtype(draw))), accumulate)
 
 
@@ -189,7 +187,7 @@ def indexing(draw: st.DrawFn, name: str) -> Call:
         values = slipped(draw, values)
     elif seldom(draw):
         values = (draw(st.sampled_from((1, 1, 2))),) * draw(st.integers(0, 6))
-    accumulate = {"accumulate": True} if draw(st.booleans()) else {}
+    accumulate = chosen(draw, accumulate=st.just(True))
     return Call((tensor, indices, Input(values, dtype=other_dtype(draw))), accumulate)
 
 
@@ -198,9 +196,7 @@ _NUMBERS: Final = st.sampled_from(("int64", "int64", "int64", "int32", "int64", 
 
 def _mask(draw: st.DrawFn, shape: Sequence[int], wanted: int) -> Input:
     """A mask with as many True as are wanted, where there is room for them."""
-    total = 1
-    for size in shape:
-        total *= size
+    total = prod(shape)
     count = min(wanted, total) if draw(st.integers(0, 3)) else draw(st.integers(0, total))
     values = draw(st.permutations([place < count for place in range(total)]))
     return Input(shape, dtype="uint8" if seldom(draw) else "bool", values=values)

@@ -10,16 +10,14 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.axes import some_axis
-from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped, some_axis
 from shapes.testing.calls import Call, Input
 
 
 @st.composite
-def parts(draw: DrawFn, least: int, most: int = 3) -> tuple[list[Input], int]:
+def parts(draw: st.DrawFn, least: int, most: int = 3) -> tuple[list[Input], int]:
     """Tensors that differ in one axis, and that axis; now and then an empty one of one axis is among them."""
     x = draw(sizes(least, most))
     axis = some_axis(draw, len(x))
@@ -35,7 +33,7 @@ def parts(draw: DrawFn, least: int, most: int = 3) -> tuple[list[Input], int]:
 
 
 @calls_of("cat", "concat", "concatenate")
-def of_cat(draw: DrawFn, name: str) -> Call:
+def of_cat(draw: st.DrawFn, name: str) -> Call:
     tensors, axis = draw(parts(0 if seldom(draw) else 1))
     if seldom(draw):
         tensors = draw(st.sampled_from([[], [*tensors, Input(())]]))
@@ -43,7 +41,7 @@ def of_cat(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("stack")
-def of_stack(draw: DrawFn, name: str) -> Call:
+def of_stack(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 3))
     tensors = [Input(slipped(draw, x)) for _ in range(draw(st.integers(1, 3)))]
     if seldom(draw):
@@ -52,7 +50,7 @@ def of_stack(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("hstack", "vstack", "row_stack", "dstack", "column_stack")
-def of_stacks(draw: DrawFn, name: str) -> Call:
+def of_stacks(draw: st.DrawFn, name: str) -> Call:
     place = {"hstack": 1, "dstack": 2, "column_stack": 1}.get(name, 0)
     x = draw(sizes(0, 4))
     axis = min(place, len(x) - 1) if name == "hstack" else place
@@ -68,6 +66,6 @@ def of_stacks(draw: DrawFn, name: str) -> Call:
 
 
 @arguments_of("block_diag")
-def of_block_diag(name: str) -> SearchStrategy[Call]:
+def of_block_diag(name: str) -> st.SearchStrategy[Call]:
     block = st.one_of(sizes(0, 2), sizes(0, 2), sizes(0, 2), sizes(0, 3)).map(Input)
     return st.lists(block, max_size=3).map(lambda blocks: Call(tuple(blocks)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
@@ -29,10 +31,8 @@ def unit(shape: tuple[int, ...]) -> Input:
     """Matrices that have an inverse, a Cholesky factor and real eigenvalues."""
     if len(shape) < 2 or shape[-1] != shape[-2] or 0 in shape:
         return Input(shape)
-    side, count = shape[-1], 1
-    for size in shape[:-2]:
-        count *= size
-    return Input(shape, values=[row == column for row in range(side) for column in range(side)] * count)
+    side = shape[-1]
+    return Input(shape, values=[row == column for row in range(side) for column in range(side)] * prod(shape[:-2]))
 
 
 def _has_factors(call: Call) -> bool:
@@ -79,9 +79,8 @@ ORDER = st.sampled_from(["fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")
 
 @calls_of("linalg.matrix_norm")
 def matrix_norm(draw: st.DrawFn, name: str) -> Call:
-    kwargs: dict[str, object] = {"keepdim": True} if draw(st.booleans()) else {}
-    if draw(st.booleans()):
-        kwargs["dim"] = draw(st.tuples(st.integers(-4, 3), st.integers(-4, 3)))
+    kwargs = chosen(draw, keepdim=st.just(True))
+    kwargs |= chosen(draw, dim=st.tuples(st.integers(-4, 3), st.integers(-4, 3)))
     return Call((Input(slipped(draw, draw(sizes(2, 4)))), draw(ORDER)), kwargs)
 
 

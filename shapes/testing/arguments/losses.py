@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import narrowed, optional, seldom, sizes, slipped
 from shapes.testing.arguments.pointwise import CLASHES, meeting
-from shapes.testing.arguments.reductions import optional
 from shapes.testing.calls import Call, Input
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 
@@ -151,5 +151,5 @@ def cross(draw: st.DrawFn, name: str) -> Call:
         tuple([1 if place != axis and seldom(draw) else size for place, size in enumerate(target)]) for _ in range(2)
     ]
     dims: list[int] = [axis, axis - len(target), axis, axis - len(target), draw(st.integers(-4, 4))]
-    kwargs: dict[str, object] = {"dim": draw(st.sampled_from(dims))} if draw(st.booleans()) else {}
+    kwargs = chosen(draw, dim=st.sampled_from(dims))
     return Call(tuple(_inputs(draw, one, other)), kwargs)

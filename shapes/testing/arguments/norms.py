@@ -7,10 +7,18 @@ from math import inf
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.axes import WRONG, some_axes, some_axis
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import (
+    SIZE,
+    WRONG,
+    narrowed,
+    optional,
+    seldom,
+    sizes,
+    slipped,
+    some_axes,
+    some_axis,
+)
 from shapes.testing.arguments.pointwise import meeting
-from shapes.testing.arguments.reductions import optional
 from shapes.testing.calls import Call, Input
 
 

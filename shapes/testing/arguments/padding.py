@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments.mistakes import chosen
 from shapes.testing.arguments.windows import Draw, mostly, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -41,7 +41,7 @@ def _padded_within(call: Call) -> bool:
 
 
 @arguments_of("pad", only=_padded_within)
-def padded(name: str) -> SearchStrategy[Call]:
+def padded(name: str) -> st.SearchStrategy[Call]:
     """Any mode."""
     return st.one_of(_constant("pad"), _repeated())
 
@@ -55,9 +55,7 @@ def _constant(draw: Draw, name: str) -> Call:
         pads += draw(pads_of(size, 3, least=-1))
     if draw(seldom(12)):
         pads += draw(st.lists(st.integers(0, 1), min_size=1, max_size=4))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["value"] = draw(st.sampled_from((0, 1.5, -1)))
+    kwargs = chosen(draw, value=st.sampled_from((0, 1.5, -1)))
     if name == "pad" and draw(st.booleans()):
         kwargs["mode"] = draw(st.sampled_from(("constant", "constant", "mirror")))
     return Call((Input(sizes), 1 if draw(seldom(30)) else tuple(pads)), kwargs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
+from shapes.testing.arguments.mistakes import chosen
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -47,8 +48,7 @@ def sliding(draw: Draw, name: str) -> Call:
         kwargs["padding"] = draw(once_or_each(st.sampled_from(pads), axes))
     if largest and draw(st.booleans()):
         kwargs["dilation"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
-    if draw(st.booleans()):
-        kwargs["ceil_mode"] = draw(st.sampled_from((True, True, False)))
+    kwargs |= chosen(draw, ceil_mode=st.sampled_from((True, True, False)))
     if largest and draw(st.booleans()):
         kwargs["return_indices"] = draw(st.booleans())
     if not largest and draw(st.booleans()):
@@ -68,8 +68,7 @@ def powers(draw: Draw, name: str) -> Call:
     if draw(st.booleans()):
         steps = once_or_each(mostly((1, 2, 3, 4), (0,)), axes)
         kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
-    if draw(st.booleans()):
-        kwargs["ceil_mode"] = draw(st.booleans())
+    kwargs |= chosen(draw, ceil_mode=st.booleans())
     return Call((draw(images(axes)), norm, kernel), kwargs)
 
 
@@ -101,14 +100,12 @@ def at_random(draw: Draw, name: str) -> Call:
     kwargs: dict[str, object] = {}
     sizes = once_or_each(mostly((0, 1, 2, 3), (-1, 4)), axes)
     ratios = st.tuples(*[st.sampled_from((0.5, 0.3, 0.25, 0.4, 0.55, 0.1, 2 / 3, -0.5))] * axes)
-    if draw(st.booleans()):
-        kwargs["output_size"] = draw(sizes)
+    kwargs |= chosen(draw, output_size=sizes)
     if not kwargs or draw(seldom()):
         kwargs["output_ratio"] = draw(st.one_of(*[ratios] * 8, st.just(0.5), st.just((0.5,) * (axes + 1))))
     if draw(seldom(20)):
         kwargs = {}
-    if draw(st.booleans()):
-        kwargs["return_indices"] = draw(st.booleans())
+    kwargs |= chosen(draw, return_indices=st.booleans())
     if draw(seldom(3)) and len(x) > axes:
         batch = draw(st.integers(0, 2)) if draw(seldom(4)) else 1 if len(x) == axes + 1 else x[0]
         assert isinstance(batch, int)

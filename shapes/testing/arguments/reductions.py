@@ -7,15 +7,9 @@ from math import inf
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.axes import some_axes, some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.arguments.mistakes import optional, seldom, sizes, some_axes, some_axis
 from shapes.testing.arguments.pointwise import meeting
 from shapes.testing.calls import Call, Input
-
-
-def optional(draw: st.DrawFn, **options: object) -> dict[str, object]:
-    """Some of these."""
-    return {name: value for name, value in options.items() if draw(st.booleans())}
 
 
 @calls_of("sum", "nansum", "mean", "nanmean", "amax", "amin", "all", "any", "std", "var", "std_mean", "var_mean")

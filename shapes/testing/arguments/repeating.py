@@ -9,16 +9,14 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.axes import some_axes, some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.arguments.mistakes import seldom, sizes, some_axes, some_axis
 from shapes.testing.calls import Call, Input
 
 
 @st.composite
-def repeats_for(draw: DrawFn, rank: int) -> tuple[int, ...]:
+def repeats_for(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
     """How often each size is repeated; further numbers in front, now and then too few or a negative one."""
     number = max(rank + draw(st.sampled_from((0, 0, 0, 1, 2, -1))), 0)
     least = -1 if seldom(draw) else 0
@@ -26,13 +24,13 @@ def repeats_for(draw: DrawFn, rank: int) -> tuple[int, ...]:
 
 
 @calls_of("repeat", "tile")
-def of_repeat(draw: DrawFn, name: str) -> Call:
+def of_repeat(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 3))
     return Call((Input(x), draw(repeats_for(len(x)))))
 
 
 @calls_of("roll")
-def of_roll(draw: DrawFn, name: str) -> Call:
+def of_roll(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 3))
     if draw(st.integers(0, 3)) == 0:
         shifts = st.one_of(st.integers(-5, 5), st.just((1, 2)), st.just((1,)))
@@ -45,19 +43,19 @@ def of_roll(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("flip")
-def of_flip(draw: DrawFn, name: str) -> Call:
+def of_flip(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     axes = some_axes(draw, len(x))
     return Call((Input(x), (axes,) if isinstance(axes, int) else axes))
 
 
 @arguments_of("fliplr", "flipud")
-def of_one(name: str) -> SearchStrategy[Call]:
+def of_one(name: str) -> st.SearchStrategy[Call]:
     return sizes(0, 3).map(lambda x: Call((Input(x),)))
 
 
 @calls_of("rot90")
-def of_rot90(draw: DrawFn, name: str) -> Call:
+def of_rot90(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0 if seldom(draw) else 2, 4))
     axes = [*draw(st.permutations(range(len(x)))), 0, 1][:2]
     turned = [axis - len(x) if draw(st.booleans()) else axis for axis in axes]

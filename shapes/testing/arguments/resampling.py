@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shapes.rules.resampling import MODES
 from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments.mistakes import chosen
 from shapes.testing.arguments.pooling import images
 from shapes.testing.arguments.windows import Draw, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
@@ -26,9 +27,7 @@ def resized(draw: Draw, name: str) -> Call:
     x = draw(images(axes, least=2 if not draw(seldom(8)) else 0))
     if len(x) == axes + 1 and not draw(seldom(20)):
         x = Input((2, *x))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["size"] = draw(once_or_each(mostly((1, 2, 3, 4, 5, 7), (0,)), axes))
+    kwargs = chosen(draw, size=once_or_each(mostly((1, 2, 3, 4, 5, 7), (0,)), axes))
     if not kwargs or draw(seldom(40)):
         one = st.sampled_from(FACTORS)
         kwargs["scale_factor"] = draw(st.one_of(one, st.tuples(*[one] * axes), st.tuples(*[one] * axes)))
@@ -59,13 +58,12 @@ def sampled(draw: Draw, name: str) -> Call:
     batch, channels = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     sizes = [draw(st.sampled_from((1, 2, 3) * 6 + (0,))) for _ in range(axes)]
     points = [draw(st.integers(0, 3)) for _ in range(axes)]
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["mode"] = draw(st.sampled_from(("bilinear", "nearest", "bicubic", "cubic", "nearest")))
-    if draw(st.booleans()):
-        kwargs["padding_mode"] = draw(st.sampled_from(("zeros", "border", "reflection") * 3 + ("circular",)))
-    if draw(st.booleans()):
-        kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
+    kwargs = chosen(
+        draw,
+        mode=st.sampled_from(("bilinear", "nearest", "bicubic", "cubic", "nearest")),
+        padding_mode=st.sampled_from(("zeros", "border", "reflection") * 3 + ("circular",)),
+        align_corners=st.sampled_from((None, True, False)),
+    )
     x, grid = draw(spoiled((batch, channels, *sizes))), draw(spoiled((batch, *points, axes)))
     return Call((Input(x), Input(grid)), kwargs)
 
@@ -77,9 +75,7 @@ def transformed(draw: Draw, name: str) -> Call:
     batch = draw(st.integers(1, 3))
     size = (batch, *[draw(st.sampled_from((1, 2, 3) * 6 + (0, -1))) for _ in range(axes + 1)])
     theta = draw(spoiled((batch, axes, axes + 1), 4, largest=4)) if not draw(seldom()) else (batch, axes, axes + 1, 2)
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
+    kwargs = chosen(draw, align_corners=st.sampled_from((None, True, False)))
     return Call((Input(theta), size), kwargs)
 
 

@@ -6,9 +6,17 @@ from hypothesis import strategies as st
 
 from shapes.rules.axes import replaced
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.axes import WRONG, some_axis
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
-from shapes.testing.arguments.reductions import optional
+from shapes.testing.arguments.mistakes import (
+    SIZE,
+    WRONG,
+    narrowed,
+    optional,
+    seldom,
+    sizes,
+    slipped,
+    some_axis,
+    with_axes,
+)
 from shapes.testing.calls import Call, Input
 
 

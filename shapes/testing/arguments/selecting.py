@@ -8,20 +8,14 @@ Call((Input((2, 3), dtype='int64', high=3),), {'dim': -1})
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.indexing import axis, numbers
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
-
-
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def _some_zeros(draw: st.DrawFn, shape: Sequence[int]) -> Input:
@@ -37,7 +31,7 @@ def of_one_tensor(draw: st.DrawFn, name: str) -> Call:
         case "nonzero":
             return Call((tensor,), draw(st.sampled_from(({}, {"as_tuple": True}, {"as_tuple": False}))))
         case "nonzero_static":
-            fill = {"fill_value": 7} if draw(st.booleans()) else {}
+            fill = chosen(draw, fill_value=st.just(7))
             return Call((tensor,), {"size": draw(st.integers(-1, 6)), **fill})
         case "item" if draw(st.booleans()):
             return Call((Input([1] * draw(st.integers(0, 3))),))
@@ -74,7 +68,7 @@ def repeating(draw: st.DrawFn, name: str) -> Call:
     """The same number of repeats for all elements, or one for each."""
     shape = draw(sizes(0, 3))
     dim = axis(draw, len(shape)) if draw(st.booleans()) else None
-    length = _product(shape) if dim is None else shape[dim % len(shape)] if shape else 1
+    length = prod(shape) if dim is None else shape[dim % len(shape)] if shape else 1
     named: dict[str, object] = {} if dim is None else {"dim": dim}
     match draw(st.integers(0, 3)):
         case 0:
@@ -84,16 +78,15 @@ def repeating(draw: st.DrawFn, name: str) -> Call:
             return Call((Input(shape), repeats), named)
         case 1:
             given = draw(st.lists(st.integers(0, 3), max_size=4))
-            named = {"output_size": sum(given)} if draw(st.booleans()) else {}
+            named = chosen(draw, output_size=st.just(sum(given)))
             return Call((Input((len(given),), dtype="int32" if seldom(draw) else "int64", values=given),), named)
         case 2 if seldom(draw):
             return Call((Input(draw(sizes(0, 2)), dtype="int64", low=1, high=3),))
         case _:
             span = slipped(draw, draw(st.sampled_from(((length,), (length,), (1,), ()))))
             tensor = numbers(draw, span)
-            values = [draw(st.integers(0, 3)) for _ in range(_product(span))]
-            if draw(st.booleans()):
-                named["output_size"] = sum(values) if span == (length,) else sum(values) * length
+            values = [draw(st.integers(0, 3)) for _ in range(prod(span))]
+            named |= chosen(draw, output_size=st.just(sum(values) if span == (length,) else sum(values) * length))
             return Call((Input(shape), Input(span, dtype=tensor.dtype, values=values)), named)
 
 
@@ -102,7 +95,7 @@ def counting(draw: st.DrawFn, name: str) -> Call:
     """Small numbers."""
     shape = slipped(draw, (draw(SIZE),))
     dtype = "float32" if seldom(draw) else draw(st.sampled_from(("int64", "int32", "uint8")))
-    named: dict[str, object] = {"minlength": draw(st.integers(-1, 6))} if draw(st.booleans()) else {}
+    named = chosen(draw, minlength=st.integers(-1, 6))
     if draw(st.booleans()):
         named["weights"] = Input(slipped(draw, shape))
     return Call((Input(shape, dtype=dtype, low=0, high=4),), named)
@@ -114,16 +107,16 @@ def bins(draw: st.DrawFn, name: str) -> Call:
     shape = draw(sizes(0, 3))
     tensor, number = Input(shape), draw(st.integers(0 if seldom(draw) else 1, 6))
     if name == "histc":
-        named: dict[str, object] = {"bins": number} if draw(st.booleans()) else {}
+        named = chosen(draw, bins=st.just(number))
         if draw(st.booleans()):
             named |= {"min": draw(st.sampled_from((0, -1.0, 2))), "max": draw(st.sampled_from((1, 2.5)))}
         return Call((tensor,), named)
-    named = {"density": True} if draw(st.booleans()) else {}
+    named = chosen(draw, density=st.just(True))
     if draw(st.booleans()):
         named["weight"] = Input(slipped(draw, shape))
     if draw(st.booleans()):
         edges = slipped(draw, (draw(st.integers(0 if seldom(draw) else 2, 6)),))
-        return Call((tensor, Input(edges, values=sorted(range(_product(edges))))), named)
+        return Call((tensor, Input(edges, values=sorted(range(prod(edges))))), named)
     if draw(st.booleans()):
         named["range"] = (0.0, draw(st.sampled_from((1.0, 2.0, -1.0))))
     return Call((tensor, number), named)

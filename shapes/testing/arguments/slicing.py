@@ -12,11 +12,9 @@ from __future__ import annotations
 from math import prod
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.axes import some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes, slipped, with_axes
+from shapes.testing.arguments.mistakes import seldom, sizes, slipped, some_axis, with_axes
 from shapes.testing.arguments.splitting import axis_and_size
 from shapes.testing.arguments.storage import strided_within
 from shapes.testing.arguments.views import laid_out
@@ -27,7 +25,7 @@ STEP = st.sampled_from((None, 1, 2, 3, 7, None, 1, 2, 3, 7, 0))
 
 
 @st.composite
-def place_in(draw: DrawFn, size: int) -> int:
+def place_in(draw: st.DrawFn, size: int) -> int:
     """A place of an axis, mostly one that it has."""
     if size == 0 or seldom(draw):
         return draw(st.sampled_from((size, -size - 1)))
@@ -35,7 +33,7 @@ def place_in(draw: DrawFn, size: int) -> int:
 
 
 @st.composite
-def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool = False) -> tuple[object, ...]:
+def indices(draw: st.DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool = False) -> tuple[object, ...]:
     """What stands in the brackets behind a tensor."""
     if tensors and len(x) > 2 and x[2] and seldom(draw):
         # one number picks as often as a mask has True
@@ -64,7 +62,7 @@ def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool 
 
 
 @st.composite
-def indexed(draw: DrawFn, *, backwards: bool, tensors: bool = False) -> Call:
+def indexed(draw: st.DrawFn, *, backwards: bool, tensors: bool = False) -> Call:
     """A tensor and an index, which need not be in a tuple if it is one item."""
     x = draw(sizes(0, 4))
     index: object = draw(indices(x, backwards=backwards, tensors=tensors))
@@ -82,12 +80,12 @@ def _fits_masks(call: Call) -> bool:
 
 
 @arguments_of("getitem", only=_fits_masks)
-def of_getitem(name: str) -> SearchStrategy[Call]:
+def of_getitem(name: str) -> st.SearchStrategy[Call]:
     return indexed(backwards=False, tensors=True)
 
 
 @calls_of("narrow", "narrow_copy")
-def of_narrow(draw: DrawFn, name: str) -> Call:
+def of_narrow(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis, size = draw(axis_and_size(x))
     start = draw(st.integers(-size, size))
@@ -98,14 +96,14 @@ def of_narrow(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("select")
-def of_select(draw: DrawFn, name: str) -> Call:
+def of_select(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis, size = draw(axis_and_size(x))
     return Call((draw(laid_out(x)), axis, draw(place_in(size))))
 
 
 @calls_of("slice_scatter")
-def of_slice_scatter(draw: DrawFn, name: str) -> Call:
+def of_slice_scatter(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis, size = draw(axis_and_size(x))
     start, end, step = draw(BOUND), draw(BOUND), draw(st.sampled_from((1, 1, 2, 3)))
@@ -117,7 +115,7 @@ def of_slice_scatter(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("select_scatter")
-def of_select_scatter(draw: DrawFn, name: str) -> Call:
+def of_select_scatter(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis, size = draw(axis_and_size(x))
     part = list(x)
@@ -127,7 +125,7 @@ def of_select_scatter(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("diagonal_scatter")
-def of_diagonal_scatter(draw: DrawFn, name: str) -> Call:
+def of_diagonal_scatter(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(1 if seldom(draw) else 2, 4))
     offset = draw(st.integers(-4, 4))
     one, other = [*draw(st.permutations(range(len(x)))), 0][:2]
@@ -140,7 +138,7 @@ def of_diagonal_scatter(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("as_strided_scatter")
-def of_as_strided_scatter(draw: DrawFn, name: str) -> Call:
+def of_as_strided_scatter(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     size, strides, offset = draw(strided_within(prod(x)))
     return Call((Input(x), Input(slipped(draw, size)), size, strides, offset))

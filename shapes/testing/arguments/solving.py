@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
@@ -60,8 +62,7 @@ def tensorinv(draw: st.DrawFn, name: str) -> Call:
     values = None
     if ind in (1, 2) and len(shape) == 3:
         values = unit((first * second, first * second)).values if shape[0] == first or ind == 1 else None
-    count = shape[0] * shape[1] * shape[2] if len(shape) == 3 else 0
-    return Call((Input(shape, values=values if values and len(values) == count else None),), {"ind": ind})
+    return Call((Input(shape, values=values if values and len(values) == prod(shape) else None),), {"ind": ind})
 
 
 @calls_of("linalg.tensorsolve")

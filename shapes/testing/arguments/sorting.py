@@ -7,11 +7,13 @@ Call((Input((2, 3)), 2), {'dim': 0})
 
 from __future__ import annotations
 
+from math import prod
+
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
 from shapes.testing.arguments.indexing import axis
-from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, chosen, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 
@@ -58,10 +60,7 @@ def searching(draw: st.DrawFn, name: str) -> Call:
         behind = (draw(SIZE), 1) if draw(st.integers(0, 4)) == 0 else (draw(SIZE),)
         wanted = 0.5 if seldom(draw) else Input(slipped(draw, (*ahead, *behind)))
     sequence = () if seldom(draw) and seldom(draw) else (*rows, length)
-    total = 1
-    for size in sequence:
-        total *= size
-    named: dict[str, object] = {"out_int32": True} if draw(st.booleans()) else {}
+    named = chosen(draw, out_int32=st.just(True))
     if draw(st.integers(0, 2)) == 0:
         named["side"] = draw(st.sampled_from(("left", "right", None, "right", "middle")))
     if draw(st.integers(0, 2)) == 0:
@@ -69,7 +68,7 @@ def searching(draw: st.DrawFn, name: str) -> Call:
     if draw(st.integers(0, 2)) == 0:
         # every place is the first one: in range wherever there is one
         named["sorter"] = Input(slipped(draw, sequence), dtype="int32" if seldom(draw) else "int64")
-    return Call((Input(sequence, values=range(total)), wanted), named)
+    return Call((Input(sequence, values=range(prod(sequence))), wanted), named)
 
 
 @calls_of("bucketize")

@@ -9,31 +9,29 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.axes import some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes, slipped, with_axes
+from shapes.testing.arguments.mistakes import seldom, sizes, slipped, some_axis, with_axes
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call
 
 
 @st.composite
-def lengths_of(draw: DrawFn, size: int) -> list[int]:
+def lengths_of(draw: st.DrawFn, size: int) -> list[int]:
     """Lengths that mostly add up to a size."""
     ends = sorted([draw(st.integers(0, size)) for _ in range(draw(st.integers(0, 2)))])
     return list(slipped(draw, [end - start for start, end in zip([0, *ends], [*ends, size])]))
 
 
 @st.composite
-def axis_and_size(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, int]:
+def axis_and_size(draw: st.DrawFn, x: tuple[int, ...]) -> tuple[int, int]:
     """An axis and how long it is."""
     axis = some_axis(draw, len(x))
     return axis, x[axis] if -len(x) <= axis < len(x) else 3
 
 
 @calls_of("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
-def of_split(draw: DrawFn, name: str) -> Call:
+def of_split(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis, size = draw(axis_and_size(x))
     where: object = draw(lengths_of(size))
@@ -43,19 +41,19 @@ def of_split(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("chunk", "unsafe_chunk")
-def of_chunk(draw: DrawFn, name: str) -> Call:
+def of_chunk(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     return Call((draw(laid_out(x)), draw(st.sampled_from((1, 2, 3, 4, 7, 0))), some_axis(draw, len(x))))
 
 
 @calls_of("unbind")
-def of_unbind(draw: DrawFn, name: str) -> Call:
+def of_unbind(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     return Call((draw(laid_out(x)), some_axis(draw, len(x))))
 
 
 @calls_of("tensor_split", "hsplit", "vsplit", "dsplit")
-def of_tensor_split(draw: DrawFn, name: str) -> Call:
+def of_tensor_split(draw: st.DrawFn, name: str) -> Call:
     place = {"hsplit": 1, "vsplit": 0, "dsplit": 2}.get(name)
     x = draw(sizes(0, 3) if place is None or seldom(draw) else sizes(max(place, 1 + (name == "vsplit")), 4))
     where: object = draw(st.integers(-1, 5) if seldom(draw) else st.integers(1, 5))

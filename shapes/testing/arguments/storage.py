@@ -11,7 +11,6 @@ from __future__ import annotations
 from math import prod
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped
@@ -20,12 +19,12 @@ from shapes.testing.calls import Call, Input
 
 
 @arguments_of("detach", "conj", "resolve_conj", "resolve_neg", "contiguous", "clone")
-def of_one(name: str) -> SearchStrategy[Call]:
+def of_one(name: str) -> st.SearchStrategy[Call]:
     return sizes(0, 4).flatmap(laid_out).map(lambda x: Call((x,)))
 
 
 @arguments_of("view_as_real", "real", "imag")
-def of_complex(name: str) -> SearchStrategy[Call]:
+def of_complex(name: str) -> st.SearchStrategy[Call]:
     dtype = st.sampled_from(("complex64", "complex64", "complex128", "float32"))
 
     def of(x: Input, dtype: str) -> Call:
@@ -35,7 +34,7 @@ def of_complex(name: str) -> SearchStrategy[Call]:
 
 
 @calls_of("view_as_complex")
-def of_pairs(draw: DrawFn, name: str) -> Call:
+def of_pairs(draw: st.DrawFn, name: str) -> Call:
     x = slipped(draw, (*draw(sizes(0, 3)), 2))
     dtype = draw(st.sampled_from(("float32", "float64", "float32", "int64")))
     if x and dtype == "float32" and draw(st.booleans()):
@@ -46,7 +45,7 @@ def of_pairs(draw: DrawFn, name: str) -> Call:
 
 
 @st.composite
-def strided_within(draw: DrawFn, elements: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+def strided_within(draw: st.DrawFn, elements: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Sizes, strides and offset, mostly within so many elements."""
     size = draw(sizes(0, 2))
     strides = tuple([draw(st.sampled_from((1, 2, 1, 0, 3))) for _ in size])
@@ -67,7 +66,7 @@ def _has_sizes(call: Call) -> bool:
 
 
 @calls_of("as_strided", only=_has_sizes)
-def of_as_strided(draw: DrawFn, name: str) -> Call:
+def of_as_strided(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 3))
     size, strides, offset = draw(strided_within(prod(x)))
     return Call((Input(x), size, strides, *([offset] if draw(st.booleans()) else [])))

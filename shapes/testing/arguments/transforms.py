@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.arguments.mistakes import chosen, seldom, sizes
 from shapes.testing.calls import Call, Input
 
 POINTS = st.sampled_from((1, 2, 3, 5, 0, -1))
@@ -30,9 +30,7 @@ def _dtype(name: str) -> str:
 @calls_of("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.hfft", "fft.ihfft", only=_has_signals)
 def one_axis(draw: st.DrawFn, name: str) -> Call:
     shape = draw(st.lists(NONEMPTY, min_size=0 if seldom(draw) else 1, max_size=3))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["n"] = draw(POINTS)
+    kwargs = chosen(draw, n=POINTS)
     axis = -1
     if draw(st.booleans()):
         kwargs["dim"] = axis = draw(st.integers(-len(shape) - seldom(draw), max(len(shape) - 1 + seldom(draw), 0)))
@@ -69,9 +67,7 @@ def several_axes(draw: st.DrawFn, name: str) -> Call:
 def fftshift(draw: st.DrawFn, name: str) -> Call:
     shape = draw(sizes(0, 3))
     dims = st.integers(-3, 2)
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["dim"] = draw(st.one_of(dims, st.lists(dims, min_size=1, max_size=2).map(tuple)))
+    kwargs = chosen(draw, dim=st.one_of(dims, st.lists(dims, min_size=1, max_size=2).map(tuple)))
     return Call((Input(shape),), kwargs)
 
 
@@ -93,8 +89,7 @@ def stft(draw: st.DrawFn, name: str) -> Call:
     kwargs["center"] = draw(st.booleans())
     if kwargs["center"] and draw(st.booleans()):
         kwargs["pad_mode"] = draw(st.sampled_from(["constant", "circular", "replicate", "mirror"]))
-    if draw(st.booleans()):
-        kwargs["onesided"] = draw(st.booleans())
+    kwargs |= chosen(draw, onesided=st.booleans())
     if not seldom(draw):
         kwargs["return_complex"] = draw(st.booleans())
     dtype = "complex64" if seldom(draw) else "float32"
@@ -126,12 +121,7 @@ def istft(draw: st.DrawFn, name: str) -> Call:
         width = n_fft + seldom(draw)
         kwargs["window"] = Input((width,), values=[1] * width)
     kwargs["center"] = draw(st.booleans())
-    if draw(st.booleans()):
-        kwargs["onesided"] = draw(st.booleans())
-    if draw(st.booleans()):
-        kwargs["return_complex"] = draw(st.booleans())
-    if draw(st.booleans()):
-        kwargs["length"] = draw(st.integers(0, 9))
+    kwargs |= chosen(draw, onesided=st.booleans(), return_complex=st.booleans(), length=st.integers(0, 9))
     frequencies = n_fft // 2 + 1 if kwargs.get("onesided", True) and not kwargs.get("return_complex") else n_fft
     shape = (*draw(st.lists(st.integers(0, 2), max_size=1)), frequencies + seldom(draw), draw(st.integers(0, 4)))
     return Call((Input(shape, dtype="float32" if seldom(draw) else "complex64"), n_fft), kwargs)

@@ -13,16 +13,14 @@ from math import prod
 from operator import mul
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.axes import some_axes, some_axis
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, some_axes, some_axis, with_axes
 from shapes.testing.calls import Call, Input
 
 
 @st.composite
-def factored(draw: DrawFn, number: int) -> tuple[int, ...]:
+def factored(draw: st.DrawFn, number: int) -> tuple[int, ...]:
     """Sizes of a tensor with so many elements."""
     if number == 0:
         found = list(draw(sizes(0, 3)))
@@ -39,7 +37,7 @@ def factored(draw: DrawFn, number: int) -> tuple[int, ...]:
 
 
 @st.composite
-def target_of(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
+def target_of(draw: st.DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
     """A shape to read a tensor in: often with a -1, now and then impossible."""
     target = list(slipped(draw, draw(st.one_of(factored(prod(x)), _joined(x)))))
     if seldom(draw):
@@ -53,7 +51,7 @@ def target_of(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @st.composite
-def _joined(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
+def _joined(draw: st.DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
     """The same sizes, some of them multiplied."""
     found: list[int] = []
     for size in x:
@@ -65,7 +63,7 @@ def _joined(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @st.composite
-def laid_out(draw: DrawFn, x: tuple[int, ...]) -> Input:
+def laid_out(draw: st.DrawFn, x: tuple[int, ...]) -> Input:
     """A tensor of these sizes: fresh, turned, with gaps, or with elements in several places."""
     kind = draw(st.sampled_from(("fresh", "packed", "turned", "gaps", "some")))
     if kind == "fresh" or not x:
@@ -85,19 +83,19 @@ def laid_out(draw: DrawFn, x: tuple[int, ...]) -> Input:
 
 
 @calls_of("reshape", "view")
-def to_sizes(draw: DrawFn, name: str) -> Call:
+def to_sizes(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     return Call((draw(laid_out(x)), draw(target_of(x))))
 
 
 @calls_of("view_as", "reshape_as")
-def to_other(draw: DrawFn, name: str) -> Call:
+def to_other(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     return Call((draw(laid_out(x)), Input(slipped(draw, draw(factored(prod(x)))))))
 
 
 @calls_of("flatten")
-def of_flatten(draw: DrawFn, name: str) -> Call:
+def of_flatten(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     if seldom(draw) and len(x) > 1:
         end = draw(st.integers(0, len(x) - 2))
@@ -110,7 +108,7 @@ def of_flatten(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("unflatten")
-def of_unflatten(draw: DrawFn, name: str) -> Call:
+def of_unflatten(draw: st.DrawFn, name: str) -> Call:
     x = draw(with_axes(3))
     axis = some_axis(draw, len(x))
     size = x[axis] if -len(x) <= axis < len(x) else 4
@@ -119,25 +117,25 @@ def of_unflatten(draw: DrawFn, name: str) -> Call:
 
 
 @arguments_of("ravel", "t", "T", "mT", "mH", "H", "adjoint")
-def of_one(name: str) -> SearchStrategy[Call]:
+def of_one(name: str) -> st.SearchStrategy[Call]:
     return sizes(0, 3 if name in "tH" else 4).flatmap(laid_out).map(lambda x: Call((x,)))
 
 
 @calls_of("transpose", "swapdims", "swapaxes")
-def of_two_axes(draw: DrawFn, name: str) -> Call:
+def of_two_axes(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
 
 
 @calls_of("permute")
-def of_permute(draw: DrawFn, name: str) -> Call:
+def of_permute(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     order = slipped(draw, draw(st.permutations(range(len(x)))))
     return Call((draw(laid_out(x)), tuple([axis - len(x) if draw(st.booleans()) else axis for axis in order])))
 
 
 @calls_of("movedim", "moveaxis")
-def of_movedim(draw: DrawFn, name: str) -> Call:
+def of_movedim(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     if draw(st.booleans()):
         return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
@@ -155,7 +153,7 @@ def _has_a_size(call: Call) -> bool:
 
 
 @calls_of("expand", "broadcast_to", only=_has_a_size)
-def to_larger(draw: DrawFn, name: str) -> Call:
+def to_larger(draw: st.DrawFn, name: str) -> Call:
     target = draw(sizes(0, 4))
     x = narrowed(draw, target)
     wanted = list(slipped(draw, target))
@@ -166,20 +164,20 @@ def to_larger(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("expand_as")
-def to_larger_other(draw: DrawFn, name: str) -> Call:
+def to_larger_other(draw: st.DrawFn, name: str) -> Call:
     target = draw(sizes(0, 4))
     return Call((draw(laid_out(narrowed(draw, target))), Input(slipped(draw, target))))
 
 
 @calls_of("broadcast_tensors")
-def to_each_other(draw: DrawFn, name: str) -> Call:
+def to_each_other(draw: st.DrawFn, name: str) -> Call:
     target = draw(sizes(0, 3))
     number = draw(st.integers(1, 3))
     return Call(tuple([draw(laid_out(slipped(draw, narrowed(draw, target)))) for _ in range(number)]))
 
 
 @calls_of("squeeze")
-def of_squeeze(draw: DrawFn, name: str) -> Call:
+def of_squeeze(draw: st.DrawFn, name: str) -> Call:
     x = tuple([1 if draw(st.booleans()) else draw(SIZE) for _ in range(draw(st.integers(0, 4)))])
     if draw(st.integers(0, 2)) == 0:
         return Call((draw(laid_out(x)),))
@@ -187,13 +185,13 @@ def of_squeeze(draw: DrawFn, name: str) -> Call:
 
 
 @calls_of("unsqueeze")
-def of_unsqueeze(draw: DrawFn, name: str) -> Call:
+def of_unsqueeze(draw: st.DrawFn, name: str) -> Call:
     x = draw(sizes(0, 4))
     return Call((draw(laid_out(x)), some_axis(draw, len(x) + 1)))
 
 
 @arguments_of("atleast_1d", "atleast_2d", "atleast_3d")
-def of_atleast(name: str) -> SearchStrategy[Call]:
+def of_atleast(name: str) -> st.SearchStrategy[Call]:
     tensor = sizes(0, 4).flatmap(laid_out)
     several = st.lists(tensor, min_size=1, max_size=3)
     return st.one_of(several.map(lambda tensors: Call(tuple(tensors))), several.map(lambda tensors: Call((tensors,))))

@@ -9,23 +9,22 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
-Draw = DrawFn
+Draw = st.DrawFn
 
 
-def seldom(one_in: int = 10) -> SearchStrategy[bool]:
+def seldom(one_in: int = 10) -> st.SearchStrategy[bool]:
     """True now and then."""
     return st.sampled_from((False,) * (one_in - 1) + (True,))
 
 
-def mostly(usual: tuple[int, ...], unusual: tuple[int, ...], one_in: int = 40) -> SearchStrategy[int]:
+def mostly(usual: tuple[int, ...], unusual: tuple[int, ...], one_in: int = 40) -> st.SearchStrategy[int]:
     """One of the usual numbers, and now and then one of the others."""
     return st.sampled_from(usual * (one_in * len(unusual) // len(usual) + 1) + unusual)
 
 
 @st.composite
-def once_or_each(draw: Draw, numbers: SearchStrategy[int], axes: int) -> int | tuple[int, ...]:
+def once_or_each(draw: Draw, numbers: st.SearchStrategy[int], axes: int) -> int | tuple[int, ...]:
     """One number, a tuple of one, or one for each axis; now and then one too many."""
     match draw(st.sampled_from((0, 0, 0, 1, 2, 2, 2) * 3 + (3,))):
         case 0:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from shapes.guards.codegen import Requirement
+from solver.proofs.fact import Fact
 from solver.syntax.parser import parse
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 NAMES = ["a", "b", "c"]
 
@@ -77,9 +78,14 @@ def edge_values() -> st.SearchStrategy[tuple[int, ...]]:
     return st.tuples(value, value, value)
 
 
-def written(texts: Sequence[str], names: Sequence[str]) -> tuple[list[Requirement], dict[str, Expr]]:
+def requirement(text: str, prop: Prop, domain: Prop | None = None) -> Fact:
+    """A guard that a check tests."""
+    return Fact(prop, prop.interner.true if domain is None else domain, "guard", text, None, None, 0)
+
+
+def written(texts: Sequence[str], names: Sequence[str]) -> tuple[list[Fact], dict[str, Expr]]:
     """The texts as requirements over fresh symbols with these names."""
     interner = Interner()
     symbols = {name: interner.symbol(name) for name in names}
     parsed = [parse(text, symbols, interner) for text in texts]
-    return [Requirement("guard", text, p.prop, p.domain) for text, p in zip(texts, parsed)], symbols
+    return [requirement(text, p.prop, p.domain) for text, p in zip(texts, parsed)], symbols

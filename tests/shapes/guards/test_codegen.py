@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given, settings
 
-from shapes.guards.codegen import Check, Requirement, compile_check
+from shapes.guards.codegen import Check, compile_check
 from shapes.guards.lowering import Lowering, Operations
 from shapes.guards.ordering import cost, ordered
 from solver.errors import ShapeError
+from solver.proofs.fact import Fact
 from solver.syntax.parser import parse
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from tests.effort import examples
-from tests.shapes.guards.propositions import NAMES, edge_values, propositions, requirements_of, written
+from tests.shapes.guards.propositions import NAMES, edge_values, propositions, requirement, requirements_of, written
 
 
 def check_of(*texts: str, names: str = "a b c d", native: bool = False) -> Check:
@@ -22,7 +25,7 @@ def check_of(*texts: str, names: str = "a b c d", native: bool = False) -> Check
     return compile_check(requirements, symbols, {name: i for i, name in enumerate(symbols)}, native=native)
 
 
-def expected(requirements: list[Requirement], symbols: dict[str, Expr], values: tuple[int, ...]) -> bool:
+def expected(requirements: list[Fact], symbols: dict[str, Expr], values: tuple[int, ...]) -> bool:
     """The oracle: domain and proposition of every requirement by evaluation."""
     assignment = {atom: value for e, value in zip(symbols.values(), values) for atom in e.symbols}
     return all(r.domain.evaluate(assignment) and r.prop.evaluate(assignment) for r in requirements)
@@ -48,7 +51,7 @@ def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) ->
     """A failure: where a divisor is zero, generated code raises, or has a value of its own, without a domain."""
     written_out, symbols = written(texts, NAMES)
     true = next(iter(symbols.values())).interner.true
-    requirements = [Requirement("guard", r.text, r.prop, true) for r in written_out]
+    requirements = [requirement(r.text, r.prop, true) for r in written_out]
     check = compile_check(requirements, symbols, {name: i for i, name in enumerate(NAMES)})
     for divisors in (values, (values[0], 0, values[2]), (values[0], 0, 0), (0, 0, 0)):
         try:
@@ -74,7 +77,7 @@ def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) ->
 def test_zero_divisors_without_a_domain(text: str, accepted: bool) -> None:
     """A failure: at a = 7, b = 0 a branch is taken to have excluded a zero divisor that it has not."""
     (parsed,), symbols = written([text], ["a", "b"])
-    total = Requirement("guard", text, parsed.prop, parsed.prop.interner.true)
+    total = requirement(text, parsed.prop, parsed.prop.interner.true)
     assert compile_check([total], symbols, {"a": 0, "b": 1})(7, 0) is accepted
 
 
@@ -227,12 +230,10 @@ def test_nested_arguments() -> None:
 def test_explain_names_guard_values_and_place() -> None:
     """A failure: a person cannot see which guard refused a call."""
     requirements, symbols = written(["s % 16 == 0"], ["b", "s"])
-    requirement = Requirement(
-        "guard", "s % 16 == 0", requirements[0].prop, requirements[0].domain, "model.py:41 in f", 3
-    )
-    check = compile_check([requirement], symbols, {"b": 0, "s": 1})
+    guard = replace(requirements[0], origin="model.py:41 in f", line=3)
+    check = compile_check([guard], symbols, {"b": 0, "s": 1})
     explanation = check.explain(4, 100)
-    assert (explanation.holds, explanation.requirement, explanation.values) == (False, requirement, {"s": 100})
+    assert (explanation.holds, explanation.requirement, explanation.values) == (False, guard, {"s": 100})
     assert str(explanation) == "guard `s % 16 == 0` fails at s=100 (model.py:41 in f)"
     assert check.explain(4, 128).holds and check.explain(b=4, s=128).holds
     undefined = compile_check(*written(["b % s == 0"], ["b", "s"]), {"b": 0, "s": 1}).explain(4, 0)
@@ -244,8 +245,7 @@ def test_definitions_stand_for_missing_sources() -> None:
     interner = Interner()
     s = interner.symbol("s")
     half = interner.symbol("half", definition=s // 2)
-    requirement = Requirement("guard", "half >= 3", interner.ge(half, 3), interner.true)
-    check = compile_check([requirement], {"s": s}, {"s": 0})
+    check = compile_check([requirement("half >= 3", interner.ge(half, 3))], {"s": s}, {"s": 0})
     assert [check(n) for n in (5, 6, 7)] == [False, True, True]
     assert [check.explain(n).holds for n in (5, 6, 7)] == [False, True, True]
 
@@ -278,7 +278,7 @@ def test_any_symbol_name_will_do(name: str) -> None:
     s, other = interner.symbol(name), interner.symbol("other")
     prop = interner.conjunction([interner.le(interner.absolute(s * other), 9), interner.ge(s * other, -7)])
     check = compile_check(
-        [Requirement("guard", "", prop, interner.true)], {name: s, "other": other}, {name: 0, "other": 1}
+        [requirement("", prop, interner.true)], {name: s, "other": other}, {name: 0, "other": 1}
     )
     assert check(3, 3) and check(-1, 7) and not check(2, 5) and not check(-2, 4)
 
@@ -304,7 +304,7 @@ def test_deep_and_wide_expressions(depth: int) -> None:
         interner.disjunction([interner.eq(s % 1009, k) for k in range(1009)]),
         *[interner.ne(s % (k + 3), k + 2) for k in range(0, depth, 8)],
     ]
-    requirements = [Requirement("guard", "", p, interner.true) for p in props]
+    requirements = [requirement("", p, interner.true) for p in props]
     check = compile_check(requirements, {"s": s}, {"s": 0})
     (atom,) = s.symbols
     for value in (0, 2520, -5, 2**70, 10**40):
@@ -318,7 +318,7 @@ def test_opaque_functions_are_called_as_registered() -> None:
     interner = Interner()
     a = interner.symbol("a")
     prop = interner.ge(interner.function("isqrt", a), 5)
-    check = compile_check([Requirement("guard", "", prop, interner.ge(a, 0))], {"a": a}, {"a": 0})
+    check = compile_check([requirement("", prop, interner.ge(a, 0))], {"a": a}, {"a": 0})
     assert [check(n) for n in (24, 25, 2**200, -25)] == [False, True, True, False]
 
 

@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shapes.guards import extension_modules, toolchain
-from shapes.guards.codegen import Check, Requirement, compile_check
+from shapes.guards.codegen import Check, compile_check
 from shapes.guards.emit_c import NotNative, native_source
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
 from solver.terms.interner import Interner
 from solver.terms.operations import OPERATIONS
 from tests.effort import examples
-from tests.shapes.guards.propositions import EDGES, NAMES, edge_values, propositions, written
+from tests.shapes.guards.propositions import EDGES, NAMES, edge_values, propositions, requirement, written
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
@@ -115,8 +115,8 @@ def test_the_c_of_an_operation_has_the_value_of_its_row(name: str) -> None:
     result = interner.symbol("result")
     equal = interner.eq(interner.apply(row, *symbols.values()), result)
     symbols["result"] = result
-    requirement = Requirement("guard", "", equal, interner.true)
-    check = compile_check([requirement], symbols, {text: i for i, text in enumerate(symbols)}, native=True)
+    sources = {text: i for i, text in enumerate(symbols)}
+    check = compile_check([requirement("", equal, interner.true)], symbols, sources, native=True)
     assert check.form == "native", check.reason
     for point in product(range(-9, 10), repeat=row.arity):
         if all(point[i] >= 0 for i in row.nonnegative) and all(point[i] for i in row.nonzero):
@@ -166,7 +166,7 @@ def test_what_has_no_native_form_has_a_reason() -> None:
         (interner.ge(interner.function("isqrt", a), 5), "the function isqrt has no native form"),
         (interner.ge(a * 2**70 // 3, 5), "a constant is beyond 64 bits"),
     ]:
-        check = compile_check([Requirement("guard", "", prop, interner.true)], {"a": a}, {"a": 0}, native=True)
+        check = compile_check([requirement("", prop, interner.true)], {"a": a}, {"a": 0}, native=True)
         assert (check.form, check.reason) == ("python", reason)
     with pytest.raises(NotNative):
         native_source(list(check.plan.conditions), check.plan.arguments)
