@@ -36,14 +36,14 @@ HOT = {
         """,
     "solver/knowledge": """
         clamps draft equalities factor_cancellation facts inequalities propagation roots
-        samples selection substitution symbols
+        samples substitution symbols
         """,
     "solver/samples": "repair replenish sampling shrinking variation witness witness_search",
-    "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
+    "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
-    "solver/decide": "consistency ladder minimal_core prover question slicing",
+    "solver/decide": "assume consistency ladder minimal_core prover question search selection slicing",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""

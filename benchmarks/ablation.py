@@ -16,11 +16,13 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.recorded import corpus_files
 from shapes.sessions.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
-from solver.decide.ladder import RUNGS, decide
+from solver.decide.assume import assume
+from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
+from solver.rungs.effort import RUNGS
 from solver.syntax.parser import parse
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
@@ -72,7 +74,7 @@ def decided(session: RecordedSession, rungs: frozenset[str], tally: Tally) -> No
                 facts = facts.declare(symbol, lo, hi, fact, hint=hint)
             case FactLine(number, text, kind):
                 parsed = parse(text, names, interner, decimals="real")
-                facts = facts.assume(Fact(parsed.prop, parsed.domain, kind, text, None, number, number))
+                facts = assume(facts, Fact(parsed.prop, parsed.domain, kind, text, None, number, number))
             case QuestionLine(number, text):
                 truth = session.labels[number]
                 parsed = parse(text, names, interner, decimals="real")

@@ -19,7 +19,6 @@ import zlib
 from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from importlib.util import spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 from typing import Final
 
@@ -44,7 +43,7 @@ class _Sources:
         return None
 
 
-def checksum(solver: Path) -> str:
+def checksum(solver: str | os.PathLike[str]) -> str:
     """Of the names and the content of the sources that are compiled, or whose constants are: a millisecond.
 
     When a file was written does not matter: installers write files in any order, version control writes old ones anew.
@@ -61,13 +60,14 @@ def checksum(solver: Path) -> str:
 
 def _compiled_is_current() -> bool:
     """Whether there are compiled modules, and they are of the sources beside them."""
-    here = Path(__file__).parent
+    here = os.path.dirname(__file__)
     if os.environ.get("SYMSHAPE_PURE"):
         return False
-    if not any(os.path.exists(f"{here.parent}/symshape__mypyc{suffix}") for suffix in EXTENSION_SUFFIXES):
+    if not any(os.path.exists(f"{os.path.dirname(here)}/symshape__mypyc{suffix}") for suffix in EXTENSION_SUFFIXES):
         return False
     try:
-        return (here / MADE_FROM).read_text() == checksum(here)
+        with open(os.path.join(here, MADE_FROM)) as file:
+            return file.read() == checksum(here)
     except OSError:
         return False
 

@@ -1,37 +1,58 @@
-"""Dependency injection: lower layers get from here the functions of higher layers that they call.
-
-- Terms: the printer, and the programs over floats that opaque functions stand for.
-- Floats: the constructor of program steps, which comparisons invert.
-- Facts: the search for samples, and the minimization of unsat cores.
-- Verdicts: the export to Coq.
-"""
+"""Dependency injection: where the functions of higher layers are that lower ones call (see `solver.hooks`)."""
 
 from __future__ import annotations
 
-from solver.decide.consistency import sampled
-from solver.decide.minimal_core import minimized
-from solver.decide.verdict import Verdict, export_by
-from solver.floats.order import make_floats_by
-from solver.floats.programs import function_of_text
-from solver.floats.substitution import applied, as_float
-from solver.knowledge.facts import minimize_by, sample_by
-from solver.syntax.printer import print_any
-from solver.terms.functions import read_programs_by
-from solver.terms.interner import apply_programs_by
-from solver.terms.printing import print_by
+from collections.abc import Callable, Sequence
+
+from solver.decide.verdict import Verdict, coq_exporter
+from solver.floats.order import float_maker
+from solver.floats.programs import Node
+from solver.floats.value import Float
+from solver.knowledge.facts import Minimizer, minimizer
+from solver.terms.expr import Expr
+from solver.terms.functions import program_reader
+from solver.terms.interner import program_applier
+from solver.terms.operations import Operation
+from solver.terms.printing import printer
 
 
-def exported(verdict: Verdict) -> str:
-    """A verdict for Coq, whose exporter is loaded on demand."""
+@printer.loaded_by
+def _printer() -> Callable[[object], str]:
+    from solver.syntax.printer import print_any
+
+    return print_any
+
+
+@program_reader.loaded_by
+def _program_reader() -> Callable[[str], Operation]:
+    from solver.floats.programs import function_of_text
+
+    return function_of_text
+
+
+@program_applier.loaded_by
+def _program_applier() -> Callable[[str, Sequence[Expr]], Expr | None]:
+    from solver.floats.substitution import applied
+
+    return applied
+
+
+@float_maker.loaded_by
+def _float_maker() -> Callable[[Node, Sequence[Expr]], Float]:
+    from solver.floats.substitution import as_float
+
+    return as_float
+
+
+@minimizer.loaded_by
+def _minimizer() -> Minimizer:
+    from solver.decide.minimal_core import minimized
+
+    return minimized
+
+
+@coq_exporter.loaded_by
+def _coq_exporter() -> Callable[[Verdict], str]:
     from solver.coq import exported
 
-    return exported(verdict)
-
-
-print_by(print_any)
-read_programs_by(function_of_text)
-apply_programs_by(applied)
-make_floats_by(as_float)
-sample_by(sampled)
-minimize_by(minimized)
-export_by("coq", exported)
+    return exported

@@ -25,6 +25,30 @@ def test_shapes_brings_nothing_heavy() -> None:
     assert python(f"import sys, shapes; print(*[name for name in {HEAVY} if name in sys.modules])").split() == []
 
 
+FIRST_QUESTION = """
+import sys
+from shapes import ShapeEnv
+env = ShapeEnv()
+b, s = env.sizes('b s')
+env.assume(s % 16 == 0)
+print(type(env.ask(b * s % 64 == 0)).__name__)
+print(*sorted(name for name in sys.modules if name.startswith('solver.')))
+env.ask(b * b * s >= b * s)
+print(*sorted(name for name in sys.modules if name.startswith('solver.')))
+"""
+ON_DEMAND = ("solver.rungs.prover", "solver.integer.solving", "solver.decide.search", "solver.decide.minimal_core")
+RARE = ("solver.syntax.printer", "solver.decide.minimal_core", "solver.interop", "solver.coq")
+
+
+def test_a_first_question_loads_neither_rungs_nor_printer() -> None:
+    """If it fails, every program pays at its start for proof search, other solvers or texts that it may never need."""
+    verdict, first, second = python(FIRST_QUESTION).splitlines()
+    loaded, later = first.split(), second.split()
+    assert verdict == "Depends" and "solver.decide.question" in loaded
+    assert not set(loaded) & {*ON_DEMAND, *RARE}
+    assert "solver.rungs.prover" in later and not set(later) & set(RARE)
+
+
 def modules() -> list[str]:
     """Every module of ours but those that run on tensors of torch."""
     names = []

@@ -30,8 +30,10 @@ EXAMPLES: Final = (
     ("b*s >= 16", ("b >= 1", "s >= 1")),
     ("a*b*s >= b*s", ("a >= 1",)),
     ("b*s <= 1000", ("a*b <= 1000", "s <= a")),
+    ("a*b*s != 7*a + 1", ("3*a == 7*b + 5*s", "a*b >= 1000", "b % 6 == 5")),
 )
-"""Questions that are answered by the samples, substitution, bounds, a rung, and the linear solver."""
+"""Questions that are answered by the samples, substitution, bounds, a rung, and the linear solver; the last one also on
+its slice, whose facts are assumed anew."""
 
 
 @dataclass
@@ -82,13 +84,19 @@ def walked(ask: Callable[[], object]) -> Walk:
     return walk
 
 
-def walk_of(question: str, assumed: Sequence[str], sizes: str) -> Walk:
+def prepared(question: str, assumed: Sequence[str], sizes: str) -> Callable[[], object]:
+    """What asks a question of an environment of its own."""
     env = ShapeEnv()
     names = dict(zip(sizes.split(), env.sizes(sizes), strict=True))
     for each in assumed:
         env.assume(each)
     asked = eval(question, names)  # a comparison of sizes, as a program makes it
-    return walked(lambda: env.ask(asked))
+    return lambda: env.ask(asked)
+
+
+def walk_of(question: str, assumed: Sequence[str], sizes: str) -> Walk:
+    prepared(question, assumed, sizes)()  # loads what is loaded on demand
+    return walked(prepared(question, assumed, sizes))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -27,6 +27,7 @@ from shapes.certification.size_names import canonical, is_layout, is_size, names
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
+from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.knowledge.facts import Conflict, Facts
@@ -353,7 +354,7 @@ def text_of(condition: Condition, variant: Conditions) -> str:
 
 def given(facts: Facts, prop: Prop) -> Facts | Conflict:
     """The facts with one more."""
-    return facts.assume(Fact(prop, facts.interner.true, "given", None, None, None, facts.count))
+    return assume(facts, Fact(prop, facts.interner.true, "given", None, None, None, facts.count))
 
 
 def witness_of(facts: Facts | Conflict) -> dict[Atom, int] | None:

@@ -32,7 +32,7 @@ from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.errors import Contradictory
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Fact
-from solver.rungs.prover import EFFORTS
+from solver.rungs.effort import EFFORTS
 from solver.terms.prop import Prop
 
 Effort = Literal["fast", "default", "thorough", "full"]

@@ -28,10 +28,10 @@ from shapes.errors import Contradiction, FalseAtHint, Undefined
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Policy, Refuse, TakeHint
 from shapes.symbolic.numbers import SymInt
+from solver.decide.assume import assume
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Conflict
 from solver.proofs.fact import Fact, Kind
-from solver.syntax.printer import text_of
 from solver.terms.prop import Prop
 
 
@@ -69,7 +69,7 @@ class Commands:
         """A symbol is the value of an expression by construction."""
         expr, name = self.reader.read_symbol(symbol, "symbol")
         value, domain = self.reader.read_expr(size)
-        fact = self.ledger.fact(self.interner.eq(expr, value), domain, "range", f"{name} == {text_of(value)}")
+        fact = self.ledger.fact(self.interner.eq(expr, value), domain, "range", f"{name} == {value}")
         self.ledger.add(fact, Assumed(fact))
 
     def restore(self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None) -> None:
@@ -101,11 +101,11 @@ class Commands:
             case Always():
                 return
             case Never(core=core, proof=proof):
-                raise Contradiction(with_message(f"`{text or text_of(prop)}` can not be true", message), core, proof)
+                raise Contradiction(with_message(f"`{text or prop}` can not be true", message), core, proof)
         at_hint = ledger.at_hint(both, self.true)
         if at_hint is False:
             declared = self.table.ranges_of(sorted(both.symbols, key=lambda atom: atom.serial))
-            raise FalseAtHint(with_message(f"`{text or text_of(prop)}` is false at the hints", message), declared)
+            raise FalseAtHint(with_message(f"`{text or prop}` is false at the hints", message), declared)
         if self._checkable(both, at_hint):
             fact = ledger.fact(prop, domain, "guard", text)
             ledger.add_tested(fact, Guarded(fact, prop, True, message))
@@ -273,7 +273,7 @@ class Commands:
         def suppose(extra: tuple[Prop, ...]) -> Verdict:
             facts = self.ledger.facts
             for each in extra:
-                larger = facts.assume(Fact(each, self.true, "hypothesis", None, None, None, facts.count))
+                larger = assume(facts, Fact(each, self.true, "hypothesis", None, None, None, facts.count))
                 if isinstance(larger, Conflict):
                     return GaveUp(prop, self.true, "the supposition contradicts what is known", ())
                 facts = larger

@@ -30,6 +30,7 @@ from shapes.environment.reader import Reader
 from shapes.environment.symbols import range_text
 from shapes.errors import FalseAtHint, ShapeError
 from shapes.policies import Dynamic, Fixed, InputChoice, InputSize, Policy, SameAs
+from solver.decide.assume import assume
 from solver.knowledge.facts import Facts, range_prop
 from solver.proofs.fact import Fact
 from solver.terms.expr import Expr
@@ -85,7 +86,7 @@ class Declarations:
             choice = policy.on_input(InputSize(name, hint, lo, hi, self.table.twin))
             chosen = self._chosen_fact(symbol, lo, hint, choice, fact)
             if chosen is not None:
-                facts = extended(facts.assume(chosen), chosen)
+                facts = extended(assume(facts, chosen), chosen)
                 steps.append((facts, Guarded(chosen, chosen.prop, True, f"{policy.name}: {choice.why}")))
         for facts, commitment in steps:
             ledger.commit(facts, commitment)

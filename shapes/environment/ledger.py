@@ -39,6 +39,7 @@ from shapes.environment.symbols import SymbolTable
 from shapes.environment.trail import Revocable
 from shapes.errors import Contradiction, FalseAtHint, SpecializedDynamic, StaleCheckpoint, Undefined
 from shapes.origin import OriginProvider
+from solver.decide.assume import assume
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact, Kind
 from solver.syntax.precedence import number
@@ -137,7 +138,7 @@ class Ledger:
 
     def _assumed(self, fact: Fact) -> Facts:
         """The facts with one more."""
-        return extended(self.facts.assume(fact), fact)
+        return extended(assume(self.facts, fact), fact)
 
     def _take_over(self, facts: Facts, fact: Fact, commitment: Commitment) -> None:
         for atom, name in self.table.strict.items():

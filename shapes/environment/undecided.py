@@ -18,7 +18,6 @@ from shapes.environment.ledger import Ledger
 from shapes.environment.shrink_assignment import shrink_assignment
 from shapes.errors import UndecidedGuard
 from solver.decide.verdict import Depends, GaveUp, Verdict
-from solver.syntax.printer import text_of
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -29,7 +28,7 @@ def undecided(
     """The error, with the facts that share a symbol with the question."""
     sizes = _near(ledger, verdict) if isinstance(verdict, Depends) else None
     return UndecidedGuard(
-        text or text_of(prop), verdict, ledger.origin(), known=ledger.about(prop), sizes=sizes, fix=fix
+        text or str(prop), verdict, ledger.origin(), known=ledger.about(prop), sizes=sizes, fix=fix
     )
 
 
@@ -37,7 +36,7 @@ def valueless(ledger: Ledger, expr: Expr, domain: Prop, reason: str) -> Undecide
     """The error where a number is needed and there is none."""
     prop = ledger.interner.eq(expr, 0)
     fix = f"keep it symbolic, or expect_true({expr} == ...) with the number that it is"
-    error = undecided(ledger, prop, GaveUp(prop, domain, reason, ()), text_of(expr), fix=fix)
+    error = undecided(ledger, prop, GaveUp(prop, domain, reason, ()), str(expr), fix=fix)
     error.headline = f"cannot take `{expr}` as a number: {reason}"
     return error
 

@@ -26,6 +26,7 @@ from shapes.guards.congruences import implied
 from shapes.guards.rejection import OneMoved, rejected_alone
 from shapes.origin import Origin
 from solver.bounds.by_intervals import prove_by_intervals
+from solver.decide.assume import assume
 from solver.decide.verdict import Always, Depends, Verdict
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.fact import Fact
@@ -196,7 +197,7 @@ def within(fact: Fact) -> Prop:
 def extended(known: Facts, more: Iterable[Fact]) -> Facts:
     """The facts with some that are known to be consistent with them."""
     for fact in more:
-        larger = known.assume(fact)
+        larger = assume(known, fact)
         if not isinstance(larger, Conflict):
             known = larger
     return known
@@ -361,7 +362,7 @@ def certify(
             ranges.append(range_prop(atom.expr, declared.lo, declared.hi))
     if trusted:
         for fact in given:
-            larger = known.assume(fact)
+            larger = assume(known, fact)
             if isinstance(larger, Conflict):
                 raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
             known = larger

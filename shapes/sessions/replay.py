@@ -39,12 +39,13 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from shapes.errors import number_text
 from shapes.sessions.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
+from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError, ShapeError, Undefined
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.fact import Fact
-from solver.rungs.prover import Effort
+from solver.rungs.effort import Effort
 from solver.syntax.parser import Parsed, parse
 from solver.syntax.shunting_yard import Side
 from solver.syntax.tokens import Decimals
@@ -195,7 +196,7 @@ class _Environment:
     def assume(self, line: FactLine) -> None:
         parsed = self.parse(line.text)
         fact = Fact(parsed.prop, parsed.domain, line.kind, line.text, None, line.number, self.facts.count)
-        self.accept(line.number, self.facts.assume(fact))
+        self.accept(line.number, assume(self.facts, fact))
 
     def accept(self, number: int, facts: Facts | Conflict) -> None:
         if isinstance(facts, Conflict):

@@ -26,6 +26,7 @@ from typing import Final
 
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
+from solver.decide.assume import assume
 from solver.decide.consistency import Consistent, consistency
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends
@@ -255,7 +256,7 @@ def without(env: ShapeEnv, *left_out: Fact) -> Facts:
         if event is not None and event.fact is fact:
             larger = facts.declare(event.symbol, event.lo, event.hi, fact, hint=event.hint)
         else:
-            larger = facts.assume(fact)
+            larger = assume(facts, fact)
         if isinstance(larger, Conflict):
             raise Contradiction("the facts contradict each other", larger.core, larger.proof)
         facts = larger

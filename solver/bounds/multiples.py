@@ -5,7 +5,7 @@
 >>> from solver.bounds.multiples import prove_no_multiple
 >>> terms = Interner()
 >>> s = terms.symbol("s")
->>> known = Facts.empty(terms).declare_range(s, 0, None).assume_prop(terms.ne(s % 3, 0))
+>>> known = Facts.empty(terms).declare_range(s, 0, None).learn_prop(terms.ne(s % 3, 0))
 >>> goal = terms.ne((7 * s) % 12, 6)
 >>> prove_no_multiple(known, goal).conclusion is goal
 True

@@ -10,7 +10,7 @@ inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `r
     >>> terms = Interner()
     >>> n, d, i = (terms.symbol(name) for name in "ndi")
     >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(i, 0, None)
-    >>> known = known.assume_prop(terms.lt(i, d))
+    >>> known = known.learn_prop(terms.lt(i, d))
     >>> remainder.prove_nonnegative(known, n - n // d * i)
     <combine: i*(n//d) <= n>
 

@@ -6,7 +6,7 @@
 >>> terms = Interner()
 >>> a, b, c = (terms.symbol(name) for name in "abc")
 >>> known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 0, None)
->>> known = known.assume_prop(terms.le(a + b, c))
+>>> known = known.learn_prop(terms.le(a + b, c))
 >>> single.prove_nonnegative(known, c - a)
 <combine: a <= c>
 

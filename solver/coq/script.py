@@ -16,6 +16,7 @@ from solver.coq.normal import plain_ne
 from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES
 from solver.coq.terms import Names, argument, call, comment, integer
+from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
 from solver.errors import NotExported, NotExpressible
@@ -149,7 +150,7 @@ class Script:
             if atom.definition is None:
                 known = known.declare_range(atom.expr, None, None)
         for fact in self.facts:
-            larger = known.assume(fact)
+            larger = assume(known, fact)
             if not isinstance(larger, Conflict):
                 known = larger
         for p in self.resting:

@@ -1,12 +1,13 @@
 """Are the facts satisfiable? A model, a conflict with its unsat core, or unknown.
 
+    >>> from solver.decide.assume import assume
     >>> from solver.decide.consistency import consistency
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
-    >>> known = known.assume_prop(terms.ge(1000 * x - 999 * y, 1))
+    >>> known = assume(known, known.next_fact(terms.ge(1000 * x - 999 * y, 1)))
     >>> consistency(known).witness == known.witness()
     True
 
@@ -17,22 +18,37 @@ question, and its points are tried as samples. What stays unknown goes to z3, bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from solver.decide.prover import LadderProver
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.samples import Samples
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
 from solver.rungs import refine
 from solver.rungs.prover import Open
-from solver.rungs.solvers import Consistent, Unknown
-from solver.rungs.solvers import consistency as by_solver
-from solver.samples.replenish import replenished
 from solver.samples.witness import Witness
 from solver.samples.witness_search import find
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
+
+ALL: Final = 400
+"""Facts handed to z3 at most when it checks the consistency of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consistent:
+    """The facts are satisfiable, by this assignment of all symbols for instance."""
+
+    witness: Mapping[Atom, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither a model nor a refutation was found."""
+
+    reason: str
 
 
 def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
@@ -44,19 +60,28 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
         return Unknown("no sample was found, and no contradiction")
     found = facts.scratch.get(consistency)
     if found is None:
-        found = facts.scratch[consistency] = by_solver(facts)
+        found = facts.scratch[consistency] = _by_z3(facts)
     assert isinstance(found, (Consistent, Conflict, Unknown))
     return found
 
 
-def sampled(facts: Facts, before: Samples, newest: Fact) -> Facts | Conflict:
-    """The facts after a new one that refuted most samples: with repaired samples, with one found by search, or the
-    conflict.
-    """
-    facts.samples = replenished(before, facts.samples, facts, newest)
-    if facts.samples.alive:
-        return facts
-    return restore(facts, before.alive, newest, [atom for atom, _ in facts.eliminated])
+def _by_z3(facts: Facts) -> Consistent | Conflict | Unknown:
+    """Whether z3 finds a model of all facts, or a refutation."""
+    from solver.interop import z3  # loaded on demand, as what puts questions to it
+    from solver.rungs.solvers import complete, leaves_of
+
+    leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
+    if len(leaves) > ALL:
+        return Unknown(f"{len(leaves)} facts are more than z3 is given")
+    false = facts.interner.false
+    outcome = z3.entails([leaf.conclusion for leaf in leaves], false, z3.Limits(terms=4000))
+    if isinstance(outcome, z3.Proved):
+        return Conflict(ProofStep("z3", false, tuple([leaves[i] for i in outcome.core])))
+    if isinstance(outcome, z3.Refuted):
+        values = complete(facts, outcome.model, facts.interner.true, facts.interner.true)
+        if values is not None:
+            return Consistent(values)
+    return Unknown("z3 answered unknown within its limits")
 
 
 def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
@@ -100,6 +125,3 @@ def _searched(
 def revived(facts: Facts, witness: Witness) -> Facts:
     """The facts with one sample."""
     return facts.with_samples(facts.samples.with_row(witness.row, witness.moved or {}))
-
-
-__all__ = ["Consistent", "Unknown", "consistency", "inhabited", "restore", "revived", "sampled"]

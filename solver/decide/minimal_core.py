@@ -8,7 +8,7 @@
     >>> known = Facts.empty(terms)
     >>> for symbol in (a, b, c):
     ...     known = known.declare_range(symbol, 0, None)
-    >>> known = known.assume_prop(terms.le(a, b)).assume_prop(terms.le(b, c)).assume_prop(terms.eq(c % 4, 0))
+    >>> known = known.learn_prop(terms.le(a, b)).learn_prop(terms.le(b, c)).learn_prop(terms.eq(c % 4, 0))
     >>> verdict = decide(known, terms.le(a, c))
     >>> verdict, verdict.core_minimal
     (Always(a <= b, b <= c), True)
@@ -26,15 +26,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from solver.decide.ladder import attempt
+from solver.decide.search import attempt
+from solver.decide.selection import Step, learned_from
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
-from solver.knowledge.selection import Step, learned_from
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, absurd, leaves
-from solver.rungs.prover import Effort
+from solver.rungs.effort import Effort
 from solver.samples.repair import Search
 from solver.samples.witness import Witness
 from solver.terms.expr import Atom
@@ -42,7 +42,7 @@ from solver.terms.prop import Prop
 
 WORK: Final = 1_000_000
 ATTEMPT: Final = 150_000
-"""Work for minimizing one core, and for one question about it, in the unit of `solver.rungs.prover`."""
+"""Work for minimizing one core, and for one question about it, in the unit of `solver.rungs.effort`."""
 ASKED: Final = {"fast": 10_000, "default": 10_000, "thorough": 60_000}
 """The further cost of one question: to learn facts anew, to search for a sample or, if thorough, to ask z3."""
 LEARNED: Final = 300

@@ -5,7 +5,7 @@
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
-    >>> known = Facts.empty(terms).declare_range(s, 2, None).assume_prop(terms.divides(16, s))
+    >>> known = Facts.empty(terms).declare_range(s, 2, None).learn_prop(terms.divides(16, s))
     >>> question = Question(known, terms.divides(8, s), terms.true)
     >>> print(question.canonical, at_once(question).rung)
     True substitution
@@ -22,10 +22,11 @@ from solver.bounds.by_intervals import prove_by_intervals
 from solver.bounds.comparisons import decided
 from solver.bounds.laws import rewritten
 from solver.decide.verdict import Always, Depends, Never, Verdict
-from solver.knowledge.facts import Facts
+from solver.errors import Undefined
+from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
-from solver.rungs.prover import RUNGS
+from solver.rungs.effort import RUNGS
 from solver.samples.witness import Witness
 from solver.samples.witness_search import free_symbol
 from solver.terms.prop import Prop
@@ -71,6 +72,27 @@ class Question:
         assert row is not None
         sample = Witness(row)
         return self.open("search", *((sample, found) if truth else (found, sample)))
+
+
+def inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
+    """The facts with the domain of a question.
+
+    Raises:
+        Undefined: they refute it.
+    """
+    if domain.kind == "true":
+        return facts
+    canonical, _ = facts.canonical_prop(domain)
+    if canonical.kind == "true" or prove_by_intervals(facts, canonical) is not None:
+        return facts
+    supposed = facts.suppose(domain, leaf="domain")
+    if isinstance(supposed, Facts) and facts.samples.alive and not supposed.samples.alive:
+        from solver.decide.consistency import inhabited  # loaded on demand, with the rungs
+
+        supposed = inhabited(facts, supposed, domain)
+    if isinstance(supposed, Conflict):
+        raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
+    return supposed
 
 
 def at_once(question: Question, rungs: frozenset[str] = RUNGS) -> Verdict | None:

@@ -6,7 +6,7 @@
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 0, 7).declare_range(s, 1, None)
-    >>> known = known.assume_prop(terms.divides(16, s))
+    >>> known = known.learn_prop(terms.divides(16, s))
     >>> print(simplify(known, terms.maximum(s, 12) // 16 * 16 + b // 8))
     s
     >>> print(simplify(known, (8 * s + b) // 8 - terms.minimum(s, b + s)))

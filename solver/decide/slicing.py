@@ -13,7 +13,7 @@ order, then change the samples alone.
     >>> known = Facts.empty(terms)
     >>> for symbol in (a, b, c):
     ...     known = known.declare_range(symbol, 0, None)
-    >>> known = known.assume_prop(terms.ge(c, 7)).assume_prop(terms.ge(a, b)).assume_prop(terms.eq(a % 4, 0))
+    >>> known = known.learn_prop(terms.ge(c, 7)).learn_prop(terms.ge(a, b)).learn_prop(terms.eq(a % 4, 0))
     >>> [fact.text for fact in slice_of(known, terms.ge(a, 1), terms.true).known.records()]
     ['a % 4 == 0', 'a >= b', '0 <= b <= None', '0 <= a <= None']
 """
@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Final
 
 from solver.bounds.knowledge import Rule
-from solver.integer import Limits
-from solver.integer.work_budget import WorkBudget
+from solver.decide.assume import assume
+from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in
@@ -137,7 +137,7 @@ def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: in
                 return Slice(larger, learned, cost)
             known = larger
     for fact in sorted(related, key=order.of_fact, reverse=attempt % 2 == 1):
-        larger = known.assume(fact)
+        larger = assume(known, fact)
         if isinstance(larger, Conflict):
             return Slice(larger, learned, cost)
         known = larger

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import ClassVar, Literal, NoReturn, cast
+from typing import ClassVar, Final, Literal, NoReturn, cast
 
-from solver.interop.z3 import objection
-from solver.knowledge.facts import Facts, minimal
+from solver.hooks import Hook
+from solver.knowledge.facts import Facts, minimizer
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, leaves
 from solver.samples.shrinking import shrunk
@@ -61,7 +61,7 @@ class Answer:
         """
         if system != "coq":
             raise ValueError(f"system={system!r}: expected 'coq'")
-        return _exporters[system](cast("Verdict", self))
+        return coq_exporter.call(cast("Verdict", self))
 
 
 class Decided(Answer):
@@ -129,14 +129,15 @@ class Decided(Answer):
             return
         depth = self.prop.depth
         with room_for(depth) if depth > SHALLOW else nullcontext():
-            self.found, core, self._minimal = minimal(
+            self.found, core, self._minimal = minimizer.call(
                 self.found, self.goal, self.prop, self.domain, self._facts, self.rung == "z3"
             )
         self._facts = None
         self._core = tuple(core)
 
     def check(self) -> bool:
-        from solver.proofs.checker import verify, verify_core  # loaded on demand
+        from solver.interop.z3 import objection  # loaded on demand, as the checker is
+        from solver.proofs.checker import verify, verify_core
 
         proof = self.proof
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
@@ -242,7 +243,7 @@ class GaveUp(Answer):
     Attributes:
         reason: why.
         tried: the rungs tried.
-        work: what it cost, in numbers that the linear solver touched (see `solver.rungs.prover`).
+        work: what it cost, in numbers that the linear solver touched (see `solver.rungs.effort`).
         seconds: elapsed time.
     """
 
@@ -270,12 +271,8 @@ class GaveUp(Answer):
 Verdict = Always | Never | Depends | GaveUp
 
 
-_exporters: dict[str, Callable[[Verdict], str]] = {}
-
-
-def export_by(system: str, exporter: Callable[[Verdict], str]) -> None:
-    """Register the exporter of verdicts for another system."""
-    _exporters[system] = exporter
+coq_exporter: Final[Hook[Callable[[Verdict], str]]] = Hook()
+"""A verdict for Coq's kernel, by `solver.coq`."""
 
 
 def _shown(sizes: Mapping[Atom, int]) -> str:

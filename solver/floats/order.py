@@ -45,6 +45,7 @@ from solver.floats.ordinals import ordinal as to_ordinal
 from solver.floats.programs import Node, is_reducible, ordinal_bounds, outermost_step, program, round_by
 from solver.floats.ranges import MAX
 from solver.floats.value import Float, Places, constant
+from solver.hooks import Hook
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.operations import Threshold
@@ -198,12 +199,8 @@ def within(a: Float, values: Ordinals) -> Prop:
     return _inside(a.interner, program(text).node, arguments, values)
 
 
-_makers: list[Callable[[Node, Sequence[Expr]], Float]] = []
-
-
-def make_floats_by(maker: Callable[[Node, Sequence[Expr]], Float]) -> None:
-    """Register the constructor of program steps (`solver.floats.substitution`)."""
-    _makers[:] = [maker]
+float_maker: Final[Hook[Callable[[Node, Sequence[Expr]], Float]]] = Hook()
+"""The steps of a program on these arguments, by `solver.floats.substitution`."""
 
 
 def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
@@ -225,7 +222,7 @@ def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: O
             return interner.disjunction([interner.conjunction(case) for case in cases])
         case "from_ordinal" if node.operands[0].operation == "integer":
             return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
-    a = _makers[0](node, arguments)
+    a = float_maker.call(node, arguments)
     if a.value is not None:
         k = to_ordinal(a.value)
         return interner.true if any(lo <= k <= hi for lo, hi in values) else interner.false

@@ -11,7 +11,8 @@ next row on its side, and the numbering goes on from there on each side by itsel
 
 Running example: 1 <= 3*x - 3*y <= 2 has rational solutions and no integer one.
 
-    >>> from solver.integer import Limits, Infeasible, Row, solve
+    >>> from solver.integer.solving import solve
+    >>> from solver.integer.work_budget import Limits
     >>> thin = [Row(((0, 3), (1, -3)), -1, False), Row(((0, -3), (1, 3)), 2, False)]
     >>> answer = solve(thin, limits=Limits())
     >>> for step in answer.certificate.steps:
@@ -40,19 +41,6 @@ class Row(NamedTuple):
     coefficients: Pairs
     constant: int
     equality: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one call. The same question under the same limits has the same answer on every machine.
-
-    `work` counts numbers touched (by pivots, eliminations, basis reduction; long numbers count more), roughly 0.1 µs
-    each.
-    """
-
-    work: int = 2_000_000
-    cuts: int = 400
-    branches: int = 400
 
 
 @dataclass(frozen=True, slots=True)

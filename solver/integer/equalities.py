@@ -4,7 +4,8 @@ An equality with a coefficient +-1 eliminates a variable. Without one, Euclid's 
 unimodular shear) produces one (Knuth, TAOCP 4.5.2). Two opposite rows that meet, f >= 0 and -f >= 0, are an equality.
 Each row carries the parts it is a sum of, so a contradiction is a certificate.
 
-    >>> from solver.integer.certificate import Limits, Row
+    >>> from solver.integer.certificate import Row
+    >>> from solver.integer.work_budget import Limits
     >>> even = Row(((0, 2), (1, -4)), -1, True)           # 2*x - 4*y == 1
     >>> system = System.of_question([even], WorkBudget(Limits()))
     >>> system.tidy()

@@ -186,7 +186,7 @@ def _sum_of(multipliers: list[int], vectors: list[list[int]]) -> list[int]:
 def reduced(gram: list[list[int]], budget: WorkBudget) -> tuple[list[list[int]], list[list[int]]]:
     """A reduced basis of the lattice whose standard basis has this positive definite Gram matrix, and its dual basis.
 
-    >>> from solver.integer.certificate import Limits
+    >>> from solver.integer.work_budget import Limits
     >>> reduced([[1, 0, 5], [0, 1, 7], [5, 7, 75]], WorkBudget(Limits()))[0]
     [[1, 0, 0], [0, 1, 0], [-5, -7, 1]]
     """

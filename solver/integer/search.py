@@ -13,8 +13,8 @@ Methods, cheapest first; what 5 and 6 change in the system restarts the order:
    width below 1 along a new coordinate is a refutation or an equality.
 7. Branch and bound at the midpoint of the thinnest coordinate.
 
-    >>> from solver.integer.certificate import Limits, Row
-    >>> from solver.integer.work_budget import WorkBudget
+    >>> from solver.integer.certificate import Row
+    >>> from solver.integer.work_budget import Limits, WorkBudget
     >>> frobenius = [Row(((0, 6), (1, 10), (2, 15)), -29, True)] + [Row(((i, 1),), 0, False) for i in range(3)]
     >>> explore(System.of_question(frobenius, WorkBudget(Limits())))     # 29 is the largest that 6, 10, 15 do not make
     Contradiction(parts=...)

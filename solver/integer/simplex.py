@@ -5,8 +5,8 @@ columns, in lowest terms; so the vertex where all column slacks are 0 has s = c/
 contradiction of nonnegative slacks, and its numbers are the Farkas multipliers. The coordinates themselves are
 free, are pivoted into the rows once at the start, and are left out from there on.
 
-    >>> from solver.integer.certificate import Limits
     >>> square = [[-1, 1, 0], [3, -1, 0], [-1, 0, 1], [3, 0, -1], [-7, 1, 1]]   # x and y in 1..3, x + y >= 7
+    >>> from solver.integer.work_budget import Limits
     >>> Dictionary.of(square, 2, WorkBudget(Limits())).restore()
     [(3, 1), (4, 1), (1, 1)]
 

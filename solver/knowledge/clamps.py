@@ -10,7 +10,7 @@ of sizes that is not zero is at least one:
     >>> known = Facts.empty(terms)
     >>> for symbol in (a, b, c):
     ...     known = known.declare_range(symbol, 0, None)
-    >>> known = known.assume_prop(terms.ne(terms.minimum(terms.minimum(a, b), c), 0))
+    >>> known = known.learn_prop(terms.ne(terms.minimum(terms.minimum(a, b), c), 0))
     >>> known.low(a), known.low(b), known.low(c)
     (1, 1, 1)
 

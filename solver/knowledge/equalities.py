@@ -4,7 +4,7 @@
 >>> from solver.terms.interner import Interner
 >>> terms = Interner()
 >>> x, y = terms.symbol("x"), terms.symbol("y")
->>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.eq(y, 3 * x + 1))
+>>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).learn_prop(terms.eq(y, 3 * x + 1))
 >>> known.canonical(y - x)[0] is 2 * x + 1
 True
 """

@@ -5,26 +5,27 @@
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> first = Facts.empty(terms).declare_range(s, 2, None)
-    >>> second = first.assume_prop(terms.eq(s % 16, 0))
+    >>> second = first.learn_prop(terms.eq(s % 16, 0))
     >>> second.bounds(s), first.bounds(s)
     ((16, None), (2, None))
 
-`assume` changes no value: it returns a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
+`learn` changes no value: it returns a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
 back to it a rollback. Ranges of composite atoms and substitutions are cached on the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from solver.bounds.decided_atoms import Deciding
 from solver.bounds.knowledge import Knowledge, Rule
+from solver.hooks import Hook
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
 from solver.knowledge.samples import ENOUGH, Samples
 from solver.proofs.fact import Fact, Kind, Record
 from solver.proofs.step import ProofStep, leaves
-from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -77,7 +78,7 @@ class Conflict:
             self._core = tuple(leaves(self.found))
             return
         false = self.found.conclusion
-        self.found, core, self._minimal = minimal(self.found, false, false, false.negation, self._facts, False)
+        self.found, core, self._minimal = minimizer.call(self.found, false, false, false.negation, self._facts, False)
         self._core, self._facts = tuple(core), None
 
 
@@ -147,15 +148,11 @@ class Facts(Deciding):
         facts.samples = self.samples.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
         return facts
 
-    def assume(self, fact: Fact) -> Facts | Conflict:
-        """The facts with one more; a contradiction is data."""
-        depth = fact.prop.depth
-        if depth > SHALLOW:
-            with room_for(depth):
-                return self._with(fact)
-        return self._with(fact)
+    def learn(self, fact: Fact) -> Facts | Conflict:
+        """The facts with one more, and the samples that satisfy it; a contradiction is data.
 
-    def _with(self, fact: Fact) -> Facts | Conflict:
+        `solver.decide.assume` also repairs samples.
+        """
         draft = Learner(self)
         try:
             draft.learn_fact(fact)
@@ -163,8 +160,6 @@ class Facts(Deciding):
             return Conflict(contradiction.proof, self)
         facts = self._from(draft, fact)
         facts.samples = self.samples.assume(fact, draft.new_solved)
-        if len(facts.samples.alive) < facts.samples.enough:
-            return _samplers[0](facts, self.samples, fact)
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
@@ -242,13 +237,13 @@ class Facts(Deciding):
             raise ValueError(f"no value of {symbol} is between {lo} and {hi}")
         return facts
 
-    def assume_prop(self, prop: Prop, domain: Prop | None = None) -> Facts:
-        """`assume` for callers that know the proposition to be consistent with the facts.
+    def learn_prop(self, prop: Prop, domain: Prop | None = None) -> Facts:
+        """`learn` for callers that know the proposition to be consistent with the facts.
 
         Raises:
             ValueError: it is not.
         """
-        facts = self.assume(self.next_fact(prop, domain=domain))
+        facts = self.learn(self.next_fact(prop, domain=domain))
         if isinstance(facts, Conflict):
             raise ValueError(f"{prop} contradicts {', '.join(fact.text for fact in facts.core)}")
         return facts
@@ -300,7 +295,7 @@ class Facts(Deciding):
 
 
 class Learned:
-    """A trie node: what is known after some steps, and after further ones (see `solver.knowledge.selection`)."""
+    """A trie node: what is known after some steps, and after further ones (see `solver.decide.selection`)."""
 
     __slots__ = ("known", "more")
 
@@ -348,31 +343,10 @@ def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
     return interner.conjunction(parts)
 
 
-# ---------------------------------------------------------------------- hooks of the layers above
-
-Sampler = Callable[[Facts, Samples, Fact], Facts | Conflict]
-"""Facts that the newest has left with few of the samples before it: with more of them, or the contradiction."""
 Minimizer = Callable[[ProofStep, Prop, Prop, Prop, Facts, bool], tuple[ProofStep, list[Fact], bool]]
 """A proof of a goal, for a question in its domain, on as few facts as can be; its core; and whether none can be left
 out. The last argument is whether other solvers may be asked.
 """
 
-_samplers: list[Sampler] = []
-_minimizers: list[Minimizer] = []
-
-
-def sample_by(sampler: Sampler) -> None:
-    """Register the search for samples when a new fact refutes most (`solver.decide.consistency`)."""
-    _samplers[:] = [sampler]
-
-
-def minimize_by(minimizer: Minimizer) -> None:
-    """Register the minimization of cores (`solver.decide.minimal_core`)."""
-    _minimizers[:] = [minimizer]
-
-
-def minimal(
-    found: ProofStep, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
-) -> tuple[ProofStep, list[Fact], bool]:
-    """A proof on as few facts as possible, its core, and whether that is irredundant."""
-    return _minimizers[0](found, goal, prop, domain, facts, solvers)
+minimizer: Final[Hook[Minimizer]] = Hook()
+"""A proof on as few facts as possible, its core, and whether that is irredundant, by `solver.decide.minimal_core`."""

@@ -4,7 +4,7 @@
 >>> from solver.terms.interner import Interner
 >>> terms = Interner()
 >>> x, y = terms.symbol("x"), terms.symbol("y")
->>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 2, None).assume_prop(terms.le(x * y, 9))
+>>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 2, None).learn_prop(terms.le(x * y, 9))
 >>> known.high(x), known.high(y)
 (4, 9)
 """

@@ -15,7 +15,7 @@ Each derived statement keeps its proof. A contradiction raises with the proof of
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None)
-    >>> known = known.assume_prop(terms.ge(x, y + 2))
+    >>> known = known.learn_prop(terms.ge(x, y + 2))
     >>> known.high(y)
     7
 """

@@ -7,7 +7,7 @@ answer alike is worth proving in that direction only. Facts with a sample are co
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
-    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48).assume_prop(terms.eq(s % 16, 0))
+    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48).learn_prop(terms.eq(s % 16, 0))
     >>> known.samples.classify(terms.ge(s, 40)) != (None, None)
     True
 

@@ -5,7 +5,7 @@
     >>> from solver.knowledge.substitution import by_equalities, merged
     >>> terms = Interner()
     >>> b, h, s = terms.symbol("b"), terms.symbol("h"), terms.symbol("s")
-    >>> known = Facts.empty(terms).assume_prop(terms.eq(h, b * s))
+    >>> known = Facts.empty(terms).learn_prop(terms.eq(h, b * s))
     >>> sorted(str(e) for e in by_equalities(known, 2 * b * b * s))
     ['2*b*h']
     >>> p = terms.gt(h, 3)

@@ -8,7 +8,7 @@ For D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`:
     >>> terms = Interner()
     >>> n, d, k = (terms.symbol(name) for name in "ndk")
     >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(k, 0, None)
-    >>> known = known.assume_prop(terms.lt(n, d * k))
+    >>> known = known.learn_prop(terms.lt(n, d * k))
     >>> decide(known, terms.lt(n // d, k)).rung
     'isolate'
 """

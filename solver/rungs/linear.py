@@ -12,7 +12,7 @@ witness).
     >>> known = Facts.empty(terms)
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, 0, None)
-    >>> known = known.assume_prop(terms.le(x, y)).assume_prop(terms.le(2 * y, z))
+    >>> known = known.learn_prop(terms.le(x, y)).learn_prop(terms.le(2 * y, z))
     >>> decide(known, terms.le(x + y, z)).rung
     'linear'
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from solver.bounds.knowledge import Knowledge
-from solver.integer import Point
+from solver.integer.certificate import Point
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.rungs.model import Model

@@ -5,7 +5,7 @@ arguments call for is an assignment; otherwise it is spurious, and those operati
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.integer import Point
+    >>> from solver.integer.certificate import Point
     >>> from solver.rungs.rows import rows_near
     >>> from solver.rungs.model import Model
     >>> terms = Interner()
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from solver.integer import Point
+from solver.integer.certificate import Point
 from solver.knowledge.symbols import declared_symbols
 from solver.rungs.rows import Rows
 from solver.terms.expr import Atom, Expr

@@ -10,7 +10,7 @@ Where `n == d*(n//d)` is known, an equality about `n//d` is one about n once it 
     >>> known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 0, None)
     >>> known = known.declare_range(d, 1, None)
     >>> for n in (a * c, b * c):
-    ...     known = known.assume_prop(terms.divides(d, n))
+    ...     known = known.learn_prop(terms.divides(d, n))
     >>> multiplied.prove(known, terms.eq(a * c // d * b, b * c // d * a))
     <factored: a*(b*c//d) == b*(a*c//d)>
 """

@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Final, Literal
+from typing import Final
 
-from solver.integer import Limits, Point
-from solver.integer.work_budget import WorkBudget
+from solver.integer.certificate import Point
+from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.step import ProofStep
+from solver.rungs.effort import FORKS, RUNGS, WORK, Effort
 from solver.rungs.model import Model
 from solver.rungs.rows import Rows
 from solver.samples.witness import Witness
@@ -23,20 +24,6 @@ from solver.samples.witness_search import repaired
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
-Effort = Literal["fast", "default", "thorough"]
-
-RUNGS: Final = frozenset(
-    (
-        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "split"),
-        *("refine", "search", "sympy", "z3"),
-    )
-)
-EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
-"""From the least to the most. Only a thorough question may ask z3 and sympy."""
-FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
-"""How many hypotheses one question may make."""
-WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
-"""Numbers that the linear solver may touch for one question; each takes roughly 0.1 µs."""
 SEARCH: Final = 50_000
 """What the longer search for a witness may cost, beside the budget of the rungs."""
 SOLVING: Final = Limits(work=60_000, cuts=24, branches=24)
@@ -68,8 +55,8 @@ class Prover(ABC):
     def __init__(
         self,
         facts: Facts,
-        *,
         effort: Effort = "thorough",
+        *,
         solvers: bool = False,
         rungs: frozenset[str] = RUNGS,
         deadline: float | None = None,

@@ -24,7 +24,7 @@ from typing import Final
 
 from solver.bounds.by_intervals import prove_nonzero
 from solver.bounds.laws import rewritten, unfold
-from solver.integer import Point
+from solver.integer.certificate import Point
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.step import ProofStep, cases, hypothesis, part
 from solver.proofs.step import refute as by_contradiction

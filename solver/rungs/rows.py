@@ -21,7 +21,8 @@ from typing import Final
 from solver.bounds.explain import prove_bound
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import laws_of, rewritten
-from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
+from solver.integer.certificate import Branch, Combine, Infeasible, Point, Refutation, Row
+from solver.integer.solving import solve
 from solver.integer.work_budget import WorkBudget
 from solver.proofs.step import ProofStep, cases, combine, combine_equalities, hypothesis
 from solver.terms.expr import Atom, Expr

@@ -12,7 +12,7 @@ samples and evaluated against every fact.
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 1, None)
-    >>> known = known.assume_prop(terms.eq(x * x, y * y))
+    >>> known = known.learn_prop(terms.eq(x * x, y * y))
     >>> solvers.by_z3(known, terms.eq(x, y), terms.true).rule
     'z3'
 """
@@ -20,12 +20,12 @@ samples and evaluated against every fact.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from solver.bounds.laws import definition_of
-from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
-from solver.knowledge.facts import Conflict, Facts
+from solver.interop.z3 import LIMITS, Proved, Refuted, entails
+from solver.knowledge.facts import Facts
 from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
@@ -35,22 +35,6 @@ from solver.terms.prop import Prop
 
 NEAR: Final = 60
 """Facts handed to z3 at most."""
-ALL: Final = 400
-"""Facts handed to z3 at most when it checks the consistency of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Consistent:
-    """The facts are satisfiable, by this assignment of all symbols for instance."""
-
-    witness: Mapping[Atom, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Neither a model nor a refutation was found."""
-
-    reason: str
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, domain: Prop) -> ProofStep | dict[Atom, int] | None:
@@ -162,22 +146,3 @@ def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) 
     except OverflowError:
         return None
     return values if good else None
-
-
-def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
-    """Whether z3 finds a model of all facts, or a refutation."""
-    leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
-    if len(leaves) > ALL:
-        return Unknown(f"{len(leaves)} facts are more than z3 is given")
-    false = facts.interner.false
-    outcome = entails([leaf.conclusion for leaf in leaves], false, Limits(terms=4000))
-    match outcome:
-        case Proved(core=core):
-            return Conflict(ProofStep("z3", false, tuple([leaves[i] for i in core])))
-        case Refuted(model=model):
-            values = complete(facts, model, facts.interner.true, facts.interner.true)
-            if values is not None:
-                return Consistent(values)
-        case _:
-            pass
-    return Unknown("z3 answered unknown within its limits")

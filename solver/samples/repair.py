@@ -5,7 +5,7 @@
     >>> from solver.samples.repair import Search
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).learn_prop(terms.le(x, y))
     >>> moved = Search(known, known.samples, known.samples.alive[0]).reach([terms.true, terms.ge(x, 7)])
     >>> moved[x.atom] >= 7, moved[y.atom] >= moved[x.atom]
     (True, True)

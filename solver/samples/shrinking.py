@@ -6,7 +6,7 @@
     >>> terms = Interner()
     >>> b, s, other = terms.symbol("b"), terms.symbol("s"), terms.symbol("other")
     >>> known = Facts.empty(terms).declare_range(b, 0, None, hint=96).declare_range(s, 0, None, hint=4096)
-    >>> known = known.declare_range(other, 2, None).assume_prop(terms.eq(s % 16, 0))
+    >>> known = known.declare_range(other, 2, None).learn_prop(terms.eq(s % 16, 0))
     >>> decide(known, terms.eq((b * s) % 64, 0))
     Depends(true_at={'b': 4, 's': 16}, false_at={'b': 1, 's': 16})
 

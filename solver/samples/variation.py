@@ -5,7 +5,7 @@
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).assume_prop(terms.eq(y, 2 * x))
+    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).learn_prop(terms.eq(y, 2 * x))
     >>> Variation(known, known.samples, known.samples.alive[0]).along(x + y, x.atom, 5, {})
     15
 """

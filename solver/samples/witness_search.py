@@ -5,7 +5,7 @@
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).learn_prop(terms.le(x, y))
     >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true).values(known)
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)

@@ -23,7 +23,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from solver.terms.operations import Operation
-from solver.terms.printing import printed
+from solver.terms.printing import printer
 
 if TYPE_CHECKING:
     from solver.terms.interner import Interner
@@ -248,7 +248,7 @@ class Expr:
         return self.interner.mod(self.interner.constant(other), self)
 
     def __str__(self) -> str:
-        return printed(self)
+        return printer.call(self)
 
     def __repr__(self) -> str:
         return f"<{self}>"

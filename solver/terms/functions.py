@@ -30,7 +30,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
+from solver.hooks import Hook
 from solver.terms.operations import CALLED, FUNCTIONS, OPERATIONS, Bound, Evaluate, Law, Operation, Threshold
 
 _registered: dict[str, Operation] = {row.name: row for row in FUNCTIONS}
@@ -88,14 +90,10 @@ def called(name: str) -> Operation | None:
     return CALLED.get(name) or _registered.get(name)
 
 
-_readers: list[Callable[[str], Operation]] = []
-
-
-def read_programs_by(reader: Callable[[str], Operation]) -> None:
-    """Have functions whose name is a program be read by this: it stands above them, in `solver.floats.programs`."""
-    _readers[:] = [reader]
+program_reader: Final[Hook[Callable[[str], Operation]]] = Hook()
+"""The function whose name is a program, by `solver.floats.programs`."""
 
 
 @lru_cache(maxsize=4096)
 def _program(name: str) -> Operation:
-    return _readers[0](name)
+    return program_reader.call(name)

@@ -19,6 +19,7 @@ from threading import RLock
 from typing import Final
 
 from solver.errors import NotExpressible
+from solver.hooks import Hook
 from solver.terms import bits, choice, division, divisors
 from solver.terms.depth import DEEPEST
 from solver.terms.expr import Atom, Expr
@@ -43,14 +44,8 @@ MOST_FACTORS: Final = 1 << 16
 """Symbols that a product has at most: squared sixteen times, one is a product of as many."""
 
 
-_appliers: list[Callable[[str, Sequence[Expr]], Expr | None]] = []
-
-
-def apply_programs_by(applier: Callable[[str, Sequence[Expr]], Expr | None]) -> None:
-    """Have programs over floats be applied to other arguments by this, which knows what floats are (see
-    `solver.floats.substitution`).
-    """
-    _appliers[:] = [applier]
+program_applier: Final[Hook[Callable[[str, Sequence[Expr]], Expr | None]]] = Hook()
+"""A program over floats applied to other arguments, by `solver.floats.substitution`."""
 
 
 class Interner:
@@ -380,7 +375,7 @@ class Interner:
             return self.apply(OPERATIONS[kind], *args)
         values = [arg for arg in args if isinstance(arg, Expr)]
         if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
-            return _appliers[0](name, values) or self.function(name, *values)
+            return program_applier.call(name, values) or self.function(name, *values)
         return self.function(name, *values)
 
     def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver.terms.expr import Atom, Expr, evaluate_atoms, reachable
-from solver.terms.printing import printed
+from solver.terms.printing import printer
 
 if TYPE_CHECKING:
     from solver.terms.interner import Interner
@@ -300,7 +300,7 @@ class Prop:
         raise TypeError(f"a proposition has no truth value of its own: ask whether `{self}` follows")
 
     def __str__(self) -> str:
-        return printed(self)
+        return printer.call(self)
 
     def __repr__(self) -> str:
         return f"<{self}>"

@@ -15,6 +15,7 @@ from types import CodeType
 
 from hypothesis import strategies as st
 
+from solver.decide.assume import assume
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.syntax.parser import parse
 from solver.terms.expr import Expr
@@ -73,7 +74,7 @@ def known(case: Case, *, bounded: bool = True) -> tuple[Facts, dict[str, Expr]] 
         facts = declared
     for text in case.facts:
         parsed = parse(text, names, interner)
-        extended = facts.assume(facts.next_fact(parsed.prop, domain=parsed.domain, text=text))
+        extended = assume(facts, facts.next_fact(parsed.prop, domain=parsed.domain, text=text))
         if isinstance(extended, Conflict):
             return None
         facts = extended

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from solver.decide.consistency import consistency
-from solver.decide.ladder import RUNGS, decide
+from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import Contradictory, Undefined
 from solver.knowledge.facts import Conflict
+from solver.rungs.effort import RUNGS
 from solver.syntax.parser import parse
 from solver.terms.prop import Prop
 from tests.effort import examples

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.decide.ladder import RUNGS, decide
+from solver.decide.assume import assume
+from solver.decide.ladder import decide
 from solver.decide.verdict import Verdict
 from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.rungs.effort import RUNGS
 from solver.syntax.parser import parse
 from solver.terms.interner import Interner
 
@@ -36,7 +38,7 @@ class Asked:
             facts = declared
         for text in self.facts:
             parsed = parse(text, names, interner)
-            extended = facts.assume(facts.next_fact(parsed.prop, domain=parsed.domain, text=text))
+            extended = assume(facts, facts.next_fact(parsed.prop, domain=parsed.domain, text=text))
             if isinstance(extended, Conflict):
                 return extended, names
             facts = extended

@@ -9,7 +9,7 @@ import pytest
 
 from shapes import Always, GaveUp, ShapeEnv
 from shapes.errors import ShapeError, UndecidedGuard
-from solver.rungs.prover import WORK
+from solver.rungs.effort import WORK
 
 FACT = "x*y == x + y + 5"
 HARD = "x <= 7"  # takes more than a question may cost by default

@@ -44,7 +44,7 @@ def test_a_forged_step_is_rejected() -> None:
     """If it fails, the checker takes a substitution on trust: here one that leads to another remainder."""
     terms = Interner()
     s = terms.symbol("s")
-    known = Facts.empty(terms).declare_range(s, 0, None).assume_prop(terms.ne(s % 3, 0))
+    known = Facts.empty(terms).declare_range(s, 0, None).learn_prop(terms.ne(s % 3, 0))
     goal = terms.ne((7 * s) % 12, 6)
     proof = prove_no_multiple(known, goal)
     assert proof is not None and Never(goal.negation, terms.true, "bounds", proof, known).check()

@@ -60,7 +60,7 @@ def test_forged_sums_are_rejected() -> None:
     known = Facts.empty(terms)
     for symbol in (a, b, c):
         known = known.declare_range(symbol, 0, None)
-    known = known.assume_prop(terms.le(2 * a + b, c))
+    known = known.learn_prop(terms.le(2 * a + b, c))
     goal = terms.ge(c, 2 * a)
     proof = single.prove_nonnegative(known, goal.expr)
     assert proof is not None and proof.conclusion is goal
@@ -79,7 +79,7 @@ def test_a_product_is_at_least_one_where_its_factors_are() -> None:
     """If it fails, a product of quotients that are at least one may be zero."""
     terms = Interner()
     a, n = terms.symbol("a"), terms.symbol("n")
-    known = Facts.empty(terms).declare_range(a, 1, None).declare_range(n, 0, None).assume_prop(terms.le(a, n))
+    known = Facts.empty(terms).declare_range(a, 1, None).declare_range(n, 0, None).learn_prop(terms.le(a, n))
     e = n // a * a - 1
     proof = single.prove_nonnegative(known, e)
     assert proof is not None and Always(proof.conclusion, terms.true, "shift", proof, known).check()
@@ -97,7 +97,7 @@ def test_an_exact_quotient_of_something_positive_is_positive() -> None:
         wider = wider.declare_range(symbol, 1, None)
     e = (a * b) // c - 1
     assert single.prove_nonnegative(wider, e) is None
-    known = wider.assume_prop(terms.eq((a * b) % c, 0))
+    known = wider.learn_prop(terms.eq((a * b) % c, 0))
     proof = single.prove_nonnegative(known, e)
     goal = terms.ge(e, 0)
     assert proof is not None and proof.conclusion is goal and Always(goal, terms.true, "shift", proof, known).check()

@@ -280,7 +280,7 @@ def test_statement_names_lines_and_domains() -> None:
     terms = Interner()
     n, d = terms.symbol("n"), terms.symbol("d")
     known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, None, None)
-    known = known.assume_prop(terms.eq(n, 3 * d))
+    known = known.learn_prop(terms.eq(n, 3 * d))
     verdict = decide(known, terms.eq(n // d, 3), domain=terms.ne(d, 0))
     statement = exported(verdict).partition("Theorem ")[2].partition("Proof.")[0]
     assert statement == (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from solver.decide.assume import assume
 from solver.decide.consistency import Consistent, Unknown, consistency
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
@@ -44,7 +45,7 @@ def learned(lines: list[dict[str, object]]) -> Facts | Conflict:
             extended = facts.declare(symbol, lo, hi, fact, hint=line["hint"])
         else:
             parsed = parse(line["prop"], names, interner, decimals="real")
-            extended = facts.assume(facts.next_fact(parsed.prop, domain=parsed.domain, text=line["prop"]))
+            extended = assume(facts, facts.next_fact(parsed.prop, domain=parsed.domain, text=line["prop"]))
         if isinstance(extended, Conflict):
             return extended
         facts = extended
@@ -95,7 +96,7 @@ def test_a_contradiction_is_an_error_of_the_question() -> None:
     interner = Interner()
     x = interner.symbol("x")
     facts = Facts.empty(interner).declare_range(x, 0, None)
-    outcome = facts.assume(facts.next_fact(interner.eq(x * x, 2)))
+    outcome = assume(facts, facts.next_fact(interner.eq(x * x, 2)))
     assert isinstance(outcome, Conflict)
     with pytest.raises(Undefined):
         decide(facts, interner.ge(x, 1), domain=interner.lt(x, 0))
@@ -109,7 +110,7 @@ def test_unknown_facts_still_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     blind = facts.with_samples(facts.samples.copy())
     blind.samples.alive = ()
     assert isinstance(decide(blind, interner.ge(x * x, 4), solvers=False), Always)
-    monkeypatch.setattr("solver.rungs.solvers.entails", lambda *asked: Proved((0,)))
+    monkeypatch.setattr("solver.interop.z3.entails", lambda *asked: Proved((0,)))
     with pytest.raises(Contradictory) as caught:
         decide(blind, interner.ge(x, 7))
     assert [fact.text for fact in caught.value.core] == ["2 <= x <= None"]

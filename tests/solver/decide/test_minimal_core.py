@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from benchmarks.evidence import cores
 from shapes.sessions.recording import open_recording, read_sessions
+from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.minimal_core import WORK, Deletion, minimized
 from solver.decide.verdict import Always, Never
@@ -40,7 +41,7 @@ def learned(interner: Interner, facts: Sequence[Fact], props: Sequence[Prop]) ->
         found = found.declare_range(atom.expr, None, None)
     for fact in facts:
         if isinstance(found, Facts):
-            found = found.assume(fact)
+            found = assume(found, fact)
     return found
 
 
@@ -91,7 +92,7 @@ def test_no_fact_of_a_core_can_be_left_out() -> None:
             facts = facts.declare_range(symbol, rng.choice((0, 1, 2)), rng.choice((None, None, 64)))
         for _ in range(rng.randrange(2, 8)):
             parsed = parse(proposition(rng), names, facts.interner)
-            more = facts.assume(facts.next_fact(parsed.prop, domain=parsed.domain))
+            more = assume(facts, facts.next_fact(parsed.prop, domain=parsed.domain))
             facts = more if isinstance(more, Facts) else facts
         parsed = parse(proposition(rng), names, facts.interner)
         verdict = decide(facts, parsed.prop, domain=parsed.domain, solvers=False)
@@ -164,7 +165,7 @@ def test_cores_of_contradictions_are_minimal(facts: list[str]) -> None:
     for text in facts:
         assert isinstance(found, Facts)
         parsed = parse(text, names, interner)
-        found = found.assume(found.next_fact(parsed.prop, domain=parsed.domain, text=text))
+        found = assume(found, found.next_fact(parsed.prop, domain=parsed.domain, text=text))
     assert isinstance(found, Conflict)
     core = found.core
     assert found.core_minimal and len(core) < len(facts) + 4
@@ -212,7 +213,7 @@ def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:
     a, b, c, d = [terms.symbol(name) for name in "abcd"]
     known = Facts.empty(terms)
     for prop in (terms.le(a, b), terms.le(b, c), terms.le(c, d), terms.divides(4, d)):
-        known = known.assume_prop(prop)
+        known = known.learn_prop(prop)
     verdict, other = decide(known, terms.le(a, d)), decide(known, terms.le(b, d))
     assert isinstance(verdict, Always) and isinstance(other, Always)
     assert verdict.used == tuple(leaves(verdict.found)) and len(verdict.used) >= 3

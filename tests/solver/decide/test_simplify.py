@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.simplify import SPELLING, Simplification, simplify, simplify_prop
 from solver.decide.verdict import Never
@@ -86,7 +87,7 @@ def known(ranges: Ranges, facts: list[str]) -> tuple[Interner, dict[str, Expr], 
         state = state.declare_range(names[name], lo, hi)
     for text in facts:
         parsed = parse(text, names, terms)
-        state = state.assume_prop(parsed.prop, parsed.domain)
+        state = state.learn_prop(parsed.prop, parsed.domain)
     return terms, names, state
 
 
@@ -125,7 +126,7 @@ def test_equal_at_all_small_sizes(seed: int, depth: int) -> None:
         lo = rng.choice([-3, 0, 1])
         state = state.declare_range(symbol, lo, rng.choice([None, lo + 7]))
     fact = some_proposition(terms, symbols, rng, 1)
-    assumed = state.assume(state.next_fact(fact))
+    assumed = assume(state, state.next_fact(fact))
     if not isinstance(assumed, Conflict) and not isinstance(decide(state, fact), Never) and assumed.samples.alive:
         state = assumed
     e = some_expression(terms, symbols, rng, depth)

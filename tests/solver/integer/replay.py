@@ -3,7 +3,7 @@
 import ast
 from math import gcd
 
-from solver.integer import Combine, Infeasible, Pairs, Point, Refutation, Row
+from solver.integer.certificate import Combine, Infeasible, Pairs, Point, Refutation, Row
 
 
 def linear(node: ast.expr, names: dict[str, int]) -> tuple[dict[int, int], int]:

@@ -9,21 +9,20 @@ import z3
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from solver.integer import (
+from solver.integer.certificate import (
     Bound,
     Branch,
     Combine,
     Infeasible,
-    Limits,
     Pairs,
     Point,
     Refutation,
     Row,
     Unbounded,
     Unknown,
-    minimize,
-    solve,
 )
+from solver.integer.solving import minimize, solve
+from solver.integer.work_budget import Limits
 from tests.solver.integer.replay import combine, form, replay, satisfied, system, value, verify
 
 SIDE = 4

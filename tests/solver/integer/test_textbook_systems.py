@@ -8,7 +8,9 @@ from itertools import combinations
 
 import pytest
 
-from solver.integer import Infeasible, Limits, Point, Row, solve
+from solver.integer.certificate import Infeasible, Point, Row
+from solver.integer.solving import solve
+from solver.integer.work_budget import Limits
 from tests.solver.integer.replay import system, verify
 
 THIN_TETRAHEDRON = (

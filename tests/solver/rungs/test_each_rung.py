@@ -8,7 +8,7 @@ from solver.decide.prover import LADDER, SIMPLE
 from solver.decide.verdict import Always, Depends, Never
 from solver.proofs.checker import verify
 from solver.proofs.step import ProofStep
-from solver.rungs.prover import RUNGS
+from solver.rungs.effort import RUNGS
 from tests.solver.asked import asked
 
 HELP = {

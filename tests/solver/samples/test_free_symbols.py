@@ -35,7 +35,7 @@ def knowing(facts: tuple[str, ...], question: str) -> tuple[Facts, Depends]:
     for name, (lo, hi) in RANGES.items():
         known = known.declare_range(names[name], lo, hi)
     for fact in facts:
-        known = known.assume_prop(parse(fact, names, terms).prop)
+        known = known.learn_prop(parse(fact, names, terms).prop)
     verdict = decide(known, parse(question, names, terms).prop)
     assert isinstance(verdict, Depends)
     return known, verdict
@@ -59,7 +59,7 @@ def test_what_it_cannot_show_is_left_to_the_others(question: str) -> None:
     terms = Interner()
     a, b, c = (terms.symbol(name) for name in "abc")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 2, 9)
-    known = known.assume_prop(terms.le(b, 4))
+    known = known.learn_prop(terms.le(b, 4))
     assert free_symbol(known, parse(question, {"a": a, "b": b, "c": c}, terms).prop) is None
 
 
@@ -72,5 +72,5 @@ def test_a_supposition_is_respected() -> None:
     supposed = known.suppose(terms.eq(a, b))
     assert isinstance(supposed, Facts)
     assert free_symbol(supposed, terms.eq(a, b)) is None
-    further = supposed.assume_prop(terms.ge(a, 1))
+    further = supposed.learn_prop(terms.ge(a, 1))
     assert free_symbol(further, terms.eq(a, b)) is None

@@ -158,7 +158,7 @@ def test_the_simplest_sizes_with_one_of_the_question_moved() -> None:
     for i, symbol in enumerate(symbols):
         known = known.declare_range(symbol, 2, None, hint=64 + i)
     for one, other in pairwise(symbols):
-        known = known.assume_prop(terms.ge(one + other, 3))
+        known = known.learn_prop(terms.ge(one + other, 3))
     simplest = {f"s{i}": 2 for i in range(7)}
     for question, true, false in (
         (terms.ge(symbols[3], 4), {"s3": 4}, {}),
@@ -181,7 +181,7 @@ def test_what_is_kept_for_one_question_is_right_for_the_next() -> None:
     for symbol in (a, b, c):
         known = known.declare_range(symbol, 0, None)
     for fact in (terms.ge(a, b + 2), terms.eq(a % 4, 0), terms.ge(b * c, 5), terms.ge(c, 9)):
-        known = known.assume_prop(fact)
+        known = known.learn_prop(fact)
         for question in (terms.eq(a, 12), terms.ge(b, 2), terms.ne(a, c), terms.le(a * b, 16), terms.eq(c % 3, 1)):
             for asked in (question, question.negation):
                 verdict = decide(known, asked)

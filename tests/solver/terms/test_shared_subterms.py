@@ -165,4 +165,4 @@ def test_what_is_in_many_monomials_is_looked_at_once() -> None:
         solved = solved.declare_range(symbol.expr, 0, None)
     for place in (0, 30, 59):
         symbol = sorted(whole.symbols, key=lambda atom: atom.serial)[place]
-        assert not solved.assume_prop(terms.eq(symbol.expr, 3)).is_inert(whole)
+        assert not solved.learn_prop(terms.eq(symbol.expr, 3)).is_inert(whole)

@@ -1,11 +1,11 @@
 """The consequences of a subset of the facts, learned by itself.
 
-    >>> from solver.knowledge.selection import Step, learned_from
+    >>> from solver.decide.selection import Step, learned_from
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
-    >>> known = Facts.empty(terms).declare_range(s, 4, None).assume_prop(terms.eq(s % 8, 0))
+    >>> known = Facts.empty(terms).declare_range(s, 4, None).learn_prop(terms.eq(s % 8, 0))
     >>> newest, range_ = known.records()
     >>> known.bounds(s), learned_from(known.subsets, [Step(s.atom), Step(None, newest)]).bounds(s)
     ((8, None), (None, None))
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from solver.decide.assume import assume
 from solver.knowledge.facts import Conflict, Facts, Learned, Subsets
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom
@@ -53,7 +54,7 @@ def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
                 larger = node.known.declare(atom.expr, lo, hi, declaring, hint=hint, seed=position + 1)
             else:
                 assert fact is not None
-                larger = node.known.assume(fact)
+                larger = assume(node.known, fact)
             if isinstance(larger, Conflict):
                 return larger
             if atom is not None:
