@@ -20,7 +20,7 @@ from pathlib import Path
 import shapes.rules
 
 FOLDER = Path(shapes.rules.__file__ or "").parent
-NOT_RULES = ("__init__", "__main__", "reference", "registry", "shape", "promotion", "collectives")
+NOT_RULES = ("__init__", "__main__", "expectations", "reference", "registry", "shape", "promotion", "collectives")
 """What gives no sizes, and what another test holds against simulated ranks."""
 OF_NUMPY = ("_backwards", "numpy_getitem")
 """What only arrays of NumPy have; these are compared with it in tests of their own."""

@@ -16,22 +16,28 @@ from __future__ import annotations
 
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
-from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, same
 from shapes.rules.elements import empty
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.symbolic.choices import Real, sym_or
+from shapes.symbolic.choices import sym_or
 
 
 def _kept(input: Shape) -> Shape:
     return Shape(input, dtype=input.dtype)
 
 
-@rule("relu", "relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid")
-def relu(env: ShapeEnv, input: Shape, inplace: bool = False) -> Shape:
+@rule("relu", "relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid", schema="input, inplace=False")
+@rule("elu", "celu", schema="input, alpha=1.0, inplace=False")
+@rule("leaky_relu", schema="input, negative_slope=0.01, inplace=False")
+@rule("hardshrink", schema="input, lambd=0.5")
+@rule("softplus", schema="input, beta=1.0, threshold=20.0")
+@rule("threshold", schema="input, threshold, value, inplace=False")
+@rule("logsigmoid")
+def relu(env: ShapeEnv, input: Shape) -> Shape:
     """The sizes of the input."""
     return _kept(input)
 
@@ -48,35 +54,10 @@ def sigmoid(env: ShapeEnv, input: Shape) -> Shape:
     return Shape(input, dtype=floating(input.dtype))
 
 
-@rule("logsigmoid")
-def logsigmoid(env: ShapeEnv, input: Shape) -> Shape:
-    """The sizes of the input."""
-    return _kept(input)
-
-
-@rule("elu", "celu")
-def elu(env: ShapeEnv, input: Shape, alpha: Real = 1.0, inplace: bool = False) -> Shape:
-    """The sizes of the input."""
-    return _kept(input)
-
-
-@rule("leaky_relu")
-def leaky_relu(env: ShapeEnv, input: Shape, negative_slope: Real = 0.01, inplace: bool = False) -> Shape:
-    """The sizes of the input."""
-    return _kept(input)
-
-
 @rule("gelu")
 def gelu(env: ShapeEnv, input: Shape, *, approximate: str = "none") -> Shape:
     """The sizes of the input."""
-    if approximate not in ("none", "tanh"):
-        raise ShapeError(f"approximate={approximate!r}: expected 'none' or 'tanh'")
-    return _kept(input)
-
-
-@rule("hardshrink")
-def hardshrink(env: ShapeEnv, input: Shape, lambd: float = 0.5) -> Shape:
-    """The sizes of the input."""
+    expect_one_of(approximate, ("none", "tanh"), "approximate")
     return _kept(input)
 
 
@@ -87,36 +68,15 @@ def softshrink(env: ShapeEnv, input: Shape, lambd: float = 0.5) -> Shape:
     return _kept(input)
 
 
-@rule("softplus")
-def softplus(env: ShapeEnv, input: Shape, beta: Real = 1.0, threshold: Real = 20.0) -> Shape:
-    """The sizes of the input."""
-    return _kept(input)
-
-
-@rule("threshold")
-def threshold(env: ShapeEnv, input: Shape, threshold: Real, value: Real, inplace: bool = False) -> Shape:
-    """The sizes of the input."""
-    return _kept(input)
-
-
-@rule("hardtanh")
-def hardtanh(
-    env: ShapeEnv, input: Shape, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Shape:
+@rule("hardtanh", schema="input, min_val=-1.0, max_val=1.0, inplace=False")
+def hardtanh(env: ShapeEnv, input: Shape, min_val: float, max_val: float) -> Shape:
     """The sizes of the input."""
     env.require(min_val <= max_val, "min_val and max_val: expected in this order")
     return _kept(input)
 
 
-@rule("rrelu")
-def rrelu(
-    env: ShapeEnv,
-    input: Shape,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    inplace: bool = False,
-) -> Shape:
+@rule("rrelu", schema="input, lower=1 / 8, upper=1 / 3, training=False, inplace=False")
+def rrelu(env: ShapeEnv, input: Shape, lower: float, upper: float) -> Shape:
     """The sizes of the input."""
     env.require(lower <= upper, "lower and upper: expected in this order")
     return _kept(input)
@@ -150,32 +110,19 @@ def _probable(env: ShapeEnv, p: float) -> None:
     env.require(0 <= p <= 1, "p: expected a probability")
 
 
-@rule("dropout")
-def dropout(env: ShapeEnv, input: Shape, p: float = 0.5, training: bool = True, inplace: bool = False) -> Shape:
+@rule("dropout", schema="input, p=0.5, training=True, inplace=False")
+
+
+@rule("alpha_dropout", schema="input, p=0.5, training=False, inplace=False")
+def alpha_dropout(env: ShapeEnv, input: Shape, p: float) -> Shape:
     """The sizes of the input."""
     _probable(env, p)
     return _kept(input)
 
 
-@rule("alpha_dropout")
-def alpha_dropout(
-    env: ShapeEnv, input: Shape, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Shape:
-    """The sizes of the input."""
-    _probable(env, p)
-    return _kept(input)
-
-
-@rule("feature_alpha_dropout")
-def feature_alpha_dropout(
-    env: ShapeEnv, input: Shape, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Shape:
-    """The sizes of the input, which in training has channels."""
-    return _of_channels(env, input, p, training)
-
-
-@rule("dropout2d")
-def dropout2d(env: ShapeEnv, input: Shape, p: float = 0.5, training: bool = True, inplace: bool = False) -> Shape:
+@rule("dropout2d", schema="input, p=0.5, training=True, inplace=False")
+@rule("feature_alpha_dropout", schema="input, p=0.5, training=False, inplace=False")
+def feature_alpha_dropout(env: ShapeEnv, input: Shape, p: float, training: bool) -> Shape:
     """The sizes of the input, which in training has channels."""
     return _of_channels(env, input, p, training)
 

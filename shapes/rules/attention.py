@@ -19,24 +19,20 @@ from collections.abc import Sequence
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
-from shapes.rules.matmul import common_dtype, expect_rank, matrix_product
+from shapes.rules.expectations import expect_axes, expect_rank
+from shapes.rules.matmul import common_dtype, matrix_product
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int
 
 
-@rule("scaled_dot_product_attention")
+@rule(
+    "scaled_dot_product_attention",
+    schema="query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False",
+)
 def scaled_dot_product_attention(
-    env: ShapeEnv,
-    query: Shape,
-    key: Shape,
-    value: Shape,
-    attn_mask: Shape | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
+    env: ShapeEnv, query: Shape, key: Shape, value: Shape, attn_mask: Shape | None, is_causal: bool, enable_gqa: bool
 ) -> Shape:
     """A row of the value's columns for each row of the query; the axes before them broadcast."""
     for name, shape in (("query", query), ("key", key), ("value", value)):
@@ -99,8 +95,7 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Shape, Shape | None]:
     """(L, N, E), and weights of (N, L, S) or (N, heads, L, S); without N where the query has none."""
-    if not 2 <= len(query) <= 3:
-        raise ShapeError(f"query: expected 2 or 3 axes, not {len(query)}")
+    expect_axes(query, 2, "query", most=3)
     for name, shape in (("key", key), ("value", value)):
         expect_rank(shape, len(query), name)
     batched = len(query) == 3

@@ -19,9 +19,8 @@ from shapes.environment.layout import numel
 from shapes.rules.axes import without
 from shapes.rules.broadcasting import agree, broadcast
 from shapes.rules.elements import filled, pickable
-from shapes.rules.losses import agreeing, averaged
+from shapes.rules.losses import REDUCED, agreeing, loss
 from shapes.rules.promotion import kind_of
-from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
 
@@ -51,32 +50,18 @@ def _classified(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None
     return sizes
 
 
-@rule("nll_loss")
-def nll_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+NLL = "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"
+
+
+@loss("nll_loss", schema=NLL)
+def nll_loss(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> Shape:
     """The sizes without the axis of classes, or none."""
-    return averaged(_classified(env, input, target, weight), reduction, size_average, reduce, dtype=input.dtype)
+    return Shape(_classified(env, input, target, weight), dtype=input.dtype)
 
 
-@rule("cross_entropy")
+@loss("cross_entropy", schema=f"{NLL}, label_smoothing=0.0")
 def cross_entropy(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None, label_smoothing: float
 ) -> Shape:
     """The sizes without the axis of classes, or none; targets with all axes are probabilities."""
     env.require(label_smoothing <= 1, "label_smoothing: expected at most 1")
@@ -91,21 +76,11 @@ def cross_entropy(
         axis = min(1, len(input) - 1)
         _class_weight(env, weight, input[axis])
         sizes = without(input, (axis,))
-    return averaged(sizes, reduction, size_average, reduce, dtype=input.dtype)
+    return Shape(sizes, dtype=input.dtype)
 
 
-@rule("multi_margin_loss")
-def multi_margin_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("multi_margin_loss", schema=f"input, target, p=1, margin=1.0, weight=None, {REDUCED}")
+def multi_margin_loss(env: ShapeEnv, input: Shape, target: Shape, p: int, weight: Shape | None) -> Shape:
     """One number for each sample, or for all of them."""
     env.require(p in (1, 2), "p: expected 1 or 2")
     classes = _classes(env, input)
@@ -113,18 +88,11 @@ def multi_margin_loss(
     _class_weight(env, weight, classes)
     env.require(len(target) <= 1, SAMPLES)
     agree(env, numel(target), samples, SAMPLES)
-    return averaged(target, reduction, size_average, reduce, dtype=input.dtype)
+    return Shape(target, dtype=input.dtype)
 
 
-@rule("multilabel_margin_loss")
-def multilabel_margin_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("multilabel_margin_loss", schema=f"input, target, {REDUCED}")
+def multilabel_margin_loss(env: ShapeEnv, input: Shape, target: Shape) -> Shape:
     """One number for each sample, or for all of them."""
     classes = _classes(env, input)
     message = "target: expected the sizes of the input"
@@ -133,7 +101,7 @@ def multilabel_margin_loss(
         agree(env, numel(target), classes, message)
     else:
         agreeing(env, target, input, message)
-    return averaged(input[:-1], reduction, size_average, reduce, dtype=input.dtype)
+    return Shape(input[:-1], dtype=input.dtype)
 
 
 def _classes(env: ShapeEnv, input: Shape) -> Int:
@@ -144,32 +112,20 @@ def _classes(env: ShapeEnv, input: Shape) -> Int:
     return classes
 
 
-@rule("multilabel_soft_margin_loss")
-def multilabel_soft_margin_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("multilabel_soft_margin_loss", schema=f"input, target, weight=None, {REDUCED}")
+def multilabel_soft_margin_loss(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> Shape:
     """The sizes without the axis of classes, or none."""
     env.require(len(input) > 0, "input: expected at least one axis")
     sizes = broadcast(env, input, target, *(() if weight is None else (weight,)))
-    return averaged(without(sizes, (len(input) - 1,)), reduction, size_average, reduce)
+    return Shape(without(sizes, (len(input) - 1,)))
 
 
-@rule("ctc_loss")
+@loss(
+    "ctc_loss",
+    schema="log_probs, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",
+)
 def ctc_loss(
-    env: ShapeEnv,
-    log_probs: Shape,
-    targets: Shape,
-    input_lengths: Shape,
-    target_lengths: Shape,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
+    env: ShapeEnv, log_probs: Shape, targets: Shape, input_lengths: Shape, target_lengths: Shape, blank: int
 ) -> Shape:
     """One number for each of a batch, or for all of them. Lengths in a tensor are known only at run time."""
     env.require(len(log_probs) in (2, 3), "log_probs: expected two or three axes")
@@ -183,6 +139,6 @@ def ctc_loss(
     env.require(len(targets) in (1, 2), "targets: expected one or two axes")
     if len(targets) == 2:
         agree(env, targets[0], batch, "targets: expected one row for each of the batch")
-    return averaged((batch,) if batched else (), reduction, dtype=log_probs.dtype)
+    return Shape((batch,) if batched else (), dtype=log_probs.dtype)
 
 

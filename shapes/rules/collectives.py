@@ -35,6 +35,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
@@ -122,8 +123,7 @@ def all_to_all_single(
     """As many rows as come from all ranks: equal parts without split sizes, and numbers that only the run tells where
     the input's are given alone. Of those it helps to know this rank, and how many rows a rank has at most.
     """
-    if not self:
-        raise ShapeError("self: expected at least 1 axis")
+    expect_axes(self, 1, "self")
     if input_split_sizes is None:
         if output_split_sizes is not None:
             raise ShapeError("input_split_sizes: expected beside output_split_sizes")
@@ -183,8 +183,7 @@ def exchanged_counts(env: ShapeEnv, rows: Sequence[Int]) -> list[list[Int]]:
 
 
 def _axis(shape: Shape, dim: int, name: str) -> int:
-    if not shape:
-        raise ShapeError("self: expected at least 1 axis")
+    expect_axes(shape, 1, "self")
     return axis_of(dim, len(shape), name)
 
 

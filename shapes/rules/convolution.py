@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, known
+from shapes.rules.expectations import expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import (
@@ -106,8 +107,7 @@ def conv_transpose_shape(
 
 def _split(x: Shape, weight: Shape, axes: int) -> tuple[tuple[Int, ...], Int, tuple[Int, ...]]:
     """Batch, channels and sizes of an input, the weight's rank being as it should."""
-    if len(weight) != axes + 2:
-        raise ShapeError(f"weight has {len(weight)} axes: expected {axes + 2}")
+    expect_rank(weight, axes + 2, "weight")
     return split(x, axes)
 
 
@@ -135,8 +135,7 @@ def _biased(env: ShapeEnv, bias: Shape | None, out: Int) -> None:
     """The bias is a vector of the output channels."""
     if bias is None:
         return
-    if len(bias) != 1:
-        raise ShapeError(f"bias has {len(bias)} axes: expected 1")
+    expect_rank(bias, 1, "bias")
     agree(env, bias[0], out, "bias has not one number for each output channel")
 
 
@@ -168,8 +167,7 @@ for _axes in (1, 2, 3):
 def conv_tbc(env: ShapeEnv, input: Shape, weight: Shape, bias: Shape, pad: Int = 0) -> Shape:
     """Windows, batch, output channels of (time, batch, in channels)."""
     for name, shape, rank in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
-        if len(shape) != rank:
-            raise ShapeError(f"{name} has {len(shape)} axes: expected {rank}")
+        expect_rank(shape, rank, name)
     agree(env, input[2], weight[1], "input channels are not those of the weight")
     agree(env, bias[0], weight[2], "bias has not one number for each output channel")
     windows = input[0] + 2 * pad - weight[0] + 1

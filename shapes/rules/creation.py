@@ -22,7 +22,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.rules.matmul import expect_rank
+from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.promotion import kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
@@ -340,10 +340,8 @@ def meshgrid(env: ShapeEnv, *tensors: Tensors, indexing: str | None = None) -> t
     """A grid for each vector, with an axis of each; "xy" swaps the first two."""
     shapes = _vectors(tensors)
     for shape in shapes:
-        if len(shape) > 1:
-            raise ShapeError(f"tensors: expected no more than 1 axis, not {len(shape)}")
-    if indexing not in (None, "ij", "xy"):
-        raise ShapeError(f"indexing={indexing!r}: expected 'ij' or 'xy'")
+        expect_axes(shape, 0, "tensors", most=1)
+    expect_one_of(indexing, (None, "ij", "xy"), "indexing")
     sizes = [shape[0] if shape else 1 for shape in shapes]
     if indexing == "xy":
         sizes[:2] = sizes[1::-1]

@@ -16,7 +16,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, without
-from shapes.rules.matmul import expect_rank
+from shapes.rules.expectations import expect_axes, expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_ite, sym_max, sym_min
@@ -32,8 +32,7 @@ def trace(env: ShapeEnv, input: Shape) -> Shape:
 @rule("tril", "triu")
 def triangle(env: ShapeEnv, input: Shape, diagonal: Int = 0) -> Shape:
     """As the input."""
-    if len(input) < 2:
-        raise ShapeError(f"input: expected at least 2 axes, not {len(input)}")
+    expect_axes(input, 2, "input")
     return Shape(input, dtype=input.dtype)
 
 
@@ -80,8 +79,7 @@ def _two_axes(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
 @rule("diag_embed")
 def diag_embed(env: ShapeEnv, input: Shape, offset: Int = 0, dim1: int = -2, dim2: int = -1) -> Shape:
     """One axis more: two that hold the last one as a diagonal, at the places given."""
-    if not input:
-        raise ShapeError("input: expected at least 1 axis")
+    expect_axes(input, 1, "input")
     side = input[-1] + (abs(offset) if isinstance(offset, int) else sym_max(offset, -offset))
     sizes: list[Int] = list(input[:-1])
     for axis in sorted(_two_axes(dim1, dim2, len(input) + 1)):

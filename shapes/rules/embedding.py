@@ -19,6 +19,7 @@ from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
 from shapes.rules.elements import alike, filled, pickable, typed
+from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
@@ -28,17 +29,11 @@ NUMBERS = ("int64", "int32")
 MODES = ("sum", "mean", "max")
 
 
-@rule("embedding")
-def embedding(
-    env: ShapeEnv,
-    input: Shape,
-    weight: Shape,
-    padding_idx: Int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Shape:
+@rule(
+    "embedding",
+    schema="input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False",
+)
+def embedding(env: ShapeEnv, input: Shape, weight: Shape, padding_idx: Int | None) -> Shape:
     """The sizes of the input, and a row of the table for each of its numbers."""
     typed(input, NUMBERS, "input")
     rows, columns = _table(weight)
@@ -65,8 +60,7 @@ def embedding_bag(
     padding_idx: Int | None = None,
 ) -> Shape:
     """A row of the table for each bag: each row of the input, or the input between two offsets."""
-    if mode not in MODES:
-        raise ShapeError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
+    expect_one_of(mode, MODES, "mode")
     if mode == "max" and (sparse or scale_grad_by_freq):
         raise ShapeError("mode='max': takes neither sparse nor scale_grad_by_freq")
     typed(input, NUMBERS, "input")
@@ -83,8 +77,7 @@ def embedding_bag(
             env.require(input[1] != 0, "input: rows without elements")
         pickable(env, rows, input)
         return Shape((input[0], columns), dtype=weight.dtype)
-    if len(input) != 1:
-        raise ShapeError(f"input: expected 1 or 2 axes, not {len(input)}")
+    expect_axes(input, 1, "input", most=2)
     if offsets is None or len(offsets) != 1:
         raise ShapeError("offsets: expected a tensor with 1 axis")
     typed(offsets, NUMBERS, "offsets")
@@ -100,8 +93,7 @@ def embedding_bag(
 
 
 def _table(weight: Shape) -> tuple[Int, Int]:
-    if len(weight) != 2:
-        raise ShapeError(f"weight: expected 2 axes, not {len(weight)}")
+    expect_rank(weight, 2, "weight")
     return weight[0], weight[1]
 
 

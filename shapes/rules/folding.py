@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, positive, require_at_least, window_count, window_reach
@@ -54,8 +54,7 @@ def unfold(
     env: ShapeEnv, input: Shape, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Shape:
     """(batch, channels times elements of a block, blocks); the batch may be missing."""
-    if len(input) not in (3, 4):
-        raise ShapeError(f"input has {len(input)} axes: expected 3 or 4")
+    expect_axes(input, 3, "input", most=4)
     kernel = exactly(kernel_size, 2, "kernel_size")
     positive(env, input[-3:], "an axis of the input is empty")
     rows, columns = _blocks(env, input[-2:], kernel, dilation, padding, stride)
@@ -68,8 +67,7 @@ def fold(
     stride: Ints = 1,
 ) -> Shape:  # fmt: skip
     """(batch, channels, output size); the batch may be missing."""
-    if len(input) not in (2, 3):
-        raise ShapeError(f"input has {len(input)} axes: expected 2 or 3")
+    expect_axes(input, 2, "input", most=3)
     sizes, kernel = exactly(output_size, 2, "output_size"), exactly(kernel_size, 2, "kernel_size")
     positive(env, input[-2:-1], "input has no channels")
     positive(env, sizes, "output_size is not positive")

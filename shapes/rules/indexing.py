@@ -27,6 +27,7 @@ from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, broadcast, broadcast_size, expandable, same
 from shapes.rules.elements import alike, count, empty, filled, pickable, typed
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_or
@@ -103,8 +104,7 @@ def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None
 def _vector(env: ShapeEnv, index: Shape, dtypes: Sequence[str] = NUMBERS) -> Int:
     """How many numbers are in an index of at most one axis."""
     typed(index, dtypes, "index")
-    if len(index) > 1:
-        raise ShapeError(f"index: expected at most 1 axis, not {len(index)}")
+    expect_axes(index, 0, "index", most=1)
     return index[0] if index else 1
 
 
@@ -265,10 +265,8 @@ def scatter_add(env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape)
     return _scattered(env, input, dim, index, src)
 
 
-@rule("scatter_reduce")
-def scatter_reduce(
-    env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape, reduce: str, *, include_self: bool = True
-) -> Shape:
+@rule("scatter_reduce", schema="input, dim, index, src, reduce, *, include_self=True")
+def scatter_reduce(env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape, reduce: str) -> Shape:
     """The sizes of the input."""
     _chosen(reduce, ("sum", "prod", "mean", "amax", "amin"))
     return _scattered(env, input, dim, index, src)

@@ -21,7 +21,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree, same
-from shapes.rules.matmul import expect_rank
+from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.promotion import COMPLEX_OF, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -42,8 +42,7 @@ def matrices(a: Shape, name: str = "A") -> tuple[tuple[Int, ...], Int, Int]:
     Raises:
         ShapeError: they are no matrices.
     """
-    if len(a) < 2:
-        raise ShapeError(f"{name}: expected at least 2 axes, not {len(a)}")
+    expect_axes(a, 2, name)
     return a[:-2], a[-2], a[-1]
 
 
@@ -198,10 +197,8 @@ def ldl_factor(env: ShapeEnv, A: Shape, *, hermitian: bool = False) -> tuple[Sha
     return Shape(A, dtype=A.dtype), Shape((*batch, side), dtype="int32")
 
 
-@rule("linalg.ldl_factor_ex")
-def ldl_factor_ex(
-    env: ShapeEnv, A: Shape, *, hermitian: bool = False, check_errors: bool = False
-) -> tuple[Shape, Shape, Shape]:
+@rule("linalg.ldl_factor_ex", schema="A, *, hermitian=False, check_errors=False")
+def ldl_factor_ex(env: ShapeEnv, A: Shape) -> tuple[Shape, Shape, Shape]:
     """As the input, square matrices, a pivot for each row, and a number for each matrix."""
     batch, side = squares(env, A)
     return Shape(A, dtype=A.dtype), Shape((*batch, side), dtype="int32"), _info(A)
@@ -217,10 +214,8 @@ def lu_factor(env: ShapeEnv, A: Shape, *, pivot: bool = True) -> tuple[Shape, Sh
     return Shape(A, dtype=A.dtype), Shape((*batch, sym_min(rows, columns)), dtype="int32")
 
 
-@rule("linalg.lu_factor_ex")
-def lu_factor_ex(
-    env: ShapeEnv, A: Shape, *, pivot: bool = True, check_errors: bool = False
-) -> tuple[Shape, Shape, Shape]:
+@rule("linalg.lu_factor_ex", schema="A, *, pivot=True, check_errors=False")
+def lu_factor_ex(env: ShapeEnv, A: Shape) -> tuple[Shape, Shape, Shape]:
     """As the input, a pivot for each row or column, whichever there are fewer of, and a number for each matrix."""
     batch, rows, columns = matrices(A)
     return Shape(A, dtype=A.dtype), Shape((*batch, sym_min(rows, columns)), dtype="int32"), _info(A)
@@ -239,8 +234,7 @@ def lu(env: ShapeEnv, A: Shape, *, pivot: bool = True) -> tuple[Shape, Shape, Sh
 def linalg_qr(env: ShapeEnv, A: Shape, mode: str = "reduced") -> tuple[Shape, Shape]:
     """(..., m, k) and (..., k, n), where k is the smaller side, or m for all columns of the first."""
     batch, rows, columns = matrices(A)
-    if mode not in ("reduced", "complete", "r"):
-        raise ShapeError(f"mode={mode!r}: expected 'reduced', 'complete' or 'r'")
+    expect_one_of(mode, ("reduced", "complete", "r"), "mode")
     inner = rows if mode == "complete" else sym_min(rows, columns)
     first = EMPTY if mode == "r" else Shape((*batch, rows, inner), dtype=A.dtype)
     return first, Shape((*batch, inner, columns), dtype=A.dtype)
@@ -259,10 +253,8 @@ def geqrf(env: ShapeEnv, input: Shape) -> tuple[Shape, Shape]:
     return Shape(input, dtype=input.dtype), Shape((*batch, sym_min(rows, columns)), dtype=input.dtype)
 
 
-@rule("linalg.svd")
-def linalg_svd(
-    env: ShapeEnv, A: Shape, full_matrices: bool = True, *, driver: str | None = None
-) -> tuple[Shape, Shape, Shape]:
+@rule("linalg.svd", schema="A, full_matrices=True, *, driver=None")
+def linalg_svd(env: ShapeEnv, A: Shape, full_matrices: bool) -> tuple[Shape, Shape, Shape]:
     """(..., m, m), as many values as the smaller side, and (..., n, n); or no more of both than there are values."""
     batch, rows, columns = matrices(A)
     inner = sym_min(rows, columns)
@@ -294,16 +286,8 @@ def svdvals(env: ShapeEnv, A: Shape, *, driver: str | None = None) -> Shape:
     return Shape((*batch, sym_min(rows, columns)), dtype=real(A.dtype))
 
 
-@rule("linalg.pinv")
-def linalg_pinv(
-    env: ShapeEnv,
-    A: Shape,
-    rcond: float | Shape | None = None,
-    hermitian: bool = False,
-    *,
-    atol: float | Shape | None = None,
-    rtol: float | Shape | None = None,
-) -> Shape:
+@rule("linalg.pinv", schema="A, rcond=None, hermitian=False, *, atol=None, rtol=None")
+def linalg_pinv(env: ShapeEnv, A: Shape, hermitian: bool) -> Shape:
     """Rows and columns change places."""
     batch, rows, columns = matrices(A)
     if hermitian:
@@ -317,16 +301,8 @@ def pinverse(env: ShapeEnv, input: Shape, rcond: float = 1e-15) -> object:
     return linalg_pinv(env, input, rcond)
 
 
-@rule("linalg.matrix_rank")
-def matrix_rank(
-    env: ShapeEnv,
-    A: Shape,
-    tol: float | None = None,
-    hermitian: bool = False,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-) -> Shape:
+@rule("linalg.matrix_rank", schema="A, tol=None, hermitian=False, *, atol=None, rtol=None")
+def matrix_rank(env: ShapeEnv, A: Shape, hermitian: bool) -> Shape:
     """A number for each matrix."""
     batch, _, _ = matrices(A)
     if hermitian:
@@ -359,16 +335,8 @@ def _product_of_reflections(env: ShapeEnv, a: Shape, tau: Shape, name: str) -> S
 # ------------------------------------------------------------------ norms
 
 
-@rule("linalg.matrix_norm")
-def matrix_norm(
-    env: ShapeEnv,
-    A: Shape,
-    ord: Order = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: str | None = None,
-) -> Shape:
+@rule("linalg.matrix_norm", schema="A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None")
+def matrix_norm(env: ShapeEnv, A: Shape, ord: Order, dim: Sequence[int], keepdim: bool) -> Shape:
     """A number for each matrix, whose axes are given."""
     matrices(A)
     if len(dim) != 2:
@@ -376,8 +344,7 @@ def matrix_norm(
     rows, columns = axis_of(dim[0], len(A)), axis_of(dim[1], len(A))
     if rows == columns:
         raise ShapeError(f"dim={dim}: an axis appears twice")
-    if ord not in ORDERS:
-        raise ShapeError(f"ord={ord!r}: expected one of {ORDERS}")
+    expect_one_of(ord, ORDERS, "ord")
     if isinstance(ord, int | float) and ord < 0:
         # the least of nothing: of singular values, of columns, of rows
         needed = sym_min(A[rows], A[columns]) if ord == -2 else A[columns if ord == -1 else rows]
@@ -391,8 +358,7 @@ def matrix_norm(
 def cond(env: ShapeEnv, A: Shape, p: Order = None) -> Shape:
     """A number for each matrix, which has to be square for norms that are not of singular values."""
     batch, _, _ = matrices(A)
-    if p not in (None, *ORDERS):
-        raise ShapeError(f"p={p!r}: expected one of {ORDERS}")
+    expect_one_of(p, (None, *ORDERS), "p")
     if isinstance(p, str):
         squares(env, A)
     elif p is not None and abs(p) != 2:

@@ -13,12 +13,14 @@
     shapes.rules.registry.Refused: mse_loss(input=Shape(b, s), target=Shape(b, 1), reduction='average'): \
 reduction='average': expected none, mean or sum
 
-Those over classes are in `shapes.rules.classification`.
+Those over classes are in `shapes.rules.classification`. A rule gives the sizes before the reduction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
 from math import inf
 from typing import Final
 
@@ -28,29 +30,42 @@ from shapes.rules.axes import axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.promotion import promoted
 from shapes.rules.reductions import need_elements
-from shapes.rules.registry import rule
+from shapes.rules.registry import Rule, rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or, sym_sum
 
 VARIANCES: Final = "var: expected the sizes of the input, or one axis of size 1"
 REDUCTIONS: Final = ("none", "mean", "sum")
+REDUCED: Final = "size_average=None, reduce=None, reduction='mean'"
+"""How most losses take their reduction: the older two arguments count for more where they are given."""
+Loss = Callable[..., Shape]  # type: ignore[explicit-any]  # any arguments
 
 
-def averaged(
-    sizes: Sequence[Int],
-    reduction: str,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    *,
-    dtype: str | None = None,
-    known: Sequence[str] = REDUCTIONS,
-) -> Shape:
-    """What is left of a loss of these sizes; the older two arguments count for more where they are given."""
-    if size_average is not None or reduce is not None:
-        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    if reduction not in known:
-        raise ShapeError(f"reduction={reduction!r}: expected {', '.join(known[:-1])} or {known[-1]}")
-    return Shape(sizes if reduction == "none" else (), dtype=dtype)
+def loss(*names: str, schema: str, known: Sequence[str] = REDUCTIONS) -> Callable[[Loss], Rule]:
+    """Register the rule of losses, which gives their sizes before the reduction."""
+
+    def register(function: Loss) -> Rule:
+        @wraps(function)
+        def reduced(
+            env: ShapeEnv,
+            size_average: bool | None = None,
+            reduce: bool | None = None,
+            reduction: str = "mean",
+            **arguments: object,
+        ) -> Shape:
+            if size_average is not None or reduce is not None:
+                reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+            if reduction not in known:
+                raise ShapeError(f"reduction={reduction!r}: expected {', '.join(known[:-1])} or {known[-1]}")
+            sizes = function(env, **arguments)
+            return sizes if reduction == "none" else Shape(dtype=sizes.dtype)
+
+        own = inspect.signature(function)
+        _, *reductions, _ = inspect.signature(reduced, follow_wrapped=False).parameters.values()
+        vars(reduced)["__signature__"] = own.replace(parameters=[*own.parameters.values(), *reductions])
+        return rule(*names, schema=schema)(reduced)
+
+    return register
 
 
 def agreeing(env: ShapeEnv, one: Sequence[Int], other: Sequence[Int], message: str) -> None:
@@ -60,19 +75,10 @@ def agreeing(env: ShapeEnv, one: Sequence[Int], other: Sequence[Int], message: s
         agree(env, size, wanted, message)
 
 
-@rule("mse_loss", "l1_loss")
-def mse_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Shape | None = None,
-) -> Shape:
+@loss("mse_loss", "l1_loss", schema=f"input, target, {REDUCED}, weight=None")
+def mse_loss(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> Shape:
     """The sizes that both broadcast to, or none."""
-    sizes = _weighted(env, input, target, weight)
-    return averaged(sizes, reduction, size_average, reduce, dtype=promoted(input, target))
+    return Shape(_weighted(env, input, target, weight), dtype=promoted(input, target))
 
 
 def _weighted(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> tuple[Int, ...]:
@@ -83,143 +89,72 @@ def _weighted(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) 
     return broadcast(env, input, target, weight)
 
 
-@rule("smooth_l1_loss")
-def smooth_l1_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Shape:
+@loss("smooth_l1_loss", schema=f"input, target, {REDUCED}, beta=1.0")
+def smooth_l1_loss(env: ShapeEnv, input: Shape, target: Shape, beta: float) -> Shape:
     """The sizes that both broadcast to, or none."""
     env.require(beta >= 0, "beta: expected 0 or more")
-    return averaged(broadcast(env, input, target), reduction, size_average, reduce, dtype=promoted(input, target))
+    return Shape(broadcast(env, input, target), dtype=promoted(input, target))
 
 
-@rule("huber_loss")
-def huber_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    reduction: str = "mean",
-    delta: float = 1.0,
-    weight: Shape | None = None,
-) -> Shape:
+@loss("huber_loss", schema="input, target, reduction='mean', delta=1.0, weight=None")
+def huber_loss(env: ShapeEnv, input: Shape, target: Shape, delta: float, weight: Shape | None) -> Shape:
     """The sizes that both broadcast to, or none."""
     env.require(delta > 0, "delta: expected more than 0")
-    return averaged(_weighted(env, input, target, weight), reduction, dtype=promoted(input, target))
+    return Shape(_weighted(env, input, target, weight), dtype=promoted(input, target))
 
 
-@rule("binary_cross_entropy")
-def binary_cross_entropy(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("binary_cross_entropy", schema=f"input, target, weight=None, {REDUCED}")
+def binary_cross_entropy(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> Shape:
     """The sizes of the input, or none; a weight broadcasts to them."""
-    return _binary(env, input, target, (weight,), averaged(input, reduction, size_average, reduce, dtype=input.dtype))
+    return _binary(env, input, target, weight)
 
 
-@rule("binary_cross_entropy_with_logits")
+@loss("binary_cross_entropy_with_logits", schema=f"input, target, weight=None, {REDUCED}, pos_weight=None")
 def binary_cross_entropy_with_logits(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    weight: Shape | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Shape | None = None,
+    env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None, pos_weight: Shape | None
 ) -> Shape:
     """The sizes of the input, or none; weights broadcast to them."""
-    result = averaged(input, reduction, size_average, reduce, dtype=input.dtype)
-    return _binary(env, input, target, (weight, pos_weight), result)
+    return _binary(env, input, target, weight, pos_weight)
 
 
-def _binary(env: ShapeEnv, input: Shape, target: Shape, weights: Sequence[Shape | None], result: Shape) -> Shape:
+def _binary(env: ShapeEnv, input: Shape, target: Shape, *weights: Shape | None) -> Shape:
     agreeing(env, target, input, "target: expected the sizes of the input")
     for weight in weights:
         if weight is not None:
             expandable(env, weight, input, "weight: does not broadcast to the input")
-    return result
+    return Shape(input, dtype=input.dtype)
 
 
-@rule("kl_div")
-def kl_div(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Shape:
+@loss("kl_div", schema=f"input, target, {REDUCED}, log_target=False", known=(*REDUCTIONS, "batchmean"))
+def kl_div(env: ShapeEnv, input: Shape, target: Shape) -> Shape:
     """The sizes that both broadcast to, or none."""
-    known = (*REDUCTIONS, "batchmean")
-    sizes = broadcast(env, input, target)
-    return averaged(sizes, reduction, size_average, reduce, dtype=promoted(input, target), known=known)
+    return Shape(broadcast(env, input, target), dtype=promoted(input, target))
 
 
-@rule("hinge_embedding_loss")
-def hinge_embedding_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("hinge_embedding_loss", schema=f"input, target, margin=1.0, {REDUCED}")
+def hinge_embedding_loss(env: ShapeEnv, input: Shape, target: Shape) -> Shape:
     """The sizes that both broadcast to, or none."""
-    return averaged(broadcast(env, input, target), reduction, size_average, reduce)
+    return Shape(broadcast(env, input, target))
 
 
-@rule("soft_margin_loss")
-def soft_margin_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("soft_margin_loss", schema=f"input, target, {REDUCED}")
+def soft_margin_loss(env: ShapeEnv, input: Shape, target: Shape) -> Shape:
     """The sizes of the input, or none; the target broadcasts to them."""
     expandable(env, target, input, "target: does not broadcast to the input")
-    return averaged(input, reduction, size_average, reduce)
+    return Shape(input)
 
 
-@rule("poisson_nll_loss")
-def poisson_nll_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: bool | None = None,
-    eps: float = 1e-08,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss(
+    "poisson_nll_loss",
+    schema="input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction='mean'",
+)
+def poisson_nll_loss(env: ShapeEnv, input: Shape, target: Shape) -> Shape:
     """The sizes that both broadcast to, or none."""
-    return averaged(broadcast(env, input, target), reduction, size_average, reduce)
+    return Shape(broadcast(env, input, target))
 
 
-@rule("gaussian_nll_loss")
-def gaussian_nll_loss(
-    env: ShapeEnv,
-    input: Shape,
-    target: Shape,
-    var: Shape | float,
-    full: bool = False,
-    eps: float = 1e-06,
-    reduction: str = "mean",
-) -> Shape:
+@loss("gaussian_nll_loss", schema="input, target, var, full=False, eps=1e-06, reduction='mean'")
+def gaussian_nll_loss(env: ShapeEnv, input: Shape, target: Shape, var: Shape | float) -> Shape:
     """The sizes that all broadcast to, or none; one axis of the variances may be of size 1, or the last missing."""
     variances: Sequence[Int] = input
     if not isinstance(var, Shape):
@@ -239,82 +174,50 @@ def gaussian_nll_loss(
             differing = sym_sum([sym_ite(size == wanted, 0, size) for size, wanted in open_pairs])
             equal = sym_and(*[size == wanted for size, wanted in open_pairs])
             env.require(sym_or(equal, differing == 1), VARIANCES)
-    return averaged(broadcast(env, input, target, variances), reduction)
+    return Shape(broadcast(env, input, target, variances))
 
 
-@rule("margin_ranking_loss")
-def margin_ranking_loss(
-    env: ShapeEnv,
-    input1: Shape,
-    input2: Shape,
-    target: Shape,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("margin_ranking_loss", schema=f"input1, input2, target, margin=0, {REDUCED}")
+def margin_ranking_loss(env: ShapeEnv, input1: Shape, input2: Shape, target: Shape) -> Shape:
     """The sizes that all three broadcast to, or none."""
     env.require(len(input1) == len(input2) == len(target), "expected inputs and target with equally many axes")
-    return averaged(broadcast(env, input1, input2, target), reduction, size_average, reduce)
+    return Shape(broadcast(env, input1, input2, target))
 
 
-@rule("cosine_embedding_loss")
-def cosine_embedding_loss(
-    env: ShapeEnv,
-    input1: Shape,
-    input2: Shape,
-    target: Shape,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Shape:
+@loss("cosine_embedding_loss", schema=f"input1, input2, target, margin=0, {REDUCED}")
+def cosine_embedding_loss(env: ShapeEnv, input1: Shape, input2: Shape, target: Shape) -> Shape:
     """One number for each pair of rows, or for all of them."""
     env.require(len(target) < 2, "target: expected at most one axis")
     env.require(len(input1) == len(input2) == len(target) + 1, "expected inputs with one axis more than the target")
-    rows = broadcast(env, input1, input2)[:-1]
-    return averaged(broadcast(env, rows, target), reduction, size_average, reduce)
+    return Shape(broadcast(env, broadcast(env, input1, input2)[:-1], target))
 
 
-@rule("triplet_margin_loss")
+@loss(
+    "triplet_margin_loss",
+    schema=f"anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, {REDUCED}",
+)
 def triplet_margin_loss(
-    env: ShapeEnv,
-    anchor: Shape,
-    positive: Shape,
-    negative: Shape,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-06,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    env: ShapeEnv, anchor: Shape, positive: Shape, negative: Shape, margin: float, p: float, swap: bool
 ) -> Shape:
     """One number for each row, or for all of them."""
-    sizes = _triplet(env, anchor, positive, negative, margin, p, swap)
-    return averaged(sizes, reduction, size_average, reduce)
+    return _triplet(env, anchor, positive, negative, margin, p, swap)
 
 
-@rule("triplet_margin_with_distance_loss")
+@loss(
+    "triplet_margin_with_distance_loss",
+    schema="anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction='mean'",
+)
 def triplet_margin_with_distance_loss(
-    env: ShapeEnv,
-    anchor: Shape,
-    positive: Shape,
-    negative: Shape,
-    *,
-    distance_function: None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
+    env: ShapeEnv, anchor: Shape, positive: Shape, negative: Shape, distance_function: None, margin: float, swap: bool
 ) -> Shape:
     """One number for each row, or for all of them."""
     env.require(distance_function is None, "distance_function: expected None, for which there is a rule")
-    return averaged(_triplet(env, anchor, positive, negative, margin, 2, swap), reduction)
+    return _triplet(env, anchor, positive, negative, margin, 2, swap)
 
 
 def _triplet(
     env: ShapeEnv, anchor: Shape, positive: Shape, negative: Shape, margin: float, p: float, swap: bool
-) -> tuple[Int, ...]:
+) -> Shape:
     env.require(margin > 0, "margin: expected more than 0")
     env.require(len(anchor) == len(positive) == len(negative), "expected three tensors with equally many axes")
     pairs = [(anchor, positive), (anchor, negative), *([(positive, negative)] if swap else [])]
@@ -325,4 +228,4 @@ def _triplet(
         if p < 0 or p == inf:
             need_elements(env, sizes, (axis,))
         distances.append(without(sizes, (axis,)))
-    return broadcast(env, *distances)
+    return Shape(broadcast(env, *distances))

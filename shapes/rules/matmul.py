@@ -20,6 +20,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
+from shapes.rules.expectations import expect_axes, expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_or
@@ -42,16 +43,6 @@ def common_dtype(*shapes: Shape) -> str | None:
     """The dtype that all of them have."""
     first = shapes[0].dtype
     return first if all(shape.dtype == first for shape in shapes) else None
-
-
-def expect_rank(shape: Sequence[Int], rank: int, name: str) -> None:
-    """Refuse a tensor with more or fewer axes.
-
-    Raises:
-        ShapeError: it has.
-    """
-    if len(shape) != rank:
-        raise ShapeError(f"{name}: expected {rank} axes, not {len(shape)}")
 
 
 @rule("matmul")
@@ -170,8 +161,7 @@ def _added(env: ShapeEnv, added: Shape, product: Sequence[Int], *factors: Shape)
 @rule("linear")
 def linear(env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None) -> Shape:
     """The last axis, of as many as the weight has columns, becomes as many as it has rows."""
-    if not 1 <= len(weight) <= 2:
-        raise ShapeError(f"weight: expected 1 or 2 axes, not {len(weight)}")
+    expect_axes(weight, 1, "weight", most=2)
     sizes = matrix_product(env, input, weight[::-1], "the input's last axis and the weight's differ")
     if bias is None:
         return Shape(sizes, dtype=common_dtype(input, weight))

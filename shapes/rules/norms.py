@@ -21,10 +21,10 @@ from math import inf
 
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
-from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced, without
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.elements import empty
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating, named, promoted
 from shapes.rules.reductions import all_or, need_elements
 from shapes.rules.registry import rule
@@ -41,10 +41,8 @@ def _alike(input: Shape, dtype: object) -> Shape:
     return Shape(input, dtype=floating(input.dtype) if dtype is None else named(dtype))
 
 
-@rule("softmax", "log_softmax", "softmin")
-def softmax(
-    env: ShapeEnv, input: Shape, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
-) -> Shape:
+@rule("softmax", "log_softmax", "softmin", schema="input, dim=None, _stacklevel=3, dtype=None")
+def softmax(env: ShapeEnv, input: Shape, dim: int | None, dtype: object) -> Shape:
     """The sizes of the input."""
     if dim is not None:
         axis_of(dim, len(input))
@@ -58,10 +56,8 @@ def special_softmax(env: ShapeEnv, input: Shape, dim: int, *, dtype: object = No
     return _alike(input, dtype)
 
 
-@rule("gumbel_softmax")
-def gumbel_softmax(
-    env: ShapeEnv, logits: Shape, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Shape:
+@rule("gumbel_softmax", schema="logits, tau=1, hard=False, eps=1e-10, dim=-1")
+def gumbel_softmax(env: ShapeEnv, logits: Shape, hard: bool, dim: int) -> Shape:
     """The sizes of the logits; a hard choice needs something to choose from."""
     axis = axis_of(dim, len(logits))
     if hard:
@@ -84,27 +80,17 @@ def _normalized(env: ShapeEnv, input: Shape, normalized_shape: Sequence[Int], **
     return Shape(input, dtype=input.dtype)
 
 
-@rule("layer_norm")
+@rule("layer_norm", schema="input, normalized_shape, weight=None, bias=None, eps=1e-05")
 def layer_norm(
-    env: ShapeEnv,
-    input: Shape,
-    normalized_shape: Sequence[Int],
-    weight: Shape | None = None,
-    bias: Shape | None = None,
-    eps: float = 1e-05,
+    env: ShapeEnv, input: Shape, normalized_shape: Sequence[Int], weight: Shape | None, bias: Shape | None
 ) -> Shape:
     """The sizes of the input."""
     return _normalized(env, input, normalized_shape, weight=weight, bias=bias)
 
 
-@rule("native_layer_norm")
+@rule("native_layer_norm", schema="input, normalized_shape, weight, bias, eps")
 def native_layer_norm(
-    env: ShapeEnv,
-    input: Shape,
-    normalized_shape: Sequence[Int],
-    weight: Shape | None,
-    bias: Shape | None,
-    eps: float,
+    env: ShapeEnv, input: Shape, normalized_shape: Sequence[Int], weight: Shape | None, bias: Shape | None
 ) -> tuple[Shape, Shape, Shape]:
     """The sizes of the input; and those of mean and deviation, with 1 for the normalized axes."""
     result = _normalized(env, input, normalized_shape, weight=weight, bias=bias)
@@ -113,14 +99,8 @@ def native_layer_norm(
     return result, statistics, statistics
 
 
-@rule("rms_norm")
-def rms_norm(
-    env: ShapeEnv,
-    input: Shape,
-    normalized_shape: Sequence[Int],
-    weight: Shape | None = None,
-    eps: float | None = None,
-) -> Shape:
+@rule("rms_norm", schema="input, normalized_shape, weight=None, eps=None")
+def rms_norm(env: ShapeEnv, input: Shape, normalized_shape: Sequence[Int], weight: Shape | None) -> Shape:
     """The sizes of the input."""
     return _normalized(env, input, normalized_shape, weight=weight)
 
@@ -212,15 +192,8 @@ def instance_norm(
     return Shape(input, dtype=input.dtype)
 
 
-@rule("group_norm")
-def group_norm(
-    env: ShapeEnv,
-    input: Shape,
-    num_groups: Int,
-    weight: Shape | None = None,
-    bias: Shape | None = None,
-    eps: float = 1e-05,
-) -> Shape:
+@rule("group_norm", schema="input, num_groups, weight=None, bias=None, eps=1e-05")
+def group_norm(env: ShapeEnv, input: Shape, num_groups: Int, weight: Shape | None, bias: Shape | None) -> Shape:
     """The sizes of the input; each group needs more than one number."""
     env.require(len(input) > 1, "input: expected at least two axes")
     env.require(num_groups > 0, "num_groups: expected at least 1")
@@ -234,10 +207,8 @@ def group_norm(
     return Shape(input, dtype=input.dtype)
 
 
-@rule("local_response_norm")
-def local_response_norm(
-    env: ShapeEnv, input: Shape, size: Int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
-) -> Shape:
+@rule("local_response_norm", schema="input, size, alpha=0.0001, beta=0.75, k=1.0")
+def local_response_norm(env: ShapeEnv, input: Shape, size: Int) -> Shape:
     """The sizes of the input."""
     env.require(len(input) > 2, "input: expected at least three axes")
     if not isinstance(size, int) or size < 1:
@@ -245,15 +216,8 @@ def local_response_norm(
     return Shape(input, dtype=input.dtype)
 
 
-@rule("normalize")
-def normalize(
-    env: ShapeEnv,
-    input: Shape,
-    p: float = 2.0,
-    dim: int | Sequence[int] = 1,
-    eps: float = 1e-12,
-    out: None = None,
-) -> Shape:
+@rule("normalize", schema="input, p=2.0, dim=1, eps=1e-12, out=None")
+def normalize(env: ShapeEnv, input: Shape, p: float, dim: int | Sequence[int]) -> Shape:
     """The sizes of the input."""
     axes = all_or(dim, len(input))
     if p < 0 or p == inf:
@@ -278,10 +242,8 @@ def cosine_similarity(env: ShapeEnv, x1: Shape, x2: Shape, dim: int = 1, eps: fl
     return Shape(without(sizes, axes_of(dim, len(sizes))), dtype=floating(promoted(x1, x2)))
 
 
-@rule("pairwise_distance")
-def pairwise_distance(
-    env: ShapeEnv, x1: Shape, x2: Shape, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
-) -> Shape:
+@rule("pairwise_distance", schema="x1, x2, p=2.0, eps=1e-06, keepdim=False")
+def pairwise_distance(env: ShapeEnv, x1: Shape, x2: Shape, p: float, keepdim: bool) -> Shape:
     """The sizes that both broadcast to, without the last axis."""
     sizes = broadcast(env, x1, x2)
     axis = axis_of(-1, len(sizes))
@@ -293,8 +255,7 @@ def pairwise_distance(
 @rule("cdist")
 def cdist(env: ShapeEnv, x1: Shape, x2: Shape, p: float = 2.0, compute_mode: str = CDIST_MODES[0]) -> Shape:
     """The numbers of rows of both, behind the batch that both broadcast to."""
-    if compute_mode not in CDIST_MODES:
-        raise ShapeError(f"compute_mode={compute_mode!r}: expected one of {', '.join(CDIST_MODES)}")
+    expect_one_of(compute_mode, CDIST_MODES, "compute_mode")
     env.require(p >= 0, "p: expected 0 or more")
     env.require(len(x1) > 1 and len(x2) > 1, "x1 and x2: expected at least two axes")
     agree(env, x1[-1], x2[-1], "x1 and x2: rows of different sizes")

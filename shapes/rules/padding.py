@@ -20,6 +20,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import exactly, positive, reaches, require_at_least
@@ -77,8 +78,7 @@ def pad(env: ShapeEnv, input: Shape, pad: Sequence[Int], mode: str = "constant",
         raise ShapeError("pad: expected two numbers for each axis")
     if mode == "constant":
         return Shape(grown(env, input, pad), dtype=input.dtype)
-    if mode not in MODES:
-        raise ShapeError(f"mode={mode!r}: expected constant, reflect, replicate or circular")
+    expect_one_of(mode, MODES, "mode")
     if value is not None and value != 0:
         raise ShapeError(f"mode={mode!r}: takes no value")
     if len(pad) % 2:

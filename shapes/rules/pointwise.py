@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
 from shapes.rules.broadcasting import broadcast, expandable
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import COMPLEX_OF, floating, kind_of, promoted, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -193,8 +193,7 @@ def add(env: ShapeEnv, input: Shape | Real, other: Shape | Real, *, alpha: Real 
 @rule("div", "divide")
 def div(env: ShapeEnv, input: Shape | Real, other: Shape | Real, *, rounding_mode: str | None = None) -> Shape:
     """The sizes that both broadcast to."""
-    if rounding_mode not in (None, "trunc", "floor"):
-        raise ShapeError(f"rounding_mode={rounding_mode!r}: expected None, 'trunc' or 'floor'")
+    expect_one_of(rounding_mode, (None, "trunc", "floor"), "rounding_mode")
     dtype = promoted(input, other)
     return Shape(met(env, input, other), dtype=floating(dtype) if rounding_mode is None else dtype)
 
@@ -219,10 +218,8 @@ def logit(env: ShapeEnv, input: Shape, eps: float | None = None) -> Shape:
     return Shape(input, dtype=floating(input.dtype))
 
 
-@rule("nan_to_num")
-def nan_to_num(
-    env: ShapeEnv, input: Shape, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Shape:
+@rule("nan_to_num", schema="input, nan=None, posinf=None, neginf=None")
+def nan_to_num(env: ShapeEnv, input: Shape) -> Shape:
     """The sizes of the input."""
     return unary(env, input)
 
@@ -247,10 +244,8 @@ def frexp(env: ShapeEnv, input: Shape) -> tuple[Shape, Shape]:
     return unary(env, input), Shape(input, dtype="int32")
 
 
-@rule("isclose")
-def isclose(
-    env: ShapeEnv, input: Shape, other: Shape, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Shape:
+@rule("isclose", schema="input, other, rtol=1e-05, atol=1e-08, equal_nan=False")
+def isclose(env: ShapeEnv, input: Shape, other: Shape, rtol: float, atol: float) -> Shape:
     """The sizes that both broadcast to."""
     env.require(rtol >= 0, "rtol: expected 0 or more")
     env.require(atol >= 0, "atol: expected 0 or more")
@@ -270,15 +265,8 @@ def equal(env: ShapeEnv, input: Shape, other: Shape) -> None:
     """A truth value; sizes that differ make it false."""
 
 
-@rule("isin")
-def isin(
-    env: ShapeEnv,
-    elements: Shape | Real,
-    test_elements: Shape | Real,
-    *,
-    assume_unique: bool = False,
-    invert: bool = False,
-) -> Shape:
+@rule("isin", schema="elements, test_elements, *, assume_unique=False, invert=False")
+def isin(env: ShapeEnv, elements: Shape | Real) -> Shape:
     """The sizes of the elements."""
     return Shape(elements if isinstance(elements, Shape) else (), dtype="bool")
 

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
+from shapes.rules.expectations import expect_rank
 from shapes.rules.registry import Output, rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, per_axis, positive, reaches, require_at_least, split, window_reach
@@ -108,11 +109,10 @@ for _axes in (1, 2, 3):
     _register_windows(_axes)
 
 
-@rule("avg_pool1d")
+@rule("avg_pool1d", schema="input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
 def avg_pool1d(
-    env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Shape:  # fmt: skip
+    env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None, padding: Ints, ceil_mode: bool
+) -> Shape:
     """One axis of windows after batch and channels."""
     return pooled(env, 1, input, kernel_size, stride, padding, 1, ceil_mode)
 
@@ -187,10 +187,8 @@ def _register_divisions(axes: int) -> None:
         values = divided(env, axes, input, output_size, average=False)
         return with_indices(values) if return_indices else values
 
-    @rule(f"adaptive_max_pool{axes}d_with_indices")
-    def adaptive_max_pool_with_indices(
-        env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None], return_indices: bool = False
-    ) -> Output:
+    @rule(f"adaptive_max_pool{axes}d_with_indices", schema="input, output_size, return_indices=False")
+    def adaptive_max_pool_with_indices(env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None]) -> Output:
         """The output size after batch and channels, for values and indices."""
         return with_indices(divided(env, axes, input, output_size, average=False))
 
@@ -218,8 +216,7 @@ def at_random(
         # over three axes torch leaves one element to spare
         env.require(result + kernel - (1 if axes == 2 else 0) <= size, "the windows do not fit into the input")
     if samples is not None:
-        if len(samples) != 3:
-            raise ShapeError(f"_random_samples has {len(samples)} axes: expected 3")
+        expect_rank(samples, 3, "_random_samples")
         if samples.dtype is not None and x.dtype is not None and samples.dtype != x.dtype:
             raise ShapeError("_random_samples has another dtype than input")
         env.require(samples[0] >= (batch[0] if batch else 1), "_random_samples is too short for the batch")

@@ -25,11 +25,12 @@ from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced
 from shapes.rules.broadcasting import broadcast
 from shapes.rules.elements import filled
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.pointwise import met
 from shapes.rules.promotion import floating, named, promoted, real, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.symbolic.choices import Int, Real
+from shapes.symbolic.choices import Int
 
 Dims = int | Sequence[int] | None
 
@@ -103,30 +104,14 @@ def _moment(input: Shape, dim: Dims, keepdim: bool) -> Shape:
     return Shape(reduced(input, axes, keepdim), dtype=real(input.dtype))
 
 
-@rule("std", "var")
-def std(
-    env: ShapeEnv,
-    input: Shape,
-    dim: Dims = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Real | None = None,
-) -> Shape:
+@rule("std", "var", schema="input, dim=None, unbiased=True, keepdim=False, *, correction=None")
+def std(env: ShapeEnv, input: Shape, dim: Dims, keepdim: bool) -> Shape:
     """The sizes without the axes that are reduced."""
     return _moment(input, dim, keepdim)
 
 
-@rule("std_mean", "var_mean")
-def std_mean(
-    env: ShapeEnv,
-    input: Shape,
-    dim: Dims = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Real | None = None,
-) -> tuple[Shape, Shape]:
+@rule("std_mean", "var_mean", schema="input, dim=None, unbiased=True, keepdim=False, *, correction=None")
+def std_mean(env: ShapeEnv, input: Shape, dim: Dims, keepdim: bool) -> tuple[Shape, Shape]:
     """The sizes without the axes that are reduced, twice."""
     moment = _moment(input, dim, keepdim)
     return moment, Shape(moment, dtype=input.dtype)
@@ -142,16 +127,8 @@ def vector_norm(
     return _norm(env, x, ord, all_or(dim, len(x)), keepdim, dtype)
 
 
-@rule("norm")
-def norm(
-    env: ShapeEnv,
-    input: Shape,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    out: None = None,
-    dtype: object = None,
-) -> Shape:
+@rule("norm", schema="input, p='fro', dim=None, keepdim=False, out=None, dtype=None")
+def norm(env: ShapeEnv, input: Shape, p: float | str | None, dim: Dims, keepdim: bool, dtype: object) -> Shape:
     """The sizes without the axes that the norm is taken over; a matrix norm has two of them."""
     if p not in ("fro", "nuc") and isinstance(p, str):
         raise ShapeError(f"p={p!r}: expected a number, 'fro' or 'nuc'")
@@ -251,10 +228,7 @@ def quantile(
     interpolation: str = "linear",
 ) -> Shape:
     """The sizes without the axis that is reduced, or none; one of these for each q, where there are several."""
-    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise ShapeError(
-            f"interpolation={interpolation!r}: expected 'linear', 'lower', 'higher', 'midpoint' or 'nearest'"
-        )
+    expect_one_of(interpolation, ("linear", "lower", "higher", "midpoint", "nearest"), "interpolation")
     env.require(filled(input), "input: expected elements")
     axes = range(len(input)) if dim is None else (axis_of(dim, len(input)),)
     sizes = reduced(input, axes, keepdim)

@@ -17,6 +17,15 @@
 
 A parameter whose annotation is `Shape`, or `Sequence[Shape]`, or that has none, takes shapes: any sequence of sizes
 given there is made one.
+
+A schema has the operator's arguments where sizes depend on few of them. The function takes those, and their defaults
+are in the schema:
+
+    >>> @mine.rule("largest", schema="x, dim=-1, sorted=True")
+    ... def largest(env, x, dim):
+    ...     return x[:dim]
+    >>> mine["largest"], mine["largest"](env, (b, s), sorted=False)
+    (<rule largest(env, x, dim=-1, sorted=True)>, Shape(b))
 """
 
 from __future__ import annotations
@@ -76,15 +85,20 @@ class Outcome:
 class Rule:
     """The shape rule of one operator."""
 
-    def __init__(self, name: str, function: Callable[..., object]) -> None:  # type: ignore[explicit-any]
+    def __init__(self, name: str, function: Callable[..., object], schema: str | None = None) -> None:  # type: ignore[explicit-any]
         self.name = name
         self.function = function
         self.__doc__ = function.__doc__
-        self.signature = inspect.signature(function)
+        own = inspect.signature(function)
+        self.signature = own if schema is None else _operators_signature(own, schema)
         parameters = list(self.signature.parameters.values())[1:]
         self.names = tuple([parameter.name for parameter in parameters])
         self._readings = [_reading(parameter) for parameter in parameters]
         self._by_name = dict(zip(self.names, self._readings, strict=True))
+        self._schema = schema
+        self._positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+        self._defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+        self._ignored = [name for name in self.names if name not in own.parameters]
 
     @property
     def family(self) -> str:
@@ -106,7 +120,9 @@ class Rule:
             if read is not None:
                 kwargs[name] = read(value)
         try:
-            return _output(self.function(env, *given, **kwargs))
+            if self._schema is None:
+                return _output(self.function(env, *given, **kwargs))
+            return _output(self._run(env, given, kwargs))
         except Refused:
             raise
         except UndecidedGuard as error:
@@ -114,6 +130,13 @@ class Rule:
             raise
         except ShapeError as error:
             raise Refused(f"{self.call_text(given, kwargs)}: {error}") from error
+
+    def _run(self, env: ShapeEnv, given: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """The function with those of the operator's arguments that it takes."""
+        named = {**self._defaults, **dict(zip(self._positional, given)), **kwargs}
+        for name in self._ignored:
+            named.pop(name, None)
+        return self.function(env, *given[len(self._positional) :], **named)
 
     def apply(self, env: ShapeEnv, /, *args: object, **kwargs: object) -> Outcome:
         """The shapes that come out together with what was required for them."""
@@ -144,15 +167,19 @@ class Rules(Mapping[str, Rule]):
         self._rules: dict[str, Rule] = {}
         self._families = list(families)
 
-    def rule(self, *names: str) -> Callable[[Callable[..., object]], Rule]:  # type: ignore[explicit-any]
+    def rule(self, *names: str, schema: str | None = None) -> Callable[[Callable[..., object]], Rule]:  # type: ignore[explicit-any]
         """Register a function as the rule of the operators of these names; the function becomes the first one's rule.
+
+        Args:
+            schema: the operator's arguments, where the function does not take all of them.
 
         Raises:
             ValueError: one of the names has a rule already.
         """
 
         def register(function: Callable[..., object]) -> Rule:  # type: ignore[explicit-any]
-            made = [Rule(name, function) for name in names]
+            function = function.function if isinstance(function, Rule) else function
+            made = [Rule(name, function, schema) for name in names]
             for one in made:
                 if one.name in self._rules:
                     raise ValueError(f"{one.name} has a rule already, in {self._rules[one.name].function.__module__}")
@@ -188,6 +215,15 @@ class Rules(Mapping[str, Rule]):
 
 rules: Final = Rules(FAMILIES)
 rule: Final = rules.rule
+
+
+def _operators_signature(own: inspect.Signature, schema: str) -> inspect.Signature:
+    """The operator's arguments, with the annotations of those that the function takes."""
+    environment, *taken = own.parameters.values()
+    annotations = {each.name: each.annotation for each in taken}
+    written = inspect.signature(eval(f"lambda {schema}: None")).parameters.values()
+    arguments = [each.replace(annotation=annotations.get(each.name, each.empty)) for each in written]
+    return own.replace(parameters=[environment, *arguments])
 
 
 def _reading(parameter: inspect.Parameter) -> Callable[[object], object] | None:

@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
+from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.pooling import divided
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -144,16 +145,11 @@ def upsample_bilinear(
     return resized(env, input, size, scale_factor, "bilinear", True)
 
 
-@rule("grid_sample")
-def grid_sample(
-    env: ShapeEnv, input: Shape, grid: Shape, mode: str = "bilinear", padding_mode: str = "zeros",
-    align_corners: bool | None = None,
-) -> Shape:  # fmt: skip
+@rule("grid_sample", schema="input, grid, mode='bilinear', padding_mode='zeros', align_corners=None")
+def grid_sample(env: ShapeEnv, input: Shape, grid: Shape, mode: str, padding_mode: str) -> Shape:
     """Batch and channels of the input, then the sizes of the grid without its coordinates."""
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ShapeError(f"mode={mode!r}: expected bilinear, nearest or bicubic")
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ShapeError(f"padding_mode={padding_mode!r}: expected zeros, border or reflection")
+    expect_one_of(mode, ("bilinear", "nearest", "bicubic"), "mode")
+    expect_one_of(padding_mode, ("zeros", "border", "reflection"), "padding_mode")
     rank = len(input)
     if rank not in (4, 5) or len(grid) != rank:
         raise ShapeError(f"input has {rank} axes and grid {len(grid)}: expected 4 or 5 of both")
@@ -171,8 +167,7 @@ def affine_grid(env: ShapeEnv, theta: Shape, size: Sequence[Int], align_corners:
     axes = len(size) - 2
     if axes not in (2, 3):
         raise ShapeError(f"size has {len(size)} numbers: expected 4 or 5")
-    if len(theta) != 3:
-        raise ShapeError(f"theta has {len(theta)} axes: expected 3")
+    expect_rank(theta, 3, "theta")
     env.require(theta[1] == axes, "theta has not one row for each axis of the image")
     env.require(theta[2] == axes + 1, "theta has not one column for each axis of the image and one more")
     positive(env, size[2:], "size is not positive")
@@ -206,16 +201,14 @@ def pixel_unshuffle(env: ShapeEnv, input: Shape, downscale_factor: Int) -> Shape
 
 
 def _image(env: ShapeEnv, x: Shape, factor: Int) -> None:
-    if len(x) < 3:
-        raise ShapeError(f"input has {len(x)} axes: expected at least 3")
+    expect_axes(x, 3, "input")
     positive(env, (factor,), "the factor is not positive")
 
 
 @rule("channel_shuffle", "native_channel_shuffle")
 def channel_shuffle(env: ShapeEnv, input: Shape, groups: Int) -> Shape:
     """The sizes of the input."""
-    if len(input) < 3:
-        raise ShapeError(f"input has {len(input)} axes: expected at least 3")
+    expect_axes(input, 3, "input")
     positive(env, (groups,), "groups is not positive")
     env.require(input[1] % groups == 0, "channels are not divisible by groups")
     return Shape(input, dtype=input.dtype)

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, replaced, without
 from shapes.rules.broadcasting import agree, broadcast, known, same
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating, named, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -144,8 +144,7 @@ def gradient(
     edge_order: int = 1,
 ) -> tuple[Shape, ...]:
     """The sizes of the input, once for each axis."""
-    if edge_order not in (1, 2):
-        raise ShapeError(f"edge_order={edge_order}: expected 1 or 2")
+    expect_one_of(edge_order, (1, 2), "edge_order")
     axes = axes_of(dim, len(input))
     env.require(len(input) > 0 or not axes, "input: expected at least one axis")
     for axis in axes:

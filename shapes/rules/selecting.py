@@ -23,6 +23,7 @@ from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.elements import count, empty, filled, typed
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
@@ -69,14 +70,9 @@ def item(env: ShapeEnv, input: Shape) -> Shape:
 # ---------------------------------------------------------------------- distinct elements
 
 
-@rule("unique")
+@rule("unique", schema="input, sorted=True, return_inverse=False, return_counts=False, dim=None")
 def unique(
-    env: ShapeEnv,
-    input: Shape,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    env: ShapeEnv, input: Shape, return_inverse: bool, return_counts: bool, dim: int | None
 ) -> Shape | tuple[Shape, ...]:
     """One of each element or slice; where in these every one is found; how often each occurs."""
     return _asked(_distinct(env, input, dim), return_inverse, return_counts)
@@ -90,15 +86,8 @@ def unique_consecutive(
     return _asked(_distinct(env, input, dim), return_inverse, return_counts)
 
 
-@rule("unique_dim")
-def unique_dim(
-    env: ShapeEnv,
-    input: Shape,
-    dim: int,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-) -> tuple[Shape, ...]:
+@rule("unique_dim", schema="input, dim, sorted=True, return_inverse=False, return_counts=False")
+def unique_dim(env: ShapeEnv, input: Shape, dim: int) -> tuple[Shape, ...]:
     """One of each slice; where in these every one is found; how often each occurs."""
     return _distinct(env, input, dim)
 
@@ -167,8 +156,7 @@ def repeat_interleave(
         if output_size is not None:
             agree(env, output_size, total, "output_size: is not what the repeats add up to")
         return Shape(replaced(sizes, axis, total), dtype=input.dtype)
-    if len(repeats) > 1:
-        raise ShapeError(f"repeats: expected at most 1 axis, not {len(repeats)}")
+    expect_axes(repeats, 0, "repeats", most=1)
     typed(repeats, ("int64", "int32"), "repeats")
     if repeats and not same(repeats[0], length):
         env.require(sym_or(repeats[0] == length, repeats[0] == 1), "repeats: not one for each element")
@@ -221,15 +209,9 @@ def histc(env: ShapeEnv, input: Shape, bins: Int = 100, min: float = 0, max: flo
     return Shape((bins,), dtype=input.dtype)
 
 
-@rule("histogram")
+@rule("histogram", schema="input, bins, *, range=None, weight=None, density=False")
 def histogram(
-    env: ShapeEnv,
-    input: Shape,
-    bins: Shape | Int,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Shape | None = None,
-    density: bool = False,
+    env: ShapeEnv, input: Shape, bins: Shape | Int, range: Sequence[float] | None, weight: Shape | None
 ) -> tuple[Shape, Shape]:
     """One count for each bin, and the edges of the bins, one more; where the edges are given, the bins between them."""
     edges: Int

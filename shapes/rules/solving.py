@@ -21,8 +21,8 @@ from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import agree, broadcast, same
+from shapes.rules.expectations import expect_one_of, expect_rank
 from shapes.rules.linalg import EMPTY, matrices, squares
-from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -64,27 +64,21 @@ def solve(env: ShapeEnv, A: Shape, B: Shape, *, left: bool = True) -> Shape:
     return _solved(env, A, B, left)
 
 
-@rule("linalg.solve_ex")
-def solve_ex(
-    env: ShapeEnv, A: Shape, B: Shape, *, left: bool = True, check_errors: bool = False
-) -> tuple[Shape, Shape]:
+@rule("linalg.solve_ex", schema="A, B, *, left=True, check_errors=False")
+def solve_ex(env: ShapeEnv, A: Shape, B: Shape, left: bool) -> tuple[Shape, Shape]:
     """As the right side, which may be a vector for each matrix, and a number for each matrix."""
     return _solved(env, A, B, left), Shape(A[:-2], dtype="int32")
 
 
-@rule("linalg.solve_triangular")
-def solve_triangular(
-    env: ShapeEnv, A: Shape, B: Shape, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Shape:
+@rule("linalg.solve_triangular", schema="A, B, *, upper, left=True, unitriangular=False")
+def solve_triangular(env: ShapeEnv, A: Shape, B: Shape, left: bool) -> Shape:
     """As the right side."""
     batch, rows, columns = _solution(env, A, B, left)
     return Shape((*batch, rows, columns), dtype=A.dtype)
 
 
-@rule("triangular_solve")
-def triangular_solve(
-    env: ShapeEnv, b: Shape, A: Shape, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> tuple[Shape, Shape]:
+@rule("triangular_solve", schema="b, A, upper=True, transpose=False, unitriangular=False")
+def triangular_solve(env: ShapeEnv, b: Shape, A: Shape) -> tuple[Shape, Shape]:
     """As the right side, and the matrices once more."""
     batch, rows, columns = _solution(env, A, b, True)
     return Shape((*batch, rows, columns), dtype=A.dtype), Shape((*batch, rows, rows), dtype=A.dtype)
@@ -97,10 +91,8 @@ def cholesky_solve(env: ShapeEnv, B: Shape, L: Shape, upper: bool = False) -> Sh
     return Shape((*batch, rows, columns), dtype=L.dtype)
 
 
-@rule("linalg.lu_solve")
-def linalg_lu_solve(
-    env: ShapeEnv, LU: Shape, pivots: Shape, B: Shape, *, left: bool = True, adjoint: bool = False
-) -> Shape:
+@rule("linalg.lu_solve", schema="LU, pivots, B, *, left=True, adjoint=False")
+def linalg_lu_solve(env: ShapeEnv, LU: Shape, pivots: Shape, B: Shape, left: bool) -> Shape:
     """As the right side."""
     batch, rows, columns = _solution(env, LU, B, left, "LU")
     expect_rank(pivots, len(LU) - 1, "pivots")
@@ -115,16 +107,13 @@ def lu_solve(env: ShapeEnv, b: Shape, LU_data: Shape, LU_pivots: Shape) -> objec
     return linalg_lu_solve(env, LU_data, LU_pivots, b)
 
 
-@rule("linalg.lstsq")
-def lstsq(
-    env: ShapeEnv, A: Shape, B: Shape, rcond: float | None = None, *, driver: str | None = None
-) -> tuple[Shape, Shape, Shape, Shape]:
+@rule("linalg.lstsq", schema="A, B, rcond=None, *, driver=None")
+def lstsq(env: ShapeEnv, A: Shape, B: Shape, driver: str | None) -> tuple[Shape, Shape, Shape, Shape]:
     """The solution, its residuals, the rank of each matrix and its singular values. The residuals are empty where
     there are no more equations than unknowns; `driver` says which of the rest is computed.
     """
     batch, rows, columns = matrices(A)
-    if driver not in (None, "gelsy", "gels", "gelsd", "gelss"):
-        raise ShapeError(f"driver={driver!r}: expected 'gelsy', 'gels', 'gelsd' or 'gelss'")
+    expect_one_of(driver, (None, "gelsy", "gels", "gelsd", "gelss"), "driver")
     if not 0 <= len(A) - len(B) <= 1 :
         raise ShapeError(f"B: expected {len(A)} or {len(A) - 1} axes, not {len(B)}")
     vectors = _is_vector(env, A, B)

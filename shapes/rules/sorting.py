@@ -17,15 +17,14 @@ from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree
 from shapes.rules.elements import typed
+from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
 
 
-@rule("sort")
-def sort(
-    env: ShapeEnv, input: Shape, dim: int = -1, descending: bool = False, stable: bool = False
-) -> tuple[Shape, Shape]:
+@rule("sort", schema="input, dim=-1, descending=False, stable=False")
+def sort(env: ShapeEnv, input: Shape, dim: int) -> tuple[Shape, Shape]:
     """The sizes of the input: the elements, and where they were."""
     axis_of(dim, len(input))
     return Shape(input, dtype=input.dtype), Shape(input, dtype="int64")
@@ -44,10 +43,8 @@ def msort(env: ShapeEnv, input: Shape) -> Shape:
     return Shape(input, dtype=input.dtype)
 
 
-@rule("topk")
-def topk(
-    env: ShapeEnv, input: Shape, k: Int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Shape, Shape]:
+@rule("topk", schema="input, k, dim=-1, largest=True, sorted=True")
+def topk(env: ShapeEnv, input: Shape, k: Int, dim: int) -> tuple[Shape, Shape]:
     """The axis k long: the elements, and where they were."""
     axis = axis_of(dim, len(input))
     _among(env, k, 0, input[axis] if input else 1)
@@ -82,13 +79,11 @@ def searchsorted(
     sorter: Shape | None = None,
 ) -> Shape:
     """The sizes of what is looked for, in one sequence or each row in its own."""
-    if side not in ("left", "right", None):
-        raise ShapeError(f"side={side!r}: expected left or right")
+    expect_one_of(side, ("left", "right", None), "side")
     if side == "left" and right:
         raise ShapeError("side='left': contradicts right=True")
     wanted = input if isinstance(input, Shape) else Shape()
-    if not sorted_sequence:
-        raise ShapeError("sorted_sequence: expected at least 1 axis")
+    expect_axes(sorted_sequence, 1, "sorted_sequence")
     if len(sorted_sequence) > 1:
         if len(wanted) != len(sorted_sequence):
             raise ShapeError("input: has another rank than the sequences that it is looked for in")
@@ -103,10 +98,8 @@ def searchsorted(
     return Shape(wanted, dtype="int32" if out_int32 else "int64")
 
 
-@rule("bucketize")
-def bucketize(
-    env: ShapeEnv, input: Shape | Int | float, boundaries: Shape, *, out_int32: bool = False, right: bool = False
-) -> Shape:
+@rule("bucketize", schema="input, boundaries, *, out_int32=False, right=False")
+def bucketize(env: ShapeEnv, input: Shape | Int | float, boundaries: Shape, out_int32: bool) -> Shape:
     """The sizes of the input."""
     if len(boundaries) != 1:
         raise ShapeError(f"boundaries: expected 1 axis, not {len(boundaries)}")

@@ -22,7 +22,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import agree
-from shapes.rules.matmul import expect_rank
+from shapes.rules.expectations import expect_axes, expect_rank
 from shapes.rules.promotion import COMPLEX_OF, floating, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -59,8 +59,7 @@ def _doubled(env: ShapeEnv, sizes: list[Int], n: Int | None, axis: int) -> None:
 
 
 def _one_axis(input: Shape, dim: int) -> int:
-    if not input:
-        raise ShapeError("input: expected at least 1 axis")
+    expect_axes(input, 1, "input")
     return axis_of(dim, len(input))
 
 
@@ -206,8 +205,7 @@ def stft(
     align_to_window: bool | None = None,
 ) -> Shape:
     """The frequencies, then the frames; real and imaginary parts in an axis of their own unless complex."""
-    if not 1 <= len(input) <= 2:
-        raise ShapeError(f"input: expected 1 or 2 axes, not {len(input)}")
+    expect_axes(input, 1, "input", most=2)
     is_complex = any(shape is not None and _is_complex(shape) for shape in (input, window))
     if return_complex is None and not is_complex:
         raise ShapeError("return_complex: expected True or False")
@@ -278,8 +276,7 @@ def istft(
     return_complex: bool = False,
 ) -> Shape:
     """The signal: as long as is given, or as the frames reach, without what centering had added."""
-    if not 2 <= len(input) <= 3:
-        raise ShapeError(f"input: expected 2 or 3 axes, not {len(input)}")
+    expect_axes(input, 2, "input", most=3)
     if input.dtype is not None and not _is_complex(input):
         raise ShapeError("input: expected complex numbers")
     if onesided and return_complex:
