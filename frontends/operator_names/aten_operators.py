@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from frontends.operator_names.named_rules import OperatorNames, renamed
+from frontends.operator_names.named_rules import NamedRule, OperatorNames, renamed
 from shapes.environment.layout import numel
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
+from shapes.rules.losses import REDUCTIONS
 from shapes.rules.norms import channels_normalized
 from shapes.symbolic.choices import Int
 
@@ -30,25 +31,15 @@ TABLE: Final = """
     _unsafe_view(self, size) = reshape(self, size)
     alias(self) = clone(self)
     alpha_dropout(input, p, train) = alpha_dropout(input, p, train)
-    any.dim(self, dim, keepdim=False) = any(self, dim, keepdim)
     avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True,
         divisor_override=None)
         = avg_pool2d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override)
     batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
         = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    binary_cross_entropy(self, target, weight=None, reduction=1)
-        = binary_cross_entropy(self, target, weight, reduction=("none", "mean", "sum")[reduction])
     binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1)
         = binary_cross_entropy_with_logits(self, target, weight, pos_weight=pos_weight,
           reduction=("none", "mean", "sum")[reduction])
     clone(self, *, memory_format=None) = clone(self)
-    conv1d.padding(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1)
-        = conv1d(input, weight, bias, stride, padding, dilation, groups)
-    conv2d.padding(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1)
-        = conv2d(input, weight, bias, stride, padding, dilation, groups)
-    cosine_embedding_loss(input1, input2, target, margin=0, reduction=1)
-        = cosine_embedding_loss(input1, input2, target, margin, reduction=("none", "mean", "sum")[reduction])
-    detach(self) = detach(self)
     dropout(input, p, train) = dropout(input, p, train)
     dsplit.array(self, indices) = dsplit(self, indices)
     dsplit.int(self, sections) = dsplit(self, sections)
@@ -60,67 +51,33 @@ TABLE: Final = """
     group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True)
         = group_norm(input, num_groups, weight, bias, eps)
     heaviside(self, values) = heaviside(self, values)
-    hinge_embedding_loss(self, target, margin=1, reduction=1)
-        = hinge_embedding_loss(self, target, margin, reduction=("none", "mean", "sum")[reduction])
     hsplit.array(self, indices) = hsplit(self, indices)
     hsplit.int(self, sections) = hsplit(self, sections)
     instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
         = instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-    kl_div(self, target, reduction=1, *, log_target=False)
-        = kl_div(self, target, reduction=("none", "mean", "sum")[reduction], log_target=log_target)
-    l1_loss(self, target, reduction=1) = l1_loss(self, target, reduction=("none", "mean", "sum")[reduction])
     layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True)
         = layer_norm(input, normalized_shape, weight, bias, eps)
     lift_fresh_copy(self) = clone(self)
     linalg.tensorsolve(self, other, dims=None) = linalg.tensorsolve(self, other, dims)
     log_softmax(self, dim, dtype=None) = log_softmax(self, dim)
-    log_softmax.int(self, dim, dtype=None) = log_softmax(self, dim)
-    margin_ranking_loss(input1, input2, target, margin=0, reduction=1)
-        = margin_ranking_loss(input1, input2, target, margin, reduction=("none", "mean", "sum")[reduction])
-    max.dim(self, dim, keepdim=False) = max(self, dim, keepdim)
     max_pool2d_with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False)
         = max_pool2d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
     max_pool3d_with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False)
         = max_pool3d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
-    mean.dim(self, dim, keepdim=False, *, dtype=None) = mean(self, dim, keepdim)
-    min.dim(self, dim, keepdim=False) = min(self, dim, keepdim)
-    mse_loss(self, target, reduction=1) = mse_loss(self, target, reduction=("none", "mean", "sum")[reduction])
-    multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1)
-        = multi_margin_loss(self, target, p, margin, weight, reduction=("none", "mean", "sum")[reduction])
-    multilabel_margin_loss(self, target, reduction=1)
-        = multilabel_margin_loss(self, target, reduction=("none", "mean", "sum")[reduction])
     native_dropout(input, p, train) = (empty_like(input), empty_like(input, dtype="bool"))
     nll_loss(self, target, weight=None, reduction=1, ignore_index=-100)
         = nll_loss(self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction])
     nll_loss_forward(self, target, weight, reduction, ignore_index)
         = (nll_loss(self, target, weight, reduction=("none", "mean", "sum")[reduction]), empty(()))
     orgqr(self, input2) = orgqr(self, input2)
-    permute(self, dims) = permute(self, dims)
     polar(abs, angle) = polar(abs, angle)
-    pow.Scalar(self, exponent) = pow(self, exponent)
-    pow.Tensor_Scalar(self, exponent) = pow(self, exponent)
-    pow.Tensor_Tensor(self, exponent) = pow(self, exponent)
-    reflection_pad2d(self, padding) = reflection_pad2d(self, padding)
-    repeat(self, repeats) = repeat(self, repeats)
     repeat_interleave.self_int(self, repeats, dim=None, *, output_size=None) = repeat_interleave(self, repeats, dim)
-    scatter.src(self, dim, index, src) = scatter(self, dim, index, src)
     scatter.value(self, dim, index, value) = scatter(self, dim, index, value=value)
-    select.int(self, dim, index) = select(self, dim, index)
-    smooth_l1_loss(self, target, reduction=1, beta=1.0)
-        = smooth_l1_loss(self, target, beta=beta, reduction=("none", "mean", "sum")[reduction])
-    soft_margin_loss(self, target, reduction=1)
-        = soft_margin_loss(self, target, reduction=("none", "mean", "sum")[reduction])
     softmax(self, dim, dtype=None) = softmax(self, dim)
-    softmax.int(self, dim, dtype=None) = softmax(self, dim)
     split.Tensor(self, split_size, dim=0) = split(self, split_size, dim)
-    split_with_sizes(self, split_sizes, dim=0) = split_with_sizes(self, split_sizes, dim)
-    sum.dim_IntList(self, dim, keepdim=False, *, dtype=None) = sum(self, dim, keepdim)
     tensor_split.indices(self, indices, dim=0) = tensor_split(self, indices, dim)
     tensor_split.sections(self, sections, dim=0) = tensor_split(self, sections, dim)
     tensordot(self, other, dims_self, dims_other) = tensordot(self, other, (dims_self, dims_other))
-    triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1)
-        = triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap,
-          reduction=("none", "mean", "sum")[reduction])
     unfold(self, dimension, size, step) = Tensor.unfold(self, dimension, size, step)
     upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None)
         = interpolate(self, output_size, mode="bilinear", align_corners=align_corners)
@@ -133,7 +90,6 @@ TABLE: Final = """
     view(self, size) = view(self, size)
     vsplit.array(self, indices) = vsplit(self, indices)
     vsplit.int(self, sections) = vsplit(self, sections)
-    where.self(condition, self, other) = where(condition, self, other)
 """
 
 
@@ -182,7 +138,25 @@ def _like(name: str) -> Rule | None:
         return aten[plain] if plain and overload and plain in aten else None
     rule = rules[name]
     by_default = {"input": "self"} if "self" not in rule.names else {}
-    return renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
+    found = renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
+    return _with_numbered_reduction(found) if "reduction" in rule.names else found
+
+
+def _with_numbered_reduction(rule: Rule) -> Rule:
+    """A loss as ATen has it: the reduction is a number, and the older arguments for it are missing."""
+    signature = rule.signature
+    arguments = [each for name, each in signature.parameters.items() if name not in ("size_average", "reduce")]
+    names = [each.name for each in arguments[1:]]
+
+    def call(env: ShapeEnv, /, *args: object, **kwargs: object) -> object:
+        given = {"reduction": 1, **dict(zip(names, args)), **kwargs}
+        reduction = given["reduction"]
+        assert isinstance(reduction, int)
+        return rule(env, **{**given, "reduction": REDUCTIONS[reduction]})
+
+    call.__doc__ = rule.__doc__
+    vars(call)["__signature__"] = signature.replace(parameters=arguments)
+    return NamedRule(rule.name, call)
 
 
 aten: Final = OperatorNames("aten", TABLE, like=_like)

@@ -29,8 +29,8 @@ BINARY: Final = {
             "add", "arctan2", "bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "divide", "equal",
             "float_power", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside",
             "hypot", "lcm", "ldexp", "less", "less_equal", "logaddexp", "logaddexp2", "logical_and", "logical_or",
-            "logical_xor", "maximum", "minimum", "multiply", "nextafter", "not_equal", "remainder", "subtract",
-            "true_divide",
+            "logical_xor", "matmul", "maximum", "minimum", "multiply", "nextafter", "not_equal", "remainder",
+            "subtract", "true_divide",
         )
     },
     "equal": "eq",
@@ -39,87 +39,51 @@ BINARY: Final = {
 }  # fmt: skip
 
 TABLE: Final = """
-    all(a, axis=None, *, keepdims=False) = all(a, axis, keepdims)
     amax(a, axis=None, *, keepdims=False) = amax(a, () if axis is None else axis, keepdims)
     amin(a, axis=None, *, keepdims=False) = amin(a, () if axis is None else axis, keepdims)
-    any(a, axis=None, *, keepdims=False) = any(a, axis, keepdims)
     arange(start, stop=None, step=1) = arange(start, stop, step)
-    argmax(a, axis=None, *, keepdims=False) = argmax(a, axis, keepdims)
-    argmin(a, axis=None, *, keepdims=False) = argmin(a, axis, keepdims)
     argsort(a, axis=-1) = argsort(ravel(a) if axis is None else a, -1 if axis is None else axis)
-    argwhere(a) = argwhere(a)
     array_split(ary, indices_or_sections, axis=0) = tensor_split(ary, indices_or_sections, axis)
     atleast_1d(*arys) = atleast_1d(*arys)
     atleast_2d(*arys) = atleast_2d(*arys)
-    bincount(x, weights=None, minlength=0) = bincount(x, weights, minlength)
     broadcast_to(array, shape) = broadcast_to(array, shape)
     clip(a, a_min=None, a_max=None) = clip(a, a_min, a_max)
-    column_stack(tup) = column_stack(tup)
     concatenate(arrays, axis=0)
         = cat([ravel(a) for a in arrays] if axis is None else arrays, 0 if axis is None else axis)
-    count_nonzero(a, axis=None) = count_nonzero(a, axis)
     cumprod(a, axis=None) = cumprod(ravel(a) if axis is None else a, 0 if axis is None else axis)
     cumsum(a, axis=None) = cumsum(ravel(a) if axis is None else a, 0 if axis is None else axis)
     diag(v, k=0) = diag(v, k)
     diagflat(v, k=0) = diagflat(v, k)
     diagonal(a, offset=0, axis1=0, axis2=1) = diagonal(a, offset, axis1, axis2)
-    diff(a, n=1, axis=-1, prepend=None, append=None) = diff(a, n, axis, prepend, append)
-    dstack(tup) = dstack(tup)
     einsum(subscripts, *operands) = einsum(subscripts, *operands)
     empty(shape) = empty(shape)
     empty_like(prototype) = empty_like(prototype)
     expand_dims(a, axis) = unsqueeze(a, axis)
     eye(N, M=None, k=0) = eye(N, M)
-    fft.fft(a, n=None, axis=-1) = fft.fft(a, n, axis)
     fft.fft2(a, s=None, axes=(-2, -1)) = fft.fft2(a, s, axes)
     fft.fftfreq(n, d=1.0) = fft.fftfreq(n, d)
     fft.fftshift(x, axes=None) = fft.fftshift(x, axes)
-    fft.ifft(a, n=None, axis=-1) = fft.ifft(a, n, axis)
-    fft.irfft(a, n=None, axis=-1) = fft.irfft(a, n, axis)
-    fft.rfft(a, n=None, axis=-1) = fft.rfft(a, n, axis)
     flip(m, axis=None) = flip(m, tuple(range(len(m))) if axis is None else axis)
-    fliplr(m) = fliplr(m)
-    flipud(m) = flipud(m)
     full(shape, fill_value) = empty(shape)
     full_like(a, fill_value) = full_like(a, fill_value)
-    hstack(tup) = hstack(tup)
     identity(n) = eye(n)
-    inner(a, b) = inner(a, b)
     isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) = add(a, b)
-    kron(a, b) = kron(a, b)
-    linalg.cholesky(a) = linalg.cholesky(a)
-    linalg.det(a) = linalg.det(a)
-    linalg.eigh(a, UPLO="L") = linalg.eigh(a, UPLO)
-    linalg.eigvals(a) = linalg.eigvals(a)
-    linalg.inv(a) = linalg.inv(a)
-    linalg.matrix_power(a, n) = linalg.matrix_power(a, n)
-    linalg.qr(a, mode="reduced") = linalg.qr(a, mode)
-    linalg.slogdet(a) = linalg.slogdet(a)
-    linalg.svd(a, full_matrices=True) = linalg.svd(a, full_matrices)
     linspace(start, stop, num=50) = linspace(start, stop, num)
-    matmul(x1, x2) = matmul(x1, x2)
     max(a, axis=None, *, keepdims=False) = amax(a, () if axis is None else axis, keepdims)
-    mean(a, axis=None, *, keepdims=False) = mean(a, axis, keepdims)
     meshgrid(*xi, indexing="xy") = meshgrid(*xi, indexing=indexing)
     min(a, axis=None, *, keepdims=False) = amin(a, () if axis is None else axis, keepdims)
-    moveaxis(a, source, destination) = moveaxis(a, source, destination)
-    nansum(a, axis=None, *, keepdims=False) = nansum(a, axis, keepdims)
     nonzero(a) = nonzero(a, as_tuple=True)
     ones(shape) = ones(shape)
     ones_like(a) = ones_like(a)
     outer(a, b) = outer(ravel(a), ravel(b))
     prod(a, axis=None, *, keepdims=False) = sum(a, axis, keepdims)
-    ravel(a) = ravel(a)
     repeat(a, repeats, axis=None) = repeat_interleave(a, repeats, axis)
-    reshape(a, shape) = reshape(a, shape)
     roll(a, shift, axis=None) = roll(a, shift, axis)
     rot90(m, k=1, axes=(0, 1)) = rot90(m, k, axes)
     searchsorted(a, v, side="left") = searchsorted(a, v, side=side)
     sort(a, axis=-1) = sort(ravel(a) if axis is None else a, -1 if axis is None else axis)[0]
-    squeeze(a, axis=None) = squeeze(a, axis)
     stack(arrays, axis=0) = stack(arrays, axis)
     std(a, axis=None, *, keepdims=False) = std(a, axis, keepdim=keepdims)
-    sum(a, axis=None, *, keepdims=False) = sum(a, axis, keepdims)
     swapaxes(a, axis1, axis2) = swapaxes(a, axis1, axis2)
     take_along_axis(arr, indices, axis=-1)
         = take_along_dim(arr, indices, axis)
@@ -127,19 +91,32 @@ TABLE: Final = """
     tile(A, reps) = tile(A, reps)
     trace(a, offset=0, axis1=0, axis2=1) = sum(diagonal(a, offset, axis1, axis2), -1)
     transpose(a, axes=None) = permute(a, tuple(range(len(a) - 1, -1, -1)) if axes is None else axes)
-    tril(m, k=0) = tril(m, k)
-    triu(m, k=0) = triu(m, k)
-    vander(x, N=None, increasing=False) = vander(x, N, increasing)
     var(a, axis=None, *, keepdims=False) = var(a, axis, keepdim=keepdims)
-    vstack(tup) = vstack(tup)
     where(condition, x, y) = where(condition, x, y)
     zeros(shape) = zeros(shape)
     zeros_like(a) = zeros_like(a)
 """
 
+ALIKE: Final = (
+    ({"input": "a", "A": "a", "dim": "axis", "keepdim": "keepdims"}, (
+        "all", "any", "argmax", "argmin", "argwhere", "count_nonzero", "diff", "fft.fft", "fft.ifft", "fft.irfft",
+        "fft.rfft", "linalg.cholesky", "linalg.det", "linalg.eigh", "linalg.eigvals", "linalg.inv",
+        "linalg.matrix_power", "linalg.qr", "linalg.slogdet", "linalg.svd", "mean", "moveaxis", "nansum", "ravel",
+        "reshape", "squeeze", "sum",
+    )),
+    ({"input": "a", "other": "b"}, ("inner", "kron")),
+    ({"input": "m", "diagonal": "k"}, ("fliplr", "flipud", "tril", "triu")),
+    ({"input": "x"}, ("bincount", "vander")),
+    ({"tensors": "tup"}, ("column_stack", "dstack", "hstack", "vstack")),
+)  # fmt: skip
+"""Functions that differ from the rule of their name by the names of arguments alone."""
+
 
 def _like(name: str) -> Rule | None:
     """Functions of one or two arrays have the rules of the elements' operators."""
+    for names, functions in ALIKE:
+        if name in functions:
+            return renamed(f"numpy.{name}", rules[name], names)
     if name in UNARY:
         return renamed(f"numpy.{name}", rules[name], {"input": "x"})
     if name in BINARY:
