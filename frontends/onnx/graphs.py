@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import onnx
@@ -14,15 +14,13 @@ from onnx import numpy_helper
 from frontends.onnx.nodes import Node, NotKnown, operator
 from frontends.onnx.values import UNKNOWN, Value, computed, constant, few
 from shapes.env import ShapeEnv
+from shapes.environment.reader import Question
 from shapes.errors import Contradiction, ShapeError, UndecidedGuard
 from shapes.origin import Origin
 from shapes.rules import Shape
 from shapes.rules.broadcasting import same
 from shapes.symbolic.choices import Int, sym_ite, sym_not
 from shapes.symbolic.numbers import SymBool
-
-if TYPE_CHECKING:
-    from shapes.environment.reader import Question
 
 NAMELESS: Final = ("", "ai.onnx")
 """The domains of the standard operators."""

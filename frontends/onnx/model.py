@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import onnx
 
@@ -14,13 +14,11 @@ from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, element
 from frontends.onnx.values import UNKNOWN, Value
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
+from shapes.guards.codegen import Check
 from shapes.rules import Shape
 from shapes.sessions.recording import open_regular
 from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-    from shapes.guards.codegen import Check
 
 Bounds = Sequence[int | None]
 """(lo, hi), or (lo, hi, what a size is a multiple of); None is unbounded."""

@@ -7,18 +7,16 @@ own is the operator before its dot. None of it needs torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.operator_names.named_rules import NamedRule, OperatorNames, renamed
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
 from shapes.rules.losses import REDUCTIONS
 from shapes.rules.norms import channels_normalized
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 TABLE: Final = """
     _log_softmax(self, dim, half_to_float) = log_softmax(self, dim)

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.operator_names.named_rules import OperatorNames, renamed
+from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.windows import window_reach
 from shapes.symbolic.choices import Int, sym_max, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 UNARY: Final = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erfc",

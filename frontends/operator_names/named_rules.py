@@ -24,13 +24,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from textwrap import dedent
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.env import ShapeEnv
 from shapes.rules import Refused, Rule, rules
 from shapes.rules.registry import Output
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 PLAIN: Final = {"len": len, "range": range, "slice": slice, "tuple": tuple}
 """Functions of Python that an expression may call beside rules."""

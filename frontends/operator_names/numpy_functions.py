@@ -6,15 +6,13 @@ They flatten an array without a given axis where NumPy does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.operator_names.named_rules import OperatorNames, renamed
+from shapes.env import ShapeEnv
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
 from shapes.symbolic.choices import Int, sym_and, sym_or
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 UNARY: Final = (
     "abs", "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "conj", "cos", "cosh",

@@ -7,15 +7,13 @@ keyword arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.onnx import Node, Refused, Value, operator
 from frontends.onnx.values import vector
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules import Shape
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 OPSET: Final = 21
 

@@ -66,15 +66,4 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 @composite(aten.block_diag.default)
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     """Blocks on the diagonal, zeros elsewhere."""
-    for tensor in tensors:
-        torch._check(tensor.dim() <= 2, lambda: "torch.block_diag: Input tensors must have 2 or fewer dimensions")
-    blocks = [tensor.reshape((1,) * (2 - tensor.dim()) + tuple(tensor.shape)) for tensor in tensors]
-    if not blocks:
-        return torch.empty(1, 0)
-    widths = [block.shape[1] for block in blocks]
-    rows = []
-    for place, block in enumerate(blocks):
-        before = block.new_zeros((block.shape[0], sum(widths[:place])))
-        after = block.new_zeros((block.shape[0], sum(widths[place + 1 :])))
-        rows.append(torch.cat([before, block, after], 1))
-    return torch.cat(rows)
+    return torch._refs._block_diag_iterable(tensors) if tensors else torch.empty(1, 0)

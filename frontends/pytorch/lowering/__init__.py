@@ -23,10 +23,10 @@ as in eager. Explicit casts to a half are rounded.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from backends.decisions.questions import Decisions
 from backends.loops.program import Program
+from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.lowering import (
     activations,
     creation,
@@ -42,11 +42,8 @@ from frontends.pytorch.lowering import (
 )
 from frontends.pytorch.lowering.registry import LOWERINGS
 from frontends.pytorch.lowering.writer import Laid, Writer
-
-if TYPE_CHECKING:
-    from frontends.pytorch.graphs.functional import Functional
-    from frontends.pytorch.symbolic.tensor import Result
-    from shapes.env import ShapeEnv
+from frontends.pytorch.symbolic.tensor import Result
+from shapes.env import ShapeEnv
 
 
 def lower(

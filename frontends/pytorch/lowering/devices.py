@@ -13,18 +13,16 @@ they are not aliased by its results.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from backends.loops.operations import DTYPES
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.recording.operations import results_of
 from frontends.pytorch.symbolic.metadata import name_of
 from frontends.pytorch.symbolic.tensor import Result
-
-if TYPE_CHECKING:
-    from frontends.pytorch.graphs.functional import Functional
 
 aten: Final = torch.ops.aten
 WRITTEN: Final = (aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default)

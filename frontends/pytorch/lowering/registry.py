@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import torch
 
@@ -13,13 +13,11 @@ from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
 from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.operations import Operation
 
 Number: TypeAlias = int | float | bool | Expr
 Lowered: TypeAlias = Value | list[Value | None]

@@ -6,7 +6,7 @@ For channels-last inputs the kernels choose a layout of their own, and torch's m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -20,14 +20,12 @@ from frontends.pytorch.meta_rules.layouts import (
 from frontends.pytorch.meta_rules.normalization import given, one_dtype
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
+from shapes.env import ShapeEnv
 from shapes.environment.layout import channels_last_strides
 from shapes.errors import ShapeError
 from shapes.rules.windows import positive
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
-    from shapes.env import ShapeEnv
-    from shapes.symbolic.choices import Int
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -25,12 +25,10 @@ from frontends.pytorch.meta_rules.layouts import suggests_channels_last
 from frontends.pytorch.meta_rules.normalization import normalized_strides
 from frontends.pytorch.meta_rules.registry import column_strides, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import channels_last_strides, contiguous_strides
 from shapes.rules.shape import Shape
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
-    from shapes.symbolic.choices import Int
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 Strides = Callable[["Trace", Shape, Sequence[object]], "Sequence[Int] | None"]

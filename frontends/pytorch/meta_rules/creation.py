@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -11,10 +11,8 @@ from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, order_of
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 CPU: Final = torch.device("cpu")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -12,11 +12,9 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of
 from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 

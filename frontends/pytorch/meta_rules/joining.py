@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -12,9 +12,7 @@ from frontends.pytorch.meta_rules.layouts import is_number, order_of
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
+from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 

@@ -24,16 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.env import ShapeEnv
 from shapes.environment.layout import CHANNELS_LAST, channels_last_strides, contiguous_strides, is_positive
 from shapes.rules.broadcasting import broadcast, known, same
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, sym_max
-
-if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,14 +113,9 @@ def pseudo_inverse(recorder: Trace, self: torch.Tensor, **options: object) -> ob
 
 @kind_rule(aten._ctc_loss.default)
 def ctc_loss(
-    recorder: Trace,
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    input_lengths: Sequence[int],
-    target_lengths: Sequence[int],
-    blank: int = 0,
-    zero_infinity: bool = False,
-) -> object:
+    recorder: Trace, log_probs: torch.Tensor, targets: object, input_lengths: Sequence[int],
+    target_lengths: Sequence[int], *options: object,
+) -> object:  # fmt: skip
     """A loss for each sequence, and the likelihoods that its gradient needs."""
     env = recorder.env
     steps, batch, _ = sizes_of(log_probs)
@@ -133,15 +128,7 @@ def ctc_loss(
 
 
 @kind_rule(aten._ctc_loss.Tensor, once=True)
-def ctc_loss_by_tensors(
-    recorder: Trace,
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    input_lengths: torch.Tensor,
-    target_lengths: torch.Tensor,
-    blank: int = 0,
-    zero_infinity: bool = False,
-) -> object:
+def ctc_loss_by_tensors(recorder: Trace, log_probs: torch.Tensor, *rest: object) -> object:
     """The same; the longest target's length is data-dependent."""
     steps, batch, _ = sizes_of(log_probs)
     longest = recorder.env.unbacked(lo=1)
@@ -178,11 +165,7 @@ def adaptive_max_pool3d(recorder: Trace, self: torch.Tensor, output_size: Sequen
 
 @kind_rule(aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
 def fractional_max_pool(
-    recorder: Trace,
-    self: torch.Tensor,
-    kernel_size: Sequence[int],
-    output_size: Sequence[int],
-    random_samples: torch.Tensor,
+    recorder: Trace, self: torch.Tensor, kernel_size: Sequence[int], output_size: Sequence[int], samples: torch.Tensor
 ) -> object:
     """The same with windows at random positions."""
     env, rank = recorder.env, len(output_size)
@@ -216,19 +199,11 @@ def gradient(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *re
 
 @kind_rule(aten._trilinear.default)
 def trilinear(
-    recorder: Trace,
-    i1: torch.Tensor,
-    i2: torch.Tensor,
-    i3: torch.Tensor,
-    expand1: Sequence[int],
-    expand2: Sequence[int],
-    expand3: Sequence[int],
-    sumdim: Sequence[int],
-    unroll_dim: int = 1,
+    recorder: Trace, i1: torch.Tensor, i2: torch.Tensor, i3: torch.Tensor, *axes: Sequence[int]
 ) -> object:
     """The product of three tensors, each with new axes, summed over some."""
-    expanded = []
-    for tensor, places in ((i1, expand1), (i2, expand2), (i3, expand3)):
+    expanded, sumdim = [], axes[3]
+    for tensor, places in zip((i1, i2, i3), axes):
         sizes = list(sizes_of(tensor))
         for place in sorted(places):
             sizes.insert(place, 1)

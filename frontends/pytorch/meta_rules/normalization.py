@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.meta_rules.layouts import is_packed, suggested_strides
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
-    from shapes.symbolic.choices import Int
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 Optional: TypeAlias = torch.Tensor | None
@@ -78,15 +76,12 @@ def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) 
 
 
 @kind_rule(aten.native_group_norm.default)
-def group_norm(
-    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, N: object, C: object, HxW: object,
-    group: int, eps: float,
-) -> object:  # fmt: skip
+def group_norm(recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, *numbers: object) -> object:
     """The sizes of the input; mean and deviation of each group."""
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b) or not is_packed(x):
         return NotImplemented
-    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, N, C, HxW, group, eps)
+    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, *numbers)
     return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
 
 
@@ -113,29 +108,23 @@ def group_norm_backward(
 
 
 @kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
-def batch_norm(
-    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
-    running_var: Optional, training: bool, momentum: float, eps: float,
-) -> object:  # fmt: skip
+def batch_norm(recorder: Trace, *args: Any) -> object:
     """The sizes of the input, contiguous or channels-last; mean and deviation of each channel in training."""
-    x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
+    x, w, b, mean, variance = given(recorder, *args[:5])
     if not one_dtype(x, w, b, mean, variance):
         return NotImplemented
     strides = normalized_strides(recorder, x)
     if strides is None:
         return NotImplemented
-    shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
+    shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, *args[5:])
     _, *statistics = [packed(recorder, shape, statistics_dtype(x), x.device) for shape in shapes]
     return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
 
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_of_before(
-    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
-    running_var: torch.Tensor, momentum: float, eps: float,
-) -> object:  # fmt: skip
+def batch_norm_of_before(recorder: Trace, *args: object) -> object:
     """Normalization by given statistics."""
-    return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return batch_norm(recorder, *args[:5], False, *args[5:])
 
 
 def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:

@@ -7,7 +7,7 @@ element (`dtypes`); its sizes and strides follow from the operands (`layouts`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -20,11 +20,9 @@ from frontends.pytorch.meta_rules.layouts import (
 )
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
-    from shapes.symbolic.choices import Int
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 

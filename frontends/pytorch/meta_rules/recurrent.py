@@ -13,19 +13,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.meta_rules.normalization import one_dtype
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
 from frontends.pytorch.meta_rules.through_time import layer_gradients, lstm_layer
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.metadata import Metadata
-    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor

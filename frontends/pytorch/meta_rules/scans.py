@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
+from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 

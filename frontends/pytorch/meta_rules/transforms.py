@@ -13,17 +13,15 @@ the argument, then the transformed ones. Without MKL, results are contiguous.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
-    from shapes.symbolic.choices import Int
+from frontends.pytorch.symbolic.tensor import Trace
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64, torch.complex32: torch.float16}

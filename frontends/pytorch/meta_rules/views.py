@@ -7,7 +7,7 @@ strides come from `shapes.rules`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -15,12 +15,11 @@ from frontends.pytorch.meta_rules.creation import copied
 from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
+from shapes.rules import Shape
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import known, same
 from shapes.rules.reshaping import reshaped
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
@@ -98,28 +97,19 @@ def reordered(recorder: Trace, base: Metadata, order: Sequence[int]) -> object:
     shape = base.shape
     strides = shape.strides
     assert strides is not None
-    return recorder.kinds.laid(
-        [shape[axis] for axis in order],
-        [strides[axis] for axis in order],
-        shape.storage_offset,
-        base.dtype,
-        base.device,
-    )
+    sizes, steps = [[each[axis] for axis in order] for each in (shape, strides)]
+    return recorder.kinds.laid(sizes, steps, shape.storage_offset, base.dtype, base.device)
 
 
-@kind_rule(aten.unsqueeze.default)
-def unsqueeze(recorder: Trace, self: torch.Tensor, dim: int) -> object:
-    """A new axis of size 1."""
+@kind_rules(
+    aten.unsqueeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default, aten.select.int,
+    aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int,
+)  # fmt: skip
+def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object) -> object:
+    """One view or several, with the sizes and strides of the shape rule; a size that `squeeze` drops is a branch."""
     base = metadata_of(recorder, self)
-    return viewed(recorder, ruled(recorder, aten.unsqueeze.default, base, dim), base)
-
-
-@kind_rule(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default)
-def squeeze(recorder: Trace, self: torch.Tensor, dim: int | Sequence[int] | None = None) -> object:
-    """Without the axes of size 1, or the named ones among them; a size that may be 1 is a branch."""
-    base = metadata_of(recorder, self)
-    named = () if dim is None else (dim,)
-    return viewed(recorder, ruled(recorder, aten.squeeze.dims, base, *named), base)
+    found = ruled(recorder, operator, base, *args)
+    return viewed(recorder, found, base) if type(found) is Shape else [viewed(recorder, one, base) for one in found]
 
 
 @kind_rule(aten.alias.default)
@@ -149,35 +139,6 @@ def slice_tensor(
     if type(step) is int and step == 1 and last is None and (first is None or is_number(first, 0)):
         return base
     return viewed(recorder, ruled(recorder, aten.slice.Tensor, base, dim, first, last, step), base)
-
-
-@kind_rule(aten.select.int)
-def select(recorder: Trace, self: torch.Tensor, dim: int, index: object) -> object:
-    """One index of an axis, without the axis."""
-    base = metadata_of(recorder, self)
-    return viewed(recorder, ruled(recorder, aten.select.int, base, dim, index), base)
-
-
-@kind_rule(aten.split.Tensor)
-def split(recorder: Trace, self: torch.Tensor, split_size: object, dim: int = 0) -> object:
-    """Pieces of equal length along an axis; the last one may be shorter."""
-    base = metadata_of(recorder, self)
-    return [viewed(recorder, one, base) for one in ruled(recorder, aten.split.Tensor, base, split_size, dim)]
-
-
-@kind_rule(aten.split_with_sizes.default)
-def split_with_sizes(recorder: Trace, self: torch.Tensor, split_sizes: Sequence[object], dim: int = 0) -> object:
-    """Pieces of these lengths along an axis."""
-    base = metadata_of(recorder, self)
-    found = ruled(recorder, aten.split_with_sizes.default, base, split_sizes, dim)
-    return [viewed(recorder, one, base) for one in found]
-
-
-@kind_rule(aten.unbind.int)
-def unbind(recorder: Trace, self: torch.Tensor, dim: int = 0) -> object:
-    """Each index of an axis, without the axis."""
-    base = metadata_of(recorder, self)
-    return [viewed(recorder, one, base) for one in ruled(recorder, aten.unbind.int, base, dim)]
 
 
 # ---------------------------------------------------------------------- a part replaced by another tensor
