@@ -24,7 +24,7 @@ NOT_RULES = ("__init__", "__main__", "expectations", "reference", "registry", "s
 """What gives no sizes, and what another test holds against simulated ranks."""
 OF_NUMPY = ("_backwards", "numpy_getitem")
 """What only arrays of NumPy have; these are compared with it in tests of their own."""
-REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "expandable")
+REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "agree_all", "expandable")
 UNSEEN = frozenset(("strides", "dtype", "storage_offset", "message", "name"))
 """Keyword arguments that say nothing about sizes."""
 SWAPPED = {"sym_min": "sym_max", "sym_max": "sym_min", "min": "max", "max": "min"}

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import agree, broadcast, expandable, same
+from shapes.rules.broadcasting import agree, agree_all, broadcast, expandable, same
 from shapes.rules.expectations import expect_axes, expect_rank
 from shapes.rules.matmul import common_dtype, matrix_product
 from shapes.rules.registry import rule
@@ -106,8 +106,7 @@ def multi_head_attention_forward(
         raise ShapeError(f"dropout_p={dropout_p}: expected a probability")
     require_at_least(env, num_heads, 1, "num_heads: expected at least 1")
     env.require(width % num_heads == 0, "embed_dim_to_check is no multiple of num_heads")
-    for one, other in zip(key[:-1], value):
-        agree(env, one, other, "key and value differ")
+    agree_all(env, key[:-1], value, "key and value differ")
     if batched:
         agree(env, key[1], batch, "query and key have different batches")
     weights: Sequence[Shape | None] = (q_proj_weight, k_proj_weight, v_proj_weight)

@@ -52,6 +52,12 @@ def agree(env: ShapeEnv, a: Int, b: Int, message: str) -> Int:
     return a if isinstance(a, int) else b
 
 
+def agree_all(env: ShapeEnv, sizes: Sequence[Int], others: Sequence[Int], message: str) -> None:
+    """Require that sizes are the same one by one, as far as there are both."""
+    for one, other in zip(sizes, others):
+        agree(env, one, other, message)
+
+
 def broadcast_size(env: ShapeEnv, a: Int, b: Int, message: str = "sizes do not broadcast") -> Int:
     """The size of an axis in which two sizes meet."""
     if same(a, b):

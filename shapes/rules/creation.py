@@ -68,10 +68,8 @@ def filled(env: ShapeEnv, *size: Sizes, dtype: str | None = None, **options: obj
     return _sized(env, size, dtype, options)
 
 
-@rule("full")
-def full(
-    env: ShapeEnv, size: Sequence[Int], fill_value: Number, *, dtype: str | None = None, **options: object
-) -> Shape:
+@rule("full", schema="size, fill_value, *, dtype=None, **options")
+def full(env: ShapeEnv, size: Sequence[Int], dtype: str | None, **options: object) -> Shape:
     """The sizes given."""
     return _sized(env, (size,), dtype, options)
 
@@ -139,15 +137,9 @@ def window(
 # ------------------------------------------------------------------ like another tensor
 
 
-@rule("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
-def like(env: ShapeEnv, input: Shape, *, dtype: str | None = None, **options: object) -> Shape:
-    """As the input."""
-    _place(options)
-    return Shape(input, dtype=dtype or input.dtype)
-
-
-@rule("full_like")
-def full_like(env: ShapeEnv, input: Shape, fill_value: Number, *, dtype: str | None = None, **options: object) -> Shape:
+@rule("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", schema="input, *, dtype=None, **options")
+@rule("full_like", schema="input, fill_value, *, dtype=None, **options")
+def like(env: ShapeEnv, input: Shape, dtype: str | None, **options: object) -> Shape:
     """As the input."""
     _place(options)
     return Shape(input, dtype=dtype or input.dtype)
@@ -169,16 +161,8 @@ def new_filled(env: ShapeEnv, self: Shape, *size: Sizes, dtype: str | None = Non
     return _sized(env, size, dtype or self.dtype, options)
 
 
-@rule("new_full")
-def new_full(
-    env: ShapeEnv,
-    self: Shape,
-    size: Sequence[Int],
-    fill_value: Number,
-    *,
-    dtype: str | None = None,
-    **options: object,
-) -> Shape:
+@rule("new_full", schema="self, size, fill_value, *, dtype=None, **options")
+def new_full(env: ShapeEnv, self: Shape, size: Sequence[Int], dtype: str | None, **options: object) -> Shape:
     """The sizes given."""
     return _sized(env, (size,), dtype or self.dtype, options)
 
@@ -247,36 +231,16 @@ def _expect_direction(env: ShapeEnv, start: Real, end: Real, step: Real) -> None
     env.require(sym_or(sym_and(step > 0, end >= start), sym_and(step < 0, end <= start)), message)
 
 
-@rule("linspace")
+@rule("linspace", schema="start, end, steps, *, dtype=None, **options")
+@rule("logspace", schema="start, end, steps, base=10.0, *, dtype=None, **options")
 def linspace(
-    env: ShapeEnv,
-    start: Shape | Number,
-    end: Shape | Number,
-    steps: Int,
-    *,
-    dtype: str | None = None,
-    **options: object,
+    env: ShapeEnv, start: Shape | Number, end: Shape | Number, steps: Int, dtype: str | None, **options: object
 ) -> Shape:
     """As many as there are steps."""
     for name, bound in (("start", start), ("end", end)):
         if isinstance(bound, Shape):
             expect_rank(bound, 0, name)
     return _sized(env, (steps,), dtype, options)
-
-
-@rule("logspace")
-def logspace(
-    env: ShapeEnv,
-    start: Shape | Number,
-    end: Shape | Number,
-    steps: Int,
-    base: float = 10.0,
-    *,
-    dtype: str | None = None,
-    **options: object,
-) -> object:
-    """As many as there are steps."""
-    return linspace(env, start, end, steps, dtype=dtype, **options)
 
 
 @rule("tril_indices")

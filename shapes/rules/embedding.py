@@ -17,7 +17,7 @@ from __future__ import annotations
 from shapes.env import ShapeEnv
 from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import agree
+from shapes.rules.broadcasting import agree_all
 from shapes.rules.elements import alike, filled, pickable, typed
 from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.registry import rule
@@ -102,8 +102,7 @@ def _weighed(env: ShapeEnv, input: Shape, weight: Shape, weights: Shape, mode: s
         raise ShapeError("per_sample_weights: expected only with mode='sum'")
     if len(weights) != len(input):
         raise ShapeError("per_sample_weights: has another rank than the input")
-    for size, wanted in zip(weights, input):
-        agree(env, size, wanted, "per_sample_weights: has other sizes than the input")
+    agree_all(env, weights, input, "per_sample_weights: has other sizes than the input")
     alike(weight, weights, "weight", "per_sample_weights")
 
 

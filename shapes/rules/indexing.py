@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.rules.axes import axis_of, replaced
-from shapes.rules.broadcasting import agree, broadcast, broadcast_size, expandable, same
+from shapes.rules.axes import axis_of, replaced, without
+from shapes.rules.broadcasting import agree, agree_all, broadcast, broadcast_size, expandable, same
 from shapes.rules.elements import alike, count, empty, filled, pickable, typed
 from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
@@ -74,8 +74,7 @@ def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None
         if index is None:
             axis += 1
         elif index.dtype in MASKS:
-            for size, flags in zip(sizes[axis:], index):
-                agree(env, size, flags, "indices: a mask has other sizes than the axes that it picks from")
+            agree_all(env, sizes[axis:], index, "indices: a mask has other sizes than the axes that it picks from")
             if index:
                 picks.append((count(env, numel(index)),))
             picked += range(axis, axis + len(index))
@@ -145,7 +144,7 @@ def index_copy(env: ShapeEnv, input: Shape, dim: int, index: Shape, source: Shap
         if len(source) != len(input):
             raise ShapeError("source: has another rank than the input")
         _slices(env, input, source, axis, length)
-    pickable(env, input[axis] if input else 1, (length,), empty(_others(input, axis)))
+    pickable(env, input[axis] if input else 1, (length,), empty(without(input, (axis,))))
     return Shape(input, dtype=input.dtype)
 
 
@@ -157,16 +156,12 @@ def _slices(env: ShapeEnv, input: Shape, source: Shape, axis: int, length: Int) 
             agree(env, size, wanted, "source: has other sizes than the input")
 
 
-def _others(sizes: Sequence[Int], axis: int) -> Sequence[Int]:
-    return (*sizes[:axis], *sizes[axis + 1 :])
-
-
 @rule("index_fill")
 def index_fill(env: ShapeEnv, input: Shape, dim: int, index: Shape, value: Shape | complex) -> Shape:
     """The sizes of the input."""
     axis, length = axis_of(dim, len(input)), _vector(env, index, ("int64",))
     _single(value)
-    pickable(env, input[axis] if input else 1, (length,), empty(_others(input, axis)))
+    pickable(env, input[axis] if input else 1, (length,), empty(without(input, (axis,))))
     return Shape(input, dtype=input.dtype)
 
 

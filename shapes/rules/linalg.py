@@ -20,7 +20,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
-from shapes.rules.broadcasting import agree, same
+from shapes.rules.broadcasting import agree, agree_all, same
 from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.promotion import COMPLEX_OF, real
 from shapes.rules.registry import rule
@@ -327,8 +327,7 @@ def _product_of_reflections(env: ShapeEnv, a: Shape, tau: Shape, name: str) -> S
     env.require(rows >= columns, f"{name}: fewer rows than columns")
     expect_rank(tau, len(a) - 1, "tau")
     env.require(tau[-1] <= columns, f"tau: more factors than {name} has columns")
-    for size, wanted in zip(tau, batch):
-        agree(env, size, wanted, f"tau and {name} differ in an axis before the last")
+    agree_all(env, tau, batch, f"tau and {name} differ in an axis before the last")
     return Shape(a, dtype=a.dtype)
 
 

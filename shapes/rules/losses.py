@@ -27,7 +27,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, without
-from shapes.rules.broadcasting import agree, broadcast, expandable, same
+from shapes.rules.broadcasting import agree_all, broadcast, expandable, same
 from shapes.rules.promotion import promoted
 from shapes.rules.reductions import need_elements
 from shapes.rules.registry import Rule, rule
@@ -71,8 +71,7 @@ def loss(*names: str, schema: str, known: Sequence[str] = REDUCTIONS) -> Callabl
 def agreeing(env: ShapeEnv, one: Sequence[Int], other: Sequence[Int], message: str) -> None:
     """Require the same sizes."""
     env.require(len(one) == len(other), message)
-    for size, wanted in zip(one, other):
-        agree(env, size, wanted, message)
+    agree_all(env, one, other, message)
 
 
 @loss("mse_loss", "l1_loss", schema=f"input, target, {REDUCED}, weight=None")

@@ -22,7 +22,7 @@ from math import inf
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.axes import axes_of, axis_of, reduced, without
-from shapes.rules.broadcasting import agree, broadcast, same
+from shapes.rules.broadcasting import agree, agree_all, broadcast, same
 from shapes.rules.elements import empty
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating, named, promoted
@@ -70,13 +70,11 @@ def _normalized(env: ShapeEnv, input: Shape, normalized_shape: Sequence[Int], **
     count = len(normalized_shape)
     env.require(count > 0, "normalized_shape: expected at least one size")
     env.require(count <= len(input), "normalized_shape: expected no more sizes than the input has axes")
-    for size, wanted in zip(input[-count:], normalized_shape):
-        agree(env, size, wanted, "input: its last axes are not of normalized_shape")
+    agree_all(env, input[-count:], normalized_shape, "input: its last axes are not of normalized_shape")
     for name, parameter in parameters.items():
         if parameter is not None:
             env.require(len(parameter) == count, f"{name}: expected as many axes as normalized_shape")
-            for size, wanted in zip(parameter, normalized_shape):
-                agree(env, size, wanted, f"{name}: expected the sizes of normalized_shape")
+            agree_all(env, parameter, normalized_shape, f"{name}: expected the sizes of normalized_shape")
     return Shape(input, dtype=input.dtype)
 
 

@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from shapes.env import ShapeEnv
+from shapes.environment.layout import numel
 from shapes.rules.broadcasting import broadcast, expandable
+from shapes.rules.elements import count
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import COMPLEX_OF, floating, kind_of, promoted, real
 from shapes.rules.registry import rule
@@ -277,12 +279,8 @@ def where(
 ) -> Shape | tuple[Shape, ...]:
     """The sizes that all three broadcast to; with a condition alone, one list of coordinates for each axis."""
     if input is None and other is None:
-        count = env.unbacked(lo=0)
-        elements: Int = 1
-        for size in condition:
-            elements = elements * size
-        env.postulate(count <= elements)
-        return tuple([Shape((count,), dtype="int64") for _ in range(max(len(condition), 1))])
+        number = count(env, numel(condition))
+        return tuple([Shape((number,), dtype="int64") for _ in range(max(len(condition), 1))])
     env.require(input is not None and other is not None, "expected both alternatives or none")
     env.require(condition.dtype in (None, "bool", "uint8"), "condition: expected bools")
     return Shape(met(env, condition, input, other), dtype=promoted(input, other))

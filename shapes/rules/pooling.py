@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import agree
+from shapes.rules.broadcasting import agree, agree_all
 from shapes.rules.expectations import expect_rank
 from shapes.rules.registry import Output, rule
 from shapes.rules.shape import Shape
@@ -65,30 +65,8 @@ def pooled(
     return Shape((*batch, channels, *windows), dtype=x.dtype)
 
 
-def with_indices(values: Shape) -> tuple[Shape, Shape]:
-    """Values together with where each comes from."""
-    return values, Shape(values, dtype="int64")
-
-
 def _register_windows(axes: int) -> None:
     """Pooling over windows of so many axes."""
-
-    @rule(f"max_pool{axes}d")
-    def max_pool(
-        env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-        dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
-    ) -> Output:  # fmt: skip
-        """Windows after batch and channels, twice where indices are asked for."""
-        values = pooled(env, axes, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return with_indices(values) if return_indices else values
-
-    @rule(f"max_pool{axes}d_with_indices")
-    def max_pool_with_indices(
-        env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-        dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
-    ) -> Output:  # fmt: skip
-        """Windows after batch and channels, for values and indices."""
-        return with_indices(pooled(env, axes, input, kernel_size, stride, padding, dilation, ceil_mode))
 
     @rule(f"lp_pool{axes}d")
     def lp_pool(
@@ -179,19 +157,6 @@ def _register_divisions(axes: int) -> None:
         """The output size after batch and channels."""
         return divided(env, axes, input, output_size, average=True)
 
-    @rule(f"adaptive_max_pool{axes}d")
-    def adaptive_max_pool(
-        env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None], return_indices: bool = False
-    ) -> Output:
-        """The output size after batch and channels, twice where indices are asked for."""
-        values = divided(env, axes, input, output_size, average=False)
-        return with_indices(values) if return_indices else values
-
-    @rule(f"adaptive_max_pool{axes}d_with_indices", schema="input, output_size, return_indices=False")
-    def adaptive_max_pool_with_indices(env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None]) -> Output:
-        """The output size after batch and channels, for values and indices."""
-        return with_indices(divided(env, axes, input, output_size, average=False))
-
 
 for _axes in (1, 2, 3):
     _register_divisions(_axes)
@@ -236,29 +201,44 @@ def _ratios(ratio: Floats, axes: int) -> Sequence[float]:
     return ratio[:axes]
 
 
-def _register_random(axes: int) -> None:
-    """Pooling over windows at random places, of two or three axes."""
+def _register_maxima(axes: int, suffix: str) -> None:
+    """Largest elements of windows, whose indices are given where they are asked for, or the name has the suffix."""
 
-    @rule(f"fractional_max_pool{axes}d")
+    def with_indices(values: Shape, wanted: bool) -> Output:
+        return (values, Shape(values, dtype="int64")) if wanted or suffix else values
+
+    @rule(f"max_pool{axes}d{suffix}")
+    def max_pool(
+        env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+        dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+    ) -> Output:  # fmt: skip
+        """Windows after batch and channels, twice with indices."""
+        values = pooled(env, axes, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return with_indices(values, return_indices)
+
+    @rule(f"adaptive_max_pool{axes}d{suffix}")
+    def adaptive_max_pool(
+        env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None], return_indices: bool = False
+    ) -> Output:
+        """The output size after batch and channels, twice with indices."""
+        return with_indices(divided(env, axes, input, output_size, average=False), return_indices)
+
+    if axes == 1:
+        return
+
+    @rule(f"fractional_max_pool{axes}d{suffix}")
     def fractional_max_pool(
         env: ShapeEnv, input: Shape, kernel_size: Ints, output_size: Ints | None = None,
         output_ratio: Floats | None = None, return_indices: bool = False, _random_samples: Shape | None = None,
     ) -> Output:  # fmt: skip
         """The output size, or a share of the input's, after batch and channels; twice with indices."""
         values = at_random(env, axes, input, kernel_size, output_size, output_ratio, _random_samples)
-        return with_indices(values) if return_indices else values
-
-    @rule(f"fractional_max_pool{axes}d_with_indices")
-    def fractional_max_pool_with_indices(
-        env: ShapeEnv, input: Shape, kernel_size: Ints, output_size: Ints | None = None,
-        output_ratio: Floats | None = None, return_indices: bool = False, _random_samples: Shape | None = None,
-    ) -> Output:  # fmt: skip
-        """The output size, or a share of the input's, after batch and channels, for values and indices."""
-        return with_indices(at_random(env, axes, input, kernel_size, output_size, output_ratio, _random_samples))
+        return with_indices(values, return_indices)
 
 
-for _axes in (2, 3):
-    _register_random(_axes)
+for _axes in (1, 2, 3):
+    for _suffix in ("", "_with_indices"):
+        _register_maxima(_axes, _suffix)
 
 
 def unpooled(
@@ -276,8 +256,7 @@ def unpooled(
         raise ShapeError(f"indices has the dtype {indices.dtype}: expected int64")
     if len(indices) != len(x):
         raise ShapeError(f"indices has {len(indices)} axes: expected {len(x)}")
-    for size, other in zip(x, indices, strict=True):
-        agree(env, size, other, "indices has another shape than input")
+    agree_all(env, x, indices, "indices has another shape than input")
     positive(env, x[1:], "an axis of the input is empty")
     if output_size is not None:
         if not isinstance(output_size, tuple | list) or len(output_size) not in (axes, axes + 2):

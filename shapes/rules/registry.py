@@ -96,7 +96,7 @@ class Rule:
         self._readings = [_reading(parameter) for parameter in parameters]
         self._by_name = dict(zip(self.names, self._readings, strict=True))
         self._schema = schema
-        self._positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+        self._positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
         self._defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
         self._ignored = [name for name in self.names if name not in own.parameters]
 

@@ -18,6 +18,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import is_empty
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
@@ -75,19 +76,15 @@ def flip(env: ShapeEnv, input: Shape, *dims: int | Sequence[int]) -> Shape:
 @rule("fliplr")
 def fliplr(env: ShapeEnv, input: Shape) -> Shape:
     """The input's sizes."""
-    return _with_rank(input, 2)
+    expect_axes(input, 2, "input")
+    return Shape(input, dtype=input.dtype)
 
 
 @rule("flipud")
 def flipud(env: ShapeEnv, input: Shape) -> Shape:
     """The input's sizes."""
-    return _with_rank(input, 1)
-
-
-def _with_rank(x: Shape, rank: int) -> Shape:
-    if len(x) < rank:
-        raise ShapeError(f"expected at least {rank} axes, not {len(x)}")
-    return Shape(x, dtype=x.dtype)
+    expect_axes(input, 1, "input")
+    return Shape(input, dtype=input.dtype)
 
 
 @rule("rot90")

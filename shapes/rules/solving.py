@@ -20,7 +20,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of
-from shapes.rules.broadcasting import agree, broadcast, same
+from shapes.rules.broadcasting import agree, agree_all, broadcast, same
 from shapes.rules.expectations import expect_one_of, expect_rank
 from shapes.rules.linalg import EMPTY, matrices, squares
 from shapes.rules.promotion import real
@@ -96,8 +96,7 @@ def linalg_lu_solve(env: ShapeEnv, LU: Shape, pivots: Shape, B: Shape, left: boo
     """As the right side."""
     batch, rows, columns = _solution(env, LU, B, left, "LU")
     expect_rank(pivots, len(LU) - 1, "pivots")
-    for size, wanted in zip(pivots, LU):
-        agree(env, size, wanted, "pivots: expected one for each row of LU")
+    agree_all(env, pivots, LU, "pivots: expected one for each row of LU")
     return Shape((*batch, rows, columns), dtype=LU.dtype)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
-from shapes.rules.broadcasting import agree
+from shapes.rules.broadcasting import agree_all
 from shapes.rules.elements import typed
 from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
@@ -87,14 +87,12 @@ def searchsorted(
     if len(sorted_sequence) > 1:
         if len(wanted) != len(sorted_sequence):
             raise ShapeError("input: has another rank than the sequences that it is looked for in")
-        for size, rows in zip(wanted[:-1], sorted_sequence[:-1]):
-            agree(env, size, rows, "input: not one row for each sequence")
+        agree_all(env, wanted[:-1], sorted_sequence[:-1], "input: not one row for each sequence")
     if sorter is not None:
         typed(sorter, ("int64",), "sorter")
         if len(sorter) != len(sorted_sequence):
             raise ShapeError("sorter: has another rank than the sequence")
-        for size, length in zip(sorter, sorted_sequence):
-            agree(env, size, length, "sorter: has other sizes than the sequence")
+        agree_all(env, sorter, sorted_sequence, "sorter: has other sizes than the sequence")
     return Shape(wanted, dtype="int32" if out_int32 else "int64")
 
 

@@ -27,6 +27,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import known
+from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import Outputs, rule
 from shapes.rules.shape import Shape
 from shapes.rules.slices import sliced
@@ -192,22 +193,19 @@ def _split_along(env: ShapeEnv, x: Shape, where: Int | Sequence[Int], axis: int)
 @rule("hsplit")
 def hsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the second axis, or the only one."""
-    return _split_along(env, _with_rank(input, 1), indices_or_sections, min(len(input) - 1, 1))
+    expect_axes(input, 1, "input")
+    return _split_along(env, input, indices_or_sections, min(len(input) - 1, 1))
 
 
 @rule("vsplit")
 def vsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the first axis."""
-    return _split_along(env, _with_rank(input, 2), indices_or_sections, 0)
+    expect_axes(input, 2, "input")
+    return _split_along(env, input, indices_or_sections, 0)
 
 
 @rule("dsplit")
 def dsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the third axis."""
-    return _split_along(env, _with_rank(input, 3), indices_or_sections, 2)
-
-
-def _with_rank(x: Shape, rank: int) -> Shape:
-    if len(x) < rank:
-        raise ShapeError(f"expected at least {rank} axes, not {len(x)}")
-    return x
+    expect_axes(input, 3, "input")
+    return _split_along(env, input, indices_or_sections, 2)

@@ -58,11 +58,6 @@ def _doubled(env: ShapeEnv, sizes: list[Int], n: Int | None, axis: int) -> None:
     sizes[axis] = points
 
 
-def _one_axis(input: Shape, dim: int) -> int:
-    expect_axes(input, 1, "input")
-    return axis_of(dim, len(input))
-
-
 def _several_axes(
     input: Shape, s: Sequence[Int] | None, dim: Axes, *, least: int = 0
 ) -> tuple[tuple[int, ...], list[Int | None]]:
@@ -85,31 +80,6 @@ def _several_axes(
     if s is None:
         return axes, [None] * len(axes)
     return axes, [None if isinstance(n, int) and n == -1 else n for n in s]
-
-
-@rule("fft.fft", "fft.ifft")
-def fft(env: ShapeEnv, input: Shape, n: Int | None = None, dim: int = -1, norm: str | None = None) -> Shape:
-    """As many frequencies as points."""
-    sizes = list(input)
-    _full(env, sizes, (n,), (_one_axis(input, dim),))
-    return Shape(sizes, dtype=_complex(input.dtype))
-
-
-@rule("fft.rfft", "fft.ihfft")
-def rfft(env: ShapeEnv, input: Shape, n: Int | None = None, dim: int = -1, norm: str | None = None) -> Shape:
-    """Half as many frequencies as points, and one."""
-    sizes, axis = list(input), _one_axis(input, dim)
-    _full(env, sizes, (n,), (axis,))
-    _half(sizes, axis)
-    return Shape(sizes, dtype=_complex(input.dtype))
-
-
-@rule("fft.irfft", "fft.hfft")
-def irfft(env: ShapeEnv, input: Shape, n: Int | None = None, dim: int = -1, norm: str | None = None) -> Shape:
-    """As many points as are given, or the even number that has these frequencies."""
-    sizes = list(input)
-    _doubled(env, sizes, n, _one_axis(input, dim))
-    return Shape(sizes, dtype=real(floating(input.dtype)))
 
 
 def _points(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
@@ -139,21 +109,20 @@ def _doubled_last(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axe
 
 
 def _register(several: Callable[[ShapeEnv, Shape, Sequence[Int] | None, Axes], Shape], *names: str) -> None:
-    """Over any axes, which are all by default, and over two, which are the last by default."""
+    """Over one axis, over any, which are all by default, and over two, which are the last by default."""
 
-    def over_any(
-        env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = None, norm: str | None = None
-    ) -> Shape:
+    def over_one(env: ShapeEnv, input: Shape, n: Int | None, dim: int) -> Shape:
+        if n is not None:
+            require_at_least(env, n, 1, POINTS)
+        return several(env, input, None if n is None else (n,), (dim,))
+
+    def over_any(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axes) -> Shape:
         return several(env, input, s, dim)
 
-    def over_two(
-        env: ShapeEnv, input: Shape, s: Sequence[Int] | None = None, dim: Axes = (-2, -1), norm: str | None = None
-    ) -> Shape:
-        return several(env, input, s, dim)
-
-    over_any.__doc__ = over_two.__doc__ = several.__doc__
-    rule(*[f"fft.{name}n" for name in names])(over_any)
-    rule(*[f"fft.{name}2" for name in names])(over_two)
+    over_one.__doc__ = over_any.__doc__ = several.__doc__
+    rule(*[f"fft.{name}" for name in names], schema="input, n=None, dim=-1, norm=None")(over_one)
+    rule(*[f"fft.{name}n" for name in names], schema="input, s=None, dim=None, norm=None")(over_any)
+    rule(*[f"fft.{name}2" for name in names], schema="input, s=None, dim=(-2, -1), norm=None")(over_any)
 
 
 _register(_points, "fft", "ifft")

@@ -11,7 +11,7 @@ from frontends.onnx.values import Value
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import without
-from shapes.rules.broadcasting import agree
+from shapes.rules.broadcasting import agree, agree_all
 from shapes.rules.structure import at_least
 from shapes.symbolic.choices import Int, sym_int
 
@@ -55,8 +55,7 @@ def gather_nd(node: Node) -> Shape:
     if not 1 <= depth <= len(x) - batch:
         raise ShapeError(f"an index has {depth} numbers: expected 1 to {len(x) - batch}")
     _inside(node, x[batch:])
-    for one, other in zip(x[:batch], index[:batch]):
-        agree(node.env, one, other, "the batches are not the same")
+    agree_all(node.env, x[:batch], index[:batch], "the batches are not the same")
     return Shape((*index[:-1], *x[batch + depth :]), dtype=x.dtype)
 
 
@@ -85,8 +84,7 @@ def scatter_nd(node: Node) -> Shape:
     wanted = (*index[:-1], *x[depth:])
     if len(wanted) != len(updates):
         raise ShapeError(f"updates have {len(updates)} axes: expected {len(wanted)}")
-    for one, other in zip(wanted, updates, strict=True):
-        agree(node.env, one, other, "updates have other sizes than the places they are for")
+    agree_all(node.env, wanted, updates, "updates have other sizes than the places they are for")
     return Shape(x, dtype=x.dtype)
 
 

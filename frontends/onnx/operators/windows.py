@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from frontends.onnx.nodes import Node, operator
 from shapes.errors import ShapeError
 from shapes.rules import Shape
-from shapes.rules.broadcasting import agree
+from shapes.rules.broadcasting import agree, agree_all
 from shapes.rules.windows import require_at_least, window_reach
 from shapes.symbolic.choices import Int, sym_max, sym_min, sym_or
 
@@ -124,8 +124,7 @@ def max_unpool(node: Node) -> Shape:
     axes = _spatial(x)
     if len(x) != len(places):
         raise ShapeError(f"there are {len(places)} axes of places: expected {len(x)}")
-    for one, other in zip(x, places):
-        agree(node.env, one, other, "there is not one place for each element")
+    agree_all(node.env, x, places, "there is not one place for each element")
     if node.has(2):
         return Shape(node.plain(2, "the output sizes"), dtype=x.dtype)
     kernel, stride = node.integers("kernel_shape") or [], node.integers("strides") or [1] * axes
