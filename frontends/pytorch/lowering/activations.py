@@ -61,11 +61,6 @@ def gelu_backward(at: Site, grad: Value, x: Value, *, approximate: str = "none")
     return at.operand(grad) * (share + x * density)
 
 
-@lowering(aten.silu.default)
-def silu(at: Site, x: Value) -> Value:
-    return x / (1 + (-x).apply("exp"))
-
-
 @lowering(aten.silu_backward.default)
 def silu_backward(at: Site, grad: Value, x: Value) -> Value:
     share = x.apply("sigmoid")
@@ -140,23 +135,9 @@ def hardtanh_backward(at: Site, grad: Value, x: Value, low: Number, high: Number
     return ((x <= low) | (x >= high)).select(0, at.operand(grad))
 
 
-@lowering(aten.hardsigmoid.default)
-def hardsigmoid(at: Site, x: Value) -> Value:
-    return _ramp(x) / 6
-
-
-def _ramp(x: Value) -> Value:
-    return (x + 3).apply("maximum", 0).apply("minimum", 6)
-
-
 @lowering(aten.hardsigmoid_backward.default)
 def hardsigmoid_backward(at: Site, grad: Value, x: Value) -> Value:
     return ((x > -3) & (x < 3)).select(at.operand(grad) / 6, 0)
-
-
-@lowering(aten.hardswish.default)
-def hardswish(at: Site, x: Value) -> Value:
-    return x * _ramp(x) / 6
 
 
 @lowering(aten.hardswish_backward.default)
@@ -177,11 +158,6 @@ def softplus_backward(at: Site, grad: Value, x: Value, beta: Number, threshold: 
     grad, scaled = at.operand(grad), x * beta
     power = scaled.apply("exp")
     return (scaled > threshold).select(grad, grad * power / (power + 1))
-
-
-@lowering(aten.mish.default)
-def mish(at: Site, x: Value) -> Value:
-    return x * x.apply("exp").apply("log1p").apply("tanh")
 
 
 @lowering(aten.mish_backward.default)

@@ -113,33 +113,40 @@ def replication_pad(at: Site, x: Value, pad: list[Size]) -> Value:
     return made
 
 
-@lowering(aten.slice_scatter.default)
-def slice_scatter(
-    at: Site,
-    x: Value,
-    source: Value,
-    axis: int = 0,
-    start: Size | None = None,
-    end: object = None,
-    step: int = 1,
+def _slice_of(
+    at: Site, x: Value, sizes: Sizes, axis: int = 0, start: Size | None = None, end: object = None, step: int = 1
 ) -> Value:
     axis %= x.rank
-    first = first_of(at, x.sizes[axis], start)
-    return _replaced(at, x, lambda whole: sliced(at, whole, axis, first, step, source.sizes), source)
+    return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, sizes)
 
 
-@lowering(aten.select_scatter.default)
-def select_scatter(at: Site, x: Value, source: Value, axis: int, place: Size) -> Value:
+def _selection_of(at: Site, x: Value, sizes: Sizes, axis: int, place: Size) -> Value:
     axis %= x.rank
-    first = first_of(at, x.sizes[axis], place)
-    return _replaced(at, x, lambda whole: selected(whole, axis, first), source)
+    return selected(x, axis, first_of(at, x.sizes[axis], place))
 
 
-def _replaced(at: Site, x: Value, part: Callable[[Value], Value], source: Value) -> Value:
-    """Another tensor in the place of a part."""
+def _diagonal_of(at: Site, x: Value, sizes: Sizes, offset: int = 0, first: int = 0, second: int = 1) -> Value:
+    return along_diagonal(x, sizes, offset, first, second)
+
+
+PARTS: Final[dict[object, Callable[..., Value]]] = {
+    aten.slice_scatter.default: _slice_of,
+    aten.select_scatter.default: _selection_of,
+    aten.diagonal_scatter.default: _diagonal_of,
+    aten.slice_backward.default: _slice_of,
+    aten.select_backward.default: _selection_of,
+    aten.diagonal_backward.default: _diagonal_of,
+    aten.diag_embed.default: _diagonal_of,
+}
+"""The views that these operators write to."""
+
+
+@lowering(aten.slice_scatter.default, aten.select_scatter.default, aten.diagonal_scatter.default)
+def scatter(at: Site, x: Value, source: Value, *place: object) -> Value:
+    """Another tensor in the place of a view."""
     whole = at.new()
     at.assign(whole, x)
-    at.assign(part(whole), source)
+    at.assign(PARTS[at.operation.target](at, whole, source.sizes, *place), source)
     return whole
 
 
@@ -147,33 +154,22 @@ def _replaced(at: Site, x: Value, part: Callable[[Value], Value], source: Value)
 def slice_backward(
     at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int
 ) -> Value:
+    if step != 1:
+        return view_backward(at, grad, sizes, axis, start, end, step)
     axis %= len(at.sizes)
-    first, zero = first_of(at, at.sizes[axis], start), at.full(0)
-    if step == 1:
-        return _within(at, zero, grad.cast(at.dtype), axis, first, at.sizes[axis])
-    return _replaced(at, zero, lambda whole: sliced(at, whole, axis, first, step, grad.sizes), grad)
+    first = first_of(at, at.sizes[axis], start)
+    return _within(at, at.full(0), grad.cast(at.dtype), axis, first, at.sizes[axis])
 
 
-@lowering(aten.select_backward.default)
-def select_backward(at: Site, grad: Value, sizes: object, axis: int, place: Size) -> Value:
-    axis %= len(at.sizes)
-    first = first_of(at, at.sizes[axis], place)
-    return _replaced(at, at.full(0), lambda whole: selected(whole, axis, first), grad)
+@lowering(aten.select_backward.default, aten.diagonal_backward.default)
+def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
+    """A gradient in the place of a view, zeros elsewhere."""
+    return scatter(at, at.full(0), grad, *place)
 
 
 @lowering(aten.diag_embed.default)
 def diag_embed(at: Site, x: Value, offset: int = 0, first: int = -2, second: int = -1) -> Value:
-    return _replaced(at, at.full(0), lambda whole: along_diagonal(whole, x.sizes, offset, first, second), x)
-
-
-@lowering(aten.diagonal_scatter.default)
-def diagonal_scatter(at: Site, x: Value, source: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
-    return _replaced(at, x, lambda whole: along_diagonal(whole, source.sizes, offset, first, second), source)
-
-
-@lowering(aten.diagonal_backward.default)
-def diagonal_backward(at: Site, grad: Value, sizes: object, offset: int, first: int, second: int) -> Value:
-    return diag_embed(at, grad, offset, first, second)
+    return scatter(at, at.full(0), x, offset, first, second)
 
 
 @lowering(aten.roll.default)

@@ -8,7 +8,7 @@ import torch
 
 from frontends.pytorch.lowering.channels_last import Groups, are_channels_last, group_norm, group_norm_backward
 from frontends.pytorch.lowering.reductions import moments, plain_moments
-from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
@@ -136,17 +136,8 @@ def _by_group(vector: Value | None, like: Value) -> Value | None:
 
 
 @lowering(aten.native_group_norm.default)
-def native_group_norm(
-    at: Site,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    batch: Number,
-    channels: Number,
-    space: Number,
-    groups: int,
-    eps: float,
-) -> Lowered:
+def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | None, *numbers: Any) -> Lowered:
+    *_, groups, eps = numbers
     parts = _grouped(x, groups)
     if are_channels_last(x):
         normalized, mean, deviation = group_norm(at, x, Groups(at, x, *parts.sizes[1:3]), eps)
@@ -164,18 +155,9 @@ def _first_two(x: Value) -> Value:
 
 @lowering(aten.native_group_norm_backward.default)
 def native_group_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    mean: Value,
-    deviation: Value,
-    weight: Value | None,
-    batch: Number,
-    channels: Number,
-    space: Number,
-    groups: int,
-    wanted: list[bool],
+    at: Site, grad: Value, x: Value, mean: Value, deviation: Value, weight: Value | None, *numbers: Any
 ) -> Lowered:
+    *_, groups, wanted = numbers
     grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
     if are_channels_last(grad, x):
         grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
@@ -273,20 +255,9 @@ def _is_empty(sizes: tuple[Expr, ...]) -> bool:
 
 
 @lowering(aten._native_batch_norm_legit.default, aten.native_batch_norm.default)
-def batch_norm(
-    at: Site,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Lowered:
-    if training:
-        return _by_itself(x, weight, bias, eps)
-    return _by_statistics(at, x, weight, bias, mean, variance, eps)
+def batch_norm(at: Site, *given: Any) -> Lowered:
+    x, weight, bias, mean, variance, training, _, eps = given
+    return _by_itself(x, weight, bias, eps) if training else _by_statistics(at, x, weight, bias, mean, variance, eps)
 
 
 @lowering(aten._native_batch_norm_legit_no_training.default)

@@ -118,19 +118,27 @@ def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
     return at.operand(x).apply(operation, at.operand(y))
 
 
-@lowering(aten.neg.default)
-def neg(at: Site, x: Value) -> Value:
-    return -x
+def _ramp(x: Value) -> Value:
+    return (x + 3).apply("maximum", 0).apply("minimum", 6)
 
 
-@lowering(aten.abs.default)
-def absolute(at: Site, x: Value) -> Value:
-    return x if x.dtype in ("bool", "uint8") else x.apply("abs")
+FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
+    aten.silu.default: lambda x: x / (1 + (-x).apply("exp")),
+    aten.mish.default: lambda x: x * x.apply("exp").apply("log1p").apply("tanh"),
+    aten.hardsigmoid.default: lambda x: _ramp(x) / 6,
+    aten.hardswish.default: lambda x: x * _ramp(x) / 6,
+    aten.neg.default: lambda x: -x,
+    aten.logical_not.default: lambda x: x.equals(0),
+    aten.bitwise_not.default: lambda x: ~x,
+    aten.abs.default: lambda x: x if x.dtype in ("bool", "uint8") else x.apply("abs"),
+    aten.sign.default: lambda x: x if x.dtype == "bool" else x.apply("sign"),
+    aten.sgn.default: lambda x: x if x.dtype == "bool" else x.apply("sign"),
+}
 
 
-@lowering(aten.sign.default, aten.sgn.default)
-def sign(at: Site, x: Value) -> Value:
-    return x if x.dtype == "bool" else x.apply("sign")
+@lowering(*FORMULAS)
+def of_one(at: Site, x: Value) -> Value:
+    return FORMULAS[at.operation.target](x)
 
 
 @lowering(aten.square.default)
@@ -215,16 +223,6 @@ def lerp(at: Site, x: Value, end: Value, weight: Argument) -> Value:
 
 
 # ---------------------------------------------------------------------- logic and choice
-
-
-@lowering(aten.logical_not.default)
-def logical_not(at: Site, x: Value) -> Value:
-    return x.equals(0)
-
-
-@lowering(aten.bitwise_not.default)
-def bitwise_not(at: Site, x: Value) -> Value:
-    return ~x
 
 
 SHIFTS: Final = {
