@@ -19,10 +19,11 @@ are reported.
 from __future__ import annotations
 
 import ast
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from shapes.accepted import shown
@@ -83,8 +84,11 @@ def read_dimension(env: ShapeEnv, text: str) -> Int:
         raise ShapeError(f"text={shown(text)}: expected a dimension as JAX writes it")
     if len(text) > LONGEST_TEXT:
         raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
+    refusal = partial(ParseError, "a dimension of JAX has no such part", text)
+    walk = _Walk(partial(_declared, env), CALLS, WRITTEN, lambda node: refusal(node.col_offset))
     try:
-        return _Reading(env, text).read(_parsed(text.replace("^", "**")))
+        found: Int = walk.read(_parsed(text.replace("^", "**")))
+        return found
     except RecursionError:
         raise ParseError("nested too deeply", text, 0) from None
     except ZeroDivisionError as error:
@@ -121,13 +125,16 @@ CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]
 }
 
 
-class _Reading:
-    """Translate syntax trees to sizes of one environment."""
+@dataclass(frozen=True, slots=True)
+class _Walk:  # type: ignore[explicit-any]
+    """Evaluates syntax trees with the symbols, functions and operators of one side."""
 
-    def __init__(self, env: ShapeEnv, text: str) -> None:
-        self.env, self.text = env, text
+    symbol: Callable[[str], Any]  # type: ignore[explicit-any]  # ours, or JAX's
+    calls: Mapping[str, Callable[..., Any]]  # type: ignore[explicit-any]
+    operators: Collection[type[ast.operator]]
+    refusal: Callable[[ast.expr], ShapeError]
 
-    def read(self, node: ast.expr) -> Int:
+    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]
         match node:
             case ast.Constant(value=int(number)):
                 return number
@@ -137,28 +144,25 @@ class _Reading:
                 return -self.read(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand)
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent >= 0:
-                if exponent > LARGEST_EXPONENT:
-                    raise ParseError(f"an exponent of more than {LARGEST_EXPONENT}", self.text, 0)
-                power: Int = 1
-                for _ in range(exponent):
-                    power = power * self.read(left)
-                return power
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
-                found: Int = OPERATIONS[type(op)](self.read(left), self.read(right))
-                return found
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CALLS:
-                return CALLS[name](*[self.read(argument) for argument in arguments])
-        raise ParseError("a dimension of JAX has no such part", self.text, node.col_offset)
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if (
+                0 <= exponent <= LARGEST_EXPONENT
+            ):
+                return math.prod([self.read(left)] * exponent)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in self.operators:
+                return OPERATIONS[type(op)](self.read(left), self.read(right))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in self.calls:
+                return self.calls[name](*[self.read(argument) for argument in arguments])
+        raise self.refusal(node)
 
-    def symbol(self, name: str) -> SymInt:
-        """The symbol of this name; JAX's are at least 1."""
-        if name not in self.env.names:
-            return self.env.symbol(name, lo=1)
-        found = SymInt(self.env, self.env.names[name], self.env.interner.true)
-        if not isinstance(self.env.ask(found >= 1), Always):
-            self.env.assume(found >= 1)
-        return found
+
+def _declared(env: ShapeEnv, name: str) -> SymInt:
+    """The symbol of this name; JAX's are at least 1."""
+    if name not in env.names:
+        return env.symbol(name, lo=1)
+    found = SymInt(env, env.names[name], env.interner.true)
+    if not isinstance(env.ask(found >= 1), Always):
+        env.assume(found >= 1)
+    return found
 
 
 def _parsed(text: str) -> ast.expr:
@@ -245,6 +249,10 @@ def _require_positive(env: ShapeEnv, atoms: Iterable[Atom]) -> None:
             raise NotExpressible(f"{atom.name} may be less than 1, which JAX takes no symbol to be")
 
 
+def _inexpressible(node: ast.expr) -> NotExpressible:
+    return NotExpressible(f"JAX has no form for `{ast.unparse(node)}`")
+
+
 class _Writing:
     """Build dimensions of one scope by arithmetic: JAX's text syntax has no parentheses."""
 
@@ -252,12 +260,13 @@ class _Writing:
         import jax.core
 
         self.scope = scope
-        self.calls: Mapping[str, Callable[..., object]] = {  # type: ignore[explicit-any]  # on JAX's
+        calls: Mapping[str, Callable[..., object]] = {  # type: ignore[explicit-any]  # on JAX's
             "ceildiv": lambda a, b: -(-a // b),
             "abs": lambda a: jax.core.max_dim(a, -a),
             "max": lambda *parts: reduce(jax.core.max_dim, parts),
             "min": lambda *parts: reduce(jax.core.min_dim, parts),
         }
+        self.read = _Walk(self.symbol, calls, OPERATIONS, _inexpressible).read
 
     def dimension(self, size: Int) -> object:
         """A size as a dimension.
@@ -304,22 +313,6 @@ class _Writing:
 
         return export.symbolic_shape(name, scope=self.scope)[0]
 
-    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]  # of JAX
-        match node:
-            case ast.Constant(value=int(number)):
-                return number
-            case ast.Name(id=name):
-                return self.symbol(name)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.read(operand)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATIONS:
-                return OPERATIONS[type(op)](self.read(left), self.read(right))
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
-                return self.read(left) ** exponent
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in self.calls:
-                return self.calls[name](*[self.read(argument) for argument in arguments])
-        raise NotExpressible(f"JAX has no form for `{ast.unparse(node)}`")
-
 
 OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  # type: ignore[explicit-any]  # on JAX's
     ast.Add: operator.add,
@@ -328,5 +321,7 @@ OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  #
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
+WRITTEN: Final = (ast.Add, ast.Sub, ast.Mult)
+"""Those that JAX's text has."""
 
 __all__ = ["JaxShape", "from_jax", "to_jax"]
