@@ -180,6 +180,3 @@ class _Stepping(fx.Interpreter):
     def _sizes(self) -> str:
         named = ", ".join([f"{atom.name}={value}" for atom, value in self._values.items()])
         return f" at {named}" if named else ""
-
-
-__all__ = ["Step", "WrongPrediction", "debug"]

@@ -316,6 +316,3 @@ def _range(tensor: torch.Tensor) -> tuple[int, int]:
     start = tensor.data_ptr()
     reach = sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
     return start, start + (reach + 1) * tensor.itemsize
-
-
-__all__ = ["Functional", "FunctionalJoint", "functional", "functional_joint", "overlapping"]

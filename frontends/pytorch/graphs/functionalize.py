@@ -299,6 +299,3 @@ def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
         if not found._schema.is_mutable and [(a.name, str(a.type)) for a in found._schema.arguments] == wanted:
             return found
     return None
-
-
-__all__ = ["Values"]

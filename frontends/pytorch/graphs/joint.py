@@ -417,6 +417,3 @@ def _backward_graph(
     builder = GraphBuilder(checks)
     builder.program([*numbered("saved", saved), *numbered("tangent", tangents)], symbols, operations)
     return builder.module([None if each is None else builder.argument(each) for each in gradients])
-
-
-__all__ = ["JointRunner", "Parts", "checkable", "differentiate", "graphs", "needed", "runner", "told_later"]

@@ -111,6 +111,3 @@ def _of_rows(metadata: Metadata, axis: int) -> Metadata:
     # where no size is symbolic, nothing asks for them
     nodes: Any = next((part.nodes for part in metadata.key if isinstance(part, Node)), None)
     return Kinds(nodes).laid(sizes, None, 0, metadata.dtype, metadata.device)
-
-
-__all__ = ["greatest", "in_parts", "logarithm", "with_slopes"]

@@ -267,5 +267,3 @@ def made_at(value: Traced, operations: Sequence[Operation]) -> Origin | None:
 
 
 MADE: Final = "make it outside of the function"
-
-__all__ = ["Outputs", "View", "related"]

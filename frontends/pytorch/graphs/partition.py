@@ -243,6 +243,3 @@ def weight(env: ShapeEnv, result: Result) -> int:
     assert metadata is not None
     sizes = [env.hint(size, fallback=64) or 0 if isinstance(size, SymInt) else size for size in _sizes(metadata)]
     return max(math.prod(sizes) * metadata.dtype.itemsize, 1)
-
-
-__all__ = ["computed_again"]

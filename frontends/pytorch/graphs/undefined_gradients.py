@@ -141,6 +141,3 @@ def _is_nothing(number: object) -> bool:
 def _is_place(dtype: torch.dtype) -> bool:
     """Whether it is a dtype of indices or masks, not of gradients."""
     return not dtype.is_floating_point and not dtype.is_complex
-
-
-__all__ = ["Left", "without"]

@@ -43,6 +43,3 @@ def tracing() -> ActiveTrace | None:
     """The innermost trace of this thread."""
     found: list[ActiveTrace] | None = getattr(current, "stack", None)
     return found[-1] if found else None
-
-
-__all__ = ["ActiveTrace", "current", "tracing"]

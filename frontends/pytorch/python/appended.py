@@ -74,6 +74,3 @@ def can_grow(value: object) -> bool:
 
 WHOLE: Final = frozenset(("__self__", "dump", "dumps", "Pickler"))
 """Names that expose a method's object, or traverse everything that an object references."""
-
-
-__all__ = ["read_otherwise"]

@@ -116,6 +116,3 @@ def _is_made_by_dataclass(kind: type) -> bool:
     """Whether `dataclass` generated the constructor of a class."""
     init = vars(kind).get("__init__")
     return isinstance(init, FunctionType) and init.__code__.co_filename == "<string>"
-
-
-__all__ = ["maker"]

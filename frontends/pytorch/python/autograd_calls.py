@@ -316,6 +316,3 @@ def autograd_watched(is_ours: Callable[[], bool]) -> Iterator[None]:
         if len(node._input_metadata) > 1 and is_programs(sys.modules.get(type(node)._forward_cls.__module__)):
             what = "a function's backward may be given some of its gradients and not others (set_materialize_grads)"
             eager_only(what, "let it have zeros", place)
-
-
-__all__ = ["autograd_watched", "leaves_behind", "saving_plainly"]

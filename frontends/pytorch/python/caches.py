@@ -58,6 +58,3 @@ def _running(code: CodeType) -> FrameType | None:
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame
-
-
-__all__ = ["is_dispatch_cache", "is_of_enum", "is_property_of_library"]

@@ -83,6 +83,3 @@ def names_errors(code: CodeType) -> bool:
             return True
         caught = step.opname == "CHECK_EXC_MATCH" or (caught and step.opname.startswith(("POP_JUMP", "NOT_TAKEN")))
     return False
-
-
-__all__ = ["NUMBER", "TEXT", "explain", "was_in_program", "who_asks"]

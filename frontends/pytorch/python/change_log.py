@@ -82,6 +82,3 @@ class ChangeLog:
     def refuse_eager(self, what: str, place: tuple[CodeType, int]) -> NoReturn:
         self.refused = EagerOnly(refusal(what, APART, Origin.of_instruction(*place)))
         raise self.refused
-
-
-__all__ = ["ChangeLog"]

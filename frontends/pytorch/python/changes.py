@@ -295,6 +295,3 @@ class Changes:
             return False
         dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
         return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
-
-
-__all__ = ["Changes"]

@@ -65,6 +65,3 @@ def own_code(function: FunctionType) -> CodeType:
     """The original code of a function, even while a trace has replaced it."""
     entry = replaced.get(id(function))
     return function.__code__ if entry is None else entry[1]
-
-
-__all__ = ["is_rewritten", "own_code", "replace_code", "replaced", "restore_code"]

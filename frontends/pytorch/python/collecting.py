@@ -46,6 +46,3 @@ def _all_collected(old: int) -> int:
     came, _left = old - _left, old - gc.collect()
     _part = PART if 2 * (old - _left) > came else min(2 * _part, MOST)
     return _left
-
-
-__all__ = ["collect_what_is_due"]

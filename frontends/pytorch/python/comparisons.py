@@ -123,6 +123,3 @@ def _bases(function: FunctionType, operand: Operand, starts: Iterable[Any]) -> I
             yield cell.cell_contents
         except ValueError:
             return
-
-
-__all__ = ["compared_tensor"]

@@ -101,6 +101,3 @@ PLAIN: Final = {
 }
 """Torch's original methods."""
 PLAIN["Parameter.__repr__"] = torch.nn.Parameter.__repr__
-
-
-__all__ = ["stand_ins"]

@@ -238,18 +238,3 @@ def classes_in(structure: TreeSpec) -> list[type]:
     """The classes of the objects that are nodes of a pytree structure."""
     own = [structure.context[0]] if structure.type is Fields else []
     return [*own, *[kind for child in structure.children() for kind in classes_in(child)]]
-
-
-__all__ = [
-    "Attribute",
-    "Fields",
-    "attributes_of",
-    "classes_in",
-    "held_by",
-    "in_place",
-    "is_dictionary",
-    "is_plain",
-    "objects_in",
-    "opens",
-    "put",
-]

@@ -305,6 +305,3 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
     return one == other if isinstance(one, tuple) else pickle.dumps(one) == pickle.dumps(other)
-
-
-__all__ = ["Generators", "Use", "Watched", "is_default", "is_generator"]

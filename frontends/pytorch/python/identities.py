@@ -57,6 +57,3 @@ def identity(value: object, /) -> object:
 def hashed(value: object, /) -> object:
     """`hash(x)`."""
     return Identity(builtins.id(value)) if builtins.isinstance(value, Traced) else builtins.hash(value)
-
-
-__all__ = ["Identity", "hashed", "identity"]

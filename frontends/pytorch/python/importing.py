@@ -60,6 +60,3 @@ def imported(name: str, package: str) -> Iterable[str]:
     while package:
         yield f"{package}.{name}" if name else package
         package = package.rpartition(".")[0]
-
-
-__all__ = ["FirstImport", "import_first", "is_first"]

@@ -266,6 +266,3 @@ def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield torch, "is_autocast_cache_enabled", _cache_enabled
     yield torch, "set_autocast_cache_enabled", _set_cache
     yield _MakefxTracer, "trace", _make_fx
-
-
-__all__ = ["CLOCKS", "stand_ins"]

@@ -281,6 +281,3 @@ def _noted(plain: Callable[..., None]) -> Callable[..., None]:
             active.raised.append(self)
 
     return init
-
-
-__all__ = ["Symbolic", "suspended"]

@@ -42,6 +42,3 @@ def classes_of(function: Any, given: Sequence[object]) -> list[type]:
     # an object may compute `__self__` dynamically
     owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
     return [each for each in (function, owner, *given) if isinstance(each, type)]
-
-
-__all__ = ["COMPREHENSIONS", "is_told_of_its_end", "refers_weakly"]

@@ -136,6 +136,3 @@ def after(replay: Callable[[], None], run: Run) -> Run:
         return run(values)
 
     return call
-
-
-__all__ = ["Memoized", "after", "replayed"]

@@ -88,6 +88,3 @@ def mentions_of(code: CodeType) -> Mentions:
     # names that a test runner inserts in rewritten functions are no identifiers
     scope = {name: None for name in scope if name.isidentifier()}
     return Mentions(tuple(scope), tuple(attributes), tuple(imports), tuple(inside), frozenset(passed))
-
-
-__all__ = ["Mentions", "location", "mentions_of"]

@@ -158,6 +158,3 @@ def log_again(
     """Let a logger handle a message of a source location, as `Logger.log` does there."""
     if logger.isEnabledFor(level):
         logger.handle(logger.makeRecord(logger.name, level, path, line, message, values, None, function))
-
-
-__all__ = ["Messages"]

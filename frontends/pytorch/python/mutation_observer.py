@@ -336,6 +336,3 @@ class MutationObserver:
         if (module in STATEFUL or sets or is_impure(function)) and is_users(place[0].co_filename):
             what = f"{module}.{function.__name__}() is called: a graph would not do it again"
             self._log.refuse(what, OUTSIDE, Origin.of_instruction(*place))
-
-
-__all__ = ["MutationObserver"]

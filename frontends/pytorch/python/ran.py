@@ -420,19 +420,3 @@ def _function_of(frame: FrameType) -> FunctionType:
 
     cells = tuple([CellType(held.get(name)) for name in code.co_freevars])
     return FunctionType(code, frame.f_globals, code.co_name, None, cells)
-
-
-__all__ = [
-    "Ran",
-    "Use",
-    "asked",
-    "can_follow",
-    "follow",
-    "have_remember",
-    "noted",
-    "result_for",
-    "unfollow",
-    "unwatched",
-    "watching",
-    "young",
-]

@@ -311,6 +311,3 @@ def _functions_in(values: Iterable[Any]) -> Iterable[FunctionType]:  # the progr
             if base.__len__(value) <= MOST_ITEMS:
                 items = dict.values(value) if base is dict else base.__iter__(value)
                 yield from [each for each in items if type(each) is FunctionType]
-
-
-__all__ = ["program_of", "rewritten"]

@@ -229,5 +229,3 @@ NAMED: Final = {
     "print options": ("set_printoptions",),
 }
 """The names that set those which may be set for a part of a program."""
-
-__all__ = ["SETTINGS", "Setting", "of_setting", "read_by", "setters", "settings_watched"]

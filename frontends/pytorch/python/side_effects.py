@@ -268,6 +268,3 @@ def check_keys(keys: Any) -> None:
 def is_one(one: object, other: object) -> bool:
     """Whether two values of a place are indistinguishable to a program."""
     return one is other or (type(one) is type(other) and type(one) in PLAIN and one == other)
-
-
-__all__ = ["SideEffect", "Steps", "Unsayable", "steps_between"]

@@ -110,6 +110,3 @@ def reflects(function: FunctionType) -> bool:
     # calls of these are intercepted
     asking = ASKING.intersection(mentioned.globals)
     return bool(asking) and (not asking.isdisjoint(mentioned.passed) or not is_rewritten(function))
-
-
-__all__ = ["is_impure", "is_without_state", "reflects"]

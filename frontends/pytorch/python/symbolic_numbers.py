@@ -144,6 +144,3 @@ def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__str__", _text
         yield kind, "__repr__", _text
         yield kind, "__format__", _formatted
-
-
-__all__ = ["Unhashable", "show_classes_of_python", "show_own_classes", "stand_ins"]

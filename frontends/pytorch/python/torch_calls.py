@@ -383,9 +383,6 @@ def negative_log_likelihood(
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
-__all__ = ["HANDLERS", "TorchCalls", "handles"]
-
-
 # ---------------------------------------------------------------------- numbers computed by torch's Python
 
 

@@ -116,6 +116,3 @@ register_pytree_node(
 def is_foreign(types: Iterable[type]) -> bool:
     """Whether a wrapper subclass must dispatch an operator first."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
-
-
-__all__ = ["Lengths", "Opened", "apart", "is_foreign", "opened"]

@@ -138,6 +138,3 @@ def _guard(recorder: Recorder, copy: Copy) -> None:
                 )
         for apart in copy.apart:
             env.guard(apart)
-
-
-__all__ = ["settle"]

@@ -369,6 +369,3 @@ def _recorded(value: object) -> object:
 
 def _shown(value: object) -> str:
     return str(value.metadata) if isinstance(value, Traced) else repr(value)
-
-
-__all__ = ["Choice", "Substitution", "Way", "Ways", "equality"]

@@ -112,6 +112,3 @@ def refuse_gradients(values: Iterable[object]) -> None:
         if any(isinstance(value, Traced) and value.requires_grad and not value.is_given for value in values):
             what = "a call without gradients returns a tensor with one"
             eager_only(what, "call the function with gradients enabled", None)
-
-
-__all__ = ["brought_back", "check_given", "refuse_followed_writes", "refuse_gradients", "versions_of"]

@@ -190,5 +190,3 @@ def name_of(fn: Function) -> str:
 
 
 higher_order._hop_compile_and_call = _hop_compile_and_call
-
-__all__ = ["cond"]

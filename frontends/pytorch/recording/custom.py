@@ -380,6 +380,3 @@ def _is_list(func: torch._ops.OpOverload) -> bool:
 
 def _dtype_of(shape: Shape, otherwise: torch.dtype) -> torch.dtype:
     return otherwise if shape.dtype is None else getattr(torch, shape.dtype)
-
-
-__all__ = ["CustomOperator", "custom_op"]

@@ -228,13 +228,3 @@ def holds(value: object, kind: type, depth: int) -> bool:
         return False
     inside = value.__closure__ or () if isinstance(value, FunctionType) else gc.get_referents(value)
     return any(holds(each, kind, depth - 1) for each in inside)
-
-
-__all__ = [
-    "KeptTensor",
-    "forget_in_caches",
-    "let_go_of_closures",
-    "refuse_kept",
-    "refuse_kept_numbers",
-    "refuse_set",
-]

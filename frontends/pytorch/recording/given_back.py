@@ -58,6 +58,3 @@ def containers_given(
     visit(positional, list(arguments[0]))
     visit(named, list(arguments[1].values()))
     return found
-
-
-__all__ = ["GivenBack", "containers_given"]

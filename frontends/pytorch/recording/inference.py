@@ -37,6 +37,3 @@ def infer(
     if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
     return corrected(recorder, func, args, by_meta(recorder, func, args, kwargs, tensors, run=MEANT.get(func)))
-
-
-__all__ = ["infer"]

@@ -154,6 +154,3 @@ def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Ma
                 eager_only(what, RESOLVE, None)
             again[place] = marks[value]
     return again
-
-
-__all__ = ["RESOLVE", "Mark", "refuse_negatives", "settle_marked"]

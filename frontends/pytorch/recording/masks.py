@@ -91,6 +91,3 @@ def require_sizes(recorder: Recorder, self: Traced, mask: Traced, values: Traced
     for axis in range(-values.dim(), 0):
         size, whole = value_of(values.shape[axis]), value_of(self.shape[axis])
         env.require(sym_or(size == whole, size == 1), "the value does not fit what is written")
-
-
-__all__ = ["write_through_mask"]

@@ -359,6 +359,3 @@ def holds_traced(value: object, but: Container[int], depth: int = 4) -> bool:
     else:
         inside = attributes_of(value).values()
     return any(holds_traced(each, but, depth - 1) for each in inside)
-
-
-__all__ = ["MadeInside", "objects_opened"]

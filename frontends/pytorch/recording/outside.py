@@ -100,6 +100,3 @@ def writes(operation: Operation) -> bool:
     if not isinstance(target, torch._ops.OpOverload):
         return True
     return target._schema.is_mutable or bool(target in STATISTICS and operation.args[STATISTICS[target]])
-
-
-__all__ = ["Outside", "is_of_outside", "is_small", "writes"]

@@ -209,6 +209,3 @@ def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bo
     """Whether the first range ends before the other begins."""
     before = one[1] <= other[0]
     return before if isinstance(before, bool) else env.guard(before)
-
-
-__all__ = ["refuse_overlap", "settle_overlaps"]

@@ -125,6 +125,3 @@ def _again(trace: Trace, draws: Draws, call: tuple[object, ...], args: Sequence[
         return args[0]
     values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
     return tuple(values) if len(func._schema.returns) > 1 else values[0]
-
-
-__all__ = ["Draws", "drawn", "draws_from_default"]

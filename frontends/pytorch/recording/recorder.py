@@ -353,6 +353,3 @@ def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
             ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
             tensor.result = result
     return ends
-
-
-__all__ = ["Recorder", "renamed_inputs"]

@@ -71,6 +71,3 @@ def become(tensor: torch.Tensor, other: torch.Tensor) -> None:
     """Change a tensor's metadata in place."""
     with _without_dispatch():
         _data.__set__(tensor, other)
-
-
-__all__ = ["Kind", "another", "become", "counted"]
