@@ -280,23 +280,23 @@ def _traced(
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):
         inputs = [with_offset(env, each) for each in inputs]
-    variant = Variant(
-        env,
-        recorder.recording,
-        inputs,
-        outputs,
-        output_structure,
-        with_gradient,
-        joint,
-        numbers,
-        known.places,
+    return Variant(
+        env=env,
+        recording=recorder.recording,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        structure=output_structure,
+        with_gradient=tuple(with_gradient),
+        joint=joint,
+        integers=tuple(numbers),
+        places=tuple(known.places),
         relations=relations,
-        bases=bases,
-        written=written,
+        bases=tuple(bases),
+        written=tuple(written),
         marks_matter=recorder.marks_asked or bool(written),
+        effects=tuple(side_effects),
+        needs_distinct=effects.changes.needs_distinct,
     )
-    variant.effects, variant.needs_distinct = tuple(side_effects), effects.changes.needs_distinct
-    return variant
 
 
 def returned_and_stored(

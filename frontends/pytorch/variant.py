@@ -6,19 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import torch
 from torch.utils._pytree import TreeSpec, tree_unflatten
 
-from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
-from frontends.pytorch.graphs.outputs import Outputs
+from frontends.pytorch.graphs.captured import Captured, in_graph
 from frontends.pytorch.python.ran import Use
 from frontends.pytorch.recording.given_back import GivenBack
-from frontends.pytorch.recording.inputs import Input, Number
-from frontends.pytorch.recording.operations import Recording
 from frontends.pytorch.running import Running, running
-from shapes.env import ShapeEnv
 
 if TYPE_CHECKING:
     from backends.backend import AnyBackend
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
     from shapes.guards.guards import Guard
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Variant(Captured):
     """One graph of a function, with its preconditions.
 
@@ -46,50 +43,19 @@ class Variant(Captured):
         needs_distinct: whether it is valid only if no container is passed twice, or read as captured state too.
     """
 
+    structure: TreeSpec
+    places: tuple[int, ...]
+    marks_matter: bool
+    cause: str = "first call"
     provenance: str = ""
-
-    def __init__(
-        self,
-        env: ShapeEnv,
-        recording: Recording,
-        inputs: Sequence[Input],
-        outputs: Sequence[object],
-        structure: TreeSpec,
-        with_gradient: Sequence[bool] = (),
-        joint: Joint | None = None,
-        integers: Sequence[Number] = (),
-        places: Sequence[int] = (),
-        cause: str = "first call",
-        *,
-        relations: Outputs | None = None,
-        bases: Sequence[object] = (),
-        written: Sequence[tuple[int | torch.Tensor, int]] = (),
-        marks_matter: bool = False,
-    ) -> None:
-        super().__init__(
-            env,
-            recording,
-            inputs,
-            outputs,
-            with_gradient,
-            joint,
-            integers,
-            relations=relations,
-            bases=bases,
-            written=written,
-        )
-        self.structure = structure
-        self.marks_matter = marks_matter
-        self.places = tuple(places)
-        self.cause = cause
-        self.running: Running | None = None
-        self.memoized: tuple[Use, ...] = ()
-        self.example_call: object = None
-        self.reads: object = None
-        self.effects: tuple[SideEffect, ...] = ()
-        self.program: Callable[..., object] | None = None
-        self.watched: Container[int] = frozenset()
-        self.needs_distinct = False
+    running: Running | None = None
+    memoized: tuple[Use, ...] = ()
+    example_call: object = None
+    reads: object = None
+    effects: tuple[SideEffect, ...] = ()
+    program: Callable[..., object] | None = None
+    watched: Container[int] = frozenset()
+    needs_distinct: bool = False
 
     @property
     def guards(self) -> tuple[Guard, ...]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -68,8 +69,6 @@ CONTAINERS: Final = {"tuple": tuple, "list": list}
 class Restored(Variant):
     """A variant deserialized from another process."""
 
-    provenance = "restored"
-
     def run_with(self, run: Run, described: Mapping[str, Any], again: Callable[[], Variant]) -> None:
         """Set its callable, `described` by the file; `again` traces the program if its graph is requested."""
         self._run, self.described, self._again = run, described, again
@@ -84,11 +83,9 @@ class Restored(Variant):
         self.running = Running(self._run)
         return self._run
 
-    @property
+    @cached_property
     def graph(self) -> torch.fx.GraphModule:
-        if self._graph is None:
-            self._graph = self._again().graph
-        return self._graph
+        return self._again().graph
 
 
 class Restoring:
@@ -159,16 +156,16 @@ class Restoring:
         if text["offsets"]:
             inputs = [with_offset(env, each) for each in inputs]
         made = Restored(
-            env,
-            Recording(),
-            inputs,
-            [None] * text["outputs"],
-            deserialized_structure(text["structure"]),
-            [False] * text["outputs"],
-            None,
-            known.numbers,
-            known.places,
+            env=env,
+            recording=Recording(),
+            inputs=tuple(inputs),
+            outputs=(None,) * text["outputs"],
+            structure=deserialized_structure(text["structure"]),
+            with_gradient=(False,) * text["outputs"],
+            integers=tuple(known.numbers),
+            places=tuple(known.places),
             marks_matter=text["marks"],
+            provenance="restored",
         )
         if made.structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
             raise Another("what it relies on is something else here")

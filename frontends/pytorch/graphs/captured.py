@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -44,6 +45,7 @@ class Joint:
     gradients: tuple[Result | None, ...]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Captured:
     """A recorded program.
 
@@ -51,7 +53,6 @@ class Captured:
         env: the facts about its sizes.
         inputs: the distinct tensors among the arguments, in order.
         integers: the integers among the arguments, and the symbolic floats.
-        numbers: those of them that are symbols; the graph's inputs after the tensors.
         outputs: the flat results.
         with_gradient: which outputs have a gradient.
         joint: the backward, if it was recorded.
@@ -60,43 +61,30 @@ class Captured:
         written: the tensors that it writes, inputs by index, each with the number of writes.
     """
 
-    def __init__(
-        self,
-        env: ShapeEnv,
-        recording: Recording,
-        inputs: Sequence[Input],
-        outputs: Sequence[object],
-        with_gradient: Sequence[bool] = (),
-        joint: Joint | None = None,
-        integers: Sequence[Number] = (),
-        *,
-        relations: Outputs | None = None,
-        bases: Sequence[object] = (),
-        written: Sequence[tuple[int | torch.Tensor, int]] = (),
-    ) -> None:
-        self.env = env
-        self.recording = recording
-        self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
-        self.with_gradient = tuple(with_gradient)
-        self.joint = joint
-        self.integers = tuple(integers)
-        self.relations = relations
-        self.bases = tuple(bases)
-        self.written = tuple(written)
-        self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
-        self._graph: torch.fx.GraphModule | None = None
+    env: ShapeEnv
+    recording: Recording
+    inputs: tuple[Input, ...]
+    outputs: tuple[object, ...]
+    with_gradient: tuple[bool, ...]
+    integers: tuple[Number, ...]
+    joint: Joint | None = None
+    relations: Outputs | None = None
+    bases: tuple[object, ...] = ()
+    written: tuple[tuple[int | torch.Tensor, int], ...] = ()
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The `integers` that are symbols; the graph's inputs after the tensors."""
+        return tuple([each for each in self.integers if each.choice.kind != "static"])
 
     @property
     def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
         return self.env.runtime_asserts()
 
-    @property
+    @cached_property
     def graph(self) -> torch.fx.GraphModule:
         """The graph, built lazily; it returns a list of the outputs that are tensors or sizes."""
-        if self._graph is None:
-            self._graph = self.graph_of(self.recording.operations, self.outputs)
-        return self._graph
+        return self.graph_of(self.recording.operations, self.outputs)
 
     def graph_of(
         self,

@@ -37,50 +37,27 @@ Key = tuple[object, ...]
 NAMES: Final[dict[torch.dtype, str]] = {}
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Metadata:
     """The metadata of a tensor. `sizes` etc. are torch's numbers; `key` has them as nodes."""
 
-    __slots__ = (
-        "_shape",
-        "device",
-        "dtype",
-        "exemplar",
-        "key",
-        "meta",
-        "offset",
-        "offset_read",
-        "order",
-        "packed",
-        "sizes",
-        "strides",
-    )
-
-    def __init__(
-        self,
-        key: Key,
-        sizes: tuple[TorchValue, ...],
-        strides: tuple[TorchValue, ...],
-        offset: TorchValue,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:
-        self.key = key
-        self.sizes = sizes
-        self.strides = strides
-        self.offset = offset
-        self.dtype = dtype
-        self.device = device
-        self.exemplar: torch.Tensor | None = None
-        """A tensor of this kind, of which others are copies."""
-        self.meta: torch.Tensor | None = None
-        """A tensor of this kind on the meta device, for torch's own meta functions."""
-        self.order: object = None
-        """How its axes lie, once that has been worked out (`frontends.pytorch.meta_rules.layouts`)."""
-        self.packed = False
-        """Whether it is known to lie as a fresh tensor, whatever the sizes."""
-        self._shape: Shape | None = None
-        self.offset_read = False
-        """Whether the program has asked where such a tensor begins."""
+    key: Key
+    sizes: tuple[TorchValue, ...]
+    strides: tuple[TorchValue, ...]
+    offset: TorchValue
+    dtype: torch.dtype
+    device: torch.device
+    exemplar: torch.Tensor | None = None
+    """A tensor of this kind, of which others are copies."""
+    meta: torch.Tensor | None = None
+    """A tensor of this kind on the meta device, for torch's own meta functions."""
+    order: object = None
+    """The order of its axes in memory, once it is known (`frontends.pytorch.meta_rules.layouts`)."""
+    packed: bool = False
+    """Whether it is known to be contiguous, whatever the sizes."""
+    offset_read: bool = False
+    """Whether the program has read the storage offset of such a tensor."""
+    _shape: Shape | None = None
 
     @property
     def shape(self) -> Shape:
@@ -186,13 +163,8 @@ class Kinds:
 
     def of_tensor(self, tensor: torch.Tensor, device: torch.device) -> Metadata:
         """The metadata of a meta tensor, with another device."""
-        return self.of(
-            [plain(size) for size in tensor.size()],
-            [plain(stride) for stride in tensor.stride()],
-            plain(tensor.storage_offset()),
-            tensor.dtype,
-            device,
-        )
+        sizes, strides = [list(map(plain, numbers)) for numbers in (tensor.size(), tensor.stride())]
+        return self.of(sizes, strides, plain(tensor.storage_offset()), tensor.dtype, device)
 
     def packed(self, sizes: Sequence[TorchValue], dtype: torch.dtype, device: torch.device) -> Metadata:
         """The metadata of a new contiguous tensor."""
@@ -218,14 +190,8 @@ class Kinds:
         key = (*outer, None, *steps, start, dtype, device)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = Metadata(
-                key,
-                tuple([outside(size) for size in outer]),
-                tuple([outside(stride) for stride in steps]),
-                outside(start),
-                dtype,
-                device,
-            )
+            lengths, strides = tuple(map(outside, outer)), tuple(map(outside, steps))
+            found = self._found[key] = Metadata(key, lengths, strides, outside(start), dtype, device)
         return found
 
     def _number(self, value: Int) -> int | Node:

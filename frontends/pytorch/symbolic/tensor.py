@@ -10,6 +10,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
@@ -28,15 +29,13 @@ TEXT: Final = "write it outside of the function"
 _data: Final = torch.Tensor.data
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Result:
     """A tensor or number in the graph. `constant` is its value, if it is a constant tensor."""
 
-    __slots__ = ("constant", "index", "metadata")
-
-    def __init__(self, index: int, metadata: Metadata | None, constant: torch.Tensor | None = None) -> None:
-        self.index = index
-        self.metadata = metadata
-        self.constant = constant
+    index: int
+    metadata: Metadata | None
+    constant: torch.Tensor | None = None
 
     def __repr__(self) -> str:
         return f"%{self.index}"
