@@ -13,9 +13,10 @@ from typing import Any, Final, NoReturn
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
 from frontends.pytorch.python.ran import young
-from frontends.pytorch.python.snapshots import Noted, containers_of, inside_of
+from frontends.pytorch.python.snapshots import Entry, Noted, containers_of, inside_of
 from shapes.origin import Origin
 
+OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
 APART: Final = "pass what tells them apart as an argument; fullgraph=False runs the call eagerly"
 
 
@@ -24,7 +25,7 @@ class ChangeLog:
 
     Attributes:
         noted: by identity, snapshots of objects before an instruction mutated them.
-        entries: single globals, and Python attributes of tensors: owner, name, old value, line.
+        entries: snapshots of single globals, and Python attributes of tensors.
         kept: functions that must stay the same objects.
         locks: acquired locks: the lock, the number of unreleased acquisitions, and the line.
         caches: caches of the standard library that were filled.
@@ -37,7 +38,7 @@ class ChangeLog:
     def __init__(self, before: Iterable[object], given: object) -> None:
         """`before` are earlier objects that are not frozen; `given` are the arguments."""
         self.noted: dict[int, Noted] = {}
-        self.entries: dict[tuple[int, object], tuple[Any, object, object, Origin | None]] = {}
+        self.entries: dict[tuple[int, object], Noted] = {}
         self.kept: list[object] = []
         self.locks: dict[int, list[Any]] = {}
         self.caches: dict[int, Noted | None] = {}
@@ -70,15 +71,20 @@ class ChangeLog:
                     if id(each) in new:
                         self.noted.pop(id(each), None)
 
-    def note_entry(self, owner: Any, name: object, before: object, place: tuple[CodeType, int]) -> None:
+    @property
+    def snapshots(self) -> list[Noted]:
+        return [*self.noted.values(), *self.entries.values()]
+
+    def note_entry(self, owner: object, name: object, place: tuple[CodeType, int]) -> None:
         key = (id(owner), name)
         if key not in self.entries:
-            self.entries[key] = (owner, name, before, Origin.of_instruction(*place))
+            self.entries[key] = Noted.of_parts(owner, Entry(name), place=Origin.of_instruction(*place))
 
-    def refuse(self, what: str, fix: str, place: Origin | None) -> NoReturn:
-        self.refused = GraphBreak(refusal(what, fix, place))
+    def refuse(
+        self, what: str, place: tuple[CodeType, int], fix: str = OUTSIDE, kind: type[GraphBreak] = GraphBreak
+    ) -> NoReturn:
+        self.refused = kind(refusal(what, fix, Origin.of_instruction(*place)))
         raise self.refused
 
     def refuse_eager(self, what: str, place: tuple[CodeType, int]) -> NoReturn:
-        self.refused = EagerOnly(refusal(what, APART, Origin.of_instruction(*place)))
-        raise self.refused
+        self.refuse(what, place, APART, EagerOnly)

@@ -31,10 +31,8 @@ import operator
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import (
-    FunctionType,
-)
-from typing import Any, Final
+from types import FunctionType
+from typing import Final
 
 import torch
 
@@ -45,16 +43,7 @@ from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.mutability import is_open_to_effects
 from frontends.pytorch.python.mutation_observer import MutationObserver
 from frontends.pytorch.python.side_effects import SideEffect, Unsayable, steps_between
-from frontends.pytorch.python.snapshots import (
-    ABSENT,
-    DICT,
-    Noted,
-    alike,
-    is_settling,
-    list_of,
-    now,
-    same,
-)
+from frontends.pytorch.python.snapshots import ABSENT, DICT, Entry, Noted, Part, alike, is_settling, list_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
@@ -80,12 +69,11 @@ class Changes:
         self._has_effects: Final = has_effects
         self._log: Final = ChangeLog(before, given)
         self.observer: Final = MutationObserver(self._log, memoized, has_effects=has_effects)
-        self._outliving: tuple[list[Noted], list[Any], set[int]] | None = None
+        self._outliving: list[Noted] | None = None
         self._said: set[int] = set()
         """By identity, the records of what is changed by side effects of the graph; then the objects themselves."""
         self._said_owners: frozenset[int] = frozenset()
-        self._then: dict[int, dict[Any, object]] = {}
-        self._then_entries: dict[tuple[int, object], object] = {}
+        self._then: dict[int, dict[Part | Entry, object]] = {}
         """What everything was when the function had returned."""
         self._returned: object = None
         self._questions = 0
@@ -102,7 +90,7 @@ class Changes:
             return
         # nobody else references a comprehension's function
         functions = [each for each in functions if each.__closure__ or each.__name__ not in COMPREHENSIONS]
-        tensors = [owner for owner, *_ in self._log.entries.values() if isinstance(owner, torch.Tensor)]
+        tensors = [each.owner for each in self._log.entries.values() if isinstance(each.owner, torch.Tensor)]
         kept = [each.owner for each in self._log.noted.values()]
         reads = [read for each in self._log.noted.values() for read in each.before.values()]
         before = [value for read in reads for value in list_of(read)]
@@ -130,56 +118,39 @@ class Changes:
         """
         self._returned = returned
         given = {id(value) for value in values if isinstance(value, Traced)}
-        for owner, name, _, place in self._log.entries.values():
-            if id(owner) in given and isinstance(owner, Traced) and name in vars(owner):
-                what = f"`{name}` is set on a tensor that the call returns: a graph would not do it"
-                raise EagerOnly(refusal(what, FIX, place))
+        for each in self._log.entries.values():
+            if id(each.owner) in given and all(value is not ABSENT for (value,) in each.now().values()):
+                what = f"{each.text()} is set on a tensor that the call returns: a graph would not do it"
+                raise EagerOnly(refusal(what, FIX, each.place))
 
     def put_back(self) -> list[tuple[str, bool, Origin | None]]:
         """Restore earlier state; returns for each mutation a text, whether it stores a tensor, and the line."""
         for cache in self._log.caches.values():
             if cache is not None:
                 cache.put_back()
-        old, entries, new = self._outliving or self._changed()
+        changed = self._changed() if self._outliving is None else self._outliving
         self._outliving = self._returned = None
         if self._said:
-            old = [*old, *self._changed_since(old)]
-            entries = self._changed_entries()
-            new |= self._log.new([owner for owner, *_ in entries])
-        unsaid = [each for each in old if id(each) not in self._said]
+            changed = [*changed, *self._changed_since(changed)]
+        unsaid = [each for each in changed if id(each) not in self._said]
         found = [(each.text(), each.keeps_tensors(), each.place) for each in unsaid]
-        self.settles = bool(unsaid) and not entries and self._is_settling(old)
-        for each in old:
+        self.settles = bool(unsaid) and self._is_settling(changed)
+        for each in changed:
             each.put_back()
         for lock, count, place in self._log.locks.values():
             if count:
                 found.append((f"a {type(lock).__name__}", False, place))
                 lock.release() if count > 0 else lock.acquire(blocking=False)
-        for entry in entries:
-            owner, name, before, place = entry
-            if id(owner) not in new:
-                value = now(owner, name)
-                if id(entry) not in self._said:
-                    found.append((f"`{name}`", isinstance(value, Traced), place))
-                scope = owner if isinstance(owner, dict) else vars(owner)
-                if before is ABSENT:
-                    scope.pop(name, None)
-                else:
-                    scope[name] = before
         return found
 
-    def _changed(self) -> tuple[list[Noted], list[Any], set[int]]:
-        """The mutated objects; the mutated names of scopes; the new objects among their values."""
-        changed = [each for each in self._log.noted.values() if each.differs()]
-        entries = self._changed_entries()
-        new = self._log.new([each.owner for each in changed] + [owner for owner, *_ in entries])
-        return [each for each in changed if not self._is_calls_own([each.owner], new)], entries, new
-
-    def _changed_entries(self) -> list[Any]:
+    def _changed(self) -> list[Noted]:
+        """The mutated objects and names of scopes, except of the call's own objects."""
+        changed = [each for each in self._log.snapshots if each.differs()]
+        new = self._log.new([each.owner for each in changed])
         return [
             each
-            for each in self._log.entries.values()
-            if now(*each[:2]) is not each[2] and not same(now(*each[:2]), each[2])
+            for each in changed
+            if not (id(each.owner) in new if each.is_entry else self._is_calls_own([each.owner], new))
         ]
 
     def side_effects(
@@ -190,36 +161,23 @@ class Changes:
         containers, by identity; `known` are earlier containers, since the age of a dictionary is not conclusive."""
         if not self._has_effects or self._log.ends_are_seen:
             return []
-        old, entries, new = self._changed()
-        if old and not entries and self._is_settling(old):
+        changed = self._changed()
+        if changed and self._is_settling(changed):
             return []
-        if any(
-            (type(each.owner) is dict or not gc.is_tracked(each.owner))
-            and id(each.owner) not in known
-            and id(each.owner) not in containers
-            for each in old
-        ):
+        owners = [each.owner for each in changed if not each.is_entry]
+        unsure = [id(each) for each in owners if type(each) is dict or not gc.is_tracked(each)]
+        if any(each not in known and each not in containers for each in unsure):
             return []
         try:
-            found = [effect for each in old for effect in self._effects_on(each, containers)]
-            for owner, name, before, place in entries:
-                if id(owner) not in new:
-                    if isinstance(owner, torch.Tensor):
-                        raise Unsayable
-                    value = now(owner, name)
-                    one, other = ({name: each} if each is not ABSENT else {} for each in (before, value))
-                    steps, stored = steps_between(DICT, one, other)
-                    found.append((SideEffect(owner, None, DICT, steps, len(stored), f"`{name}`", place), stored))
+            found = [effect for each in changed for effect in self._effects_on(each, containers)]
         except Unsayable:
             return []
         if not found:
             return []
-        self._outliving = old, entries, new
-        noted = self._log.noted.values()
-        self._then = {id(each): {part: part.read(each.owner) for part in each.before} for each in noted}
-        self._then_entries = {key: now(*entry[:2]) for key, entry in self._log.entries.items()}
-        self._said = {id(each) for each in (*old, *entries)}
-        self._said_owners = frozenset([id(each.owner) for each in old] + [id(owner) for owner, *_ in entries])
+        self._outliving = changed
+        self._then = {id(each): each.now() for each in self._log.snapshots}
+        self._said = {id(each) for each in changed}
+        self._said_owners = frozenset([id(each.owner) for each in changed])
         return found
 
     @property
@@ -233,33 +191,30 @@ class Changes:
         self._said_owners = frozenset()
         self._outliving = None
 
-    def _changed_since(self, old: Sequence[Noted]) -> list[Noted]:
+    def _changed_since(self, known: Sequence[Noted]) -> list[Noted]:
         """Mutations after the function has returned, such as by the backward of the program's autograd function, which
-        no side effect expresses: those that are not in `old`."""
-        later = []
-        for each in self._log.noted.values():
-            then = self._then.get(id(each), each.before)
-            if any(not alike(part.read(each.owner), before) for part, before in then.items()):
-                later.append(each)
+        no side effect expresses: those that are not `known`."""
+        later = [each for each in self._log.snapshots if each.differs(self._then.get(id(each)))]
         self._said -= {id(each) for each in later}
-        for key, entry in self._log.entries.items():
-            if now(*entry[:2]) is not self._then_entries.get(key, entry[2]):
-                self._said.discard(id(entry))
-        self._then, self._then_entries = {}, {}
-        known = {id(each) for each in old}
+        self._then = {}
         new = self._log.new([each.owner for each in later])
-        return [each for each in later if id(each) not in known and id(each.owner) not in new]
+        return [each for each in later if each not in known and id(each.owner) not in new]
 
     def _effects_on(
         self, noted: Noted, containers: Mapping[int, int]
     ) -> Iterator[tuple[SideEffect, list[object]]]:
         owner = noted.owner
         node = containers.get(id(owner))
-        if (node is None and id(owner) in self._log.given) or not is_open_to_effects(owner):
-            raise Unsayable
         for part, before in noted.before.items():
             after = part.read(owner)
-            if not alike(before, after):
+            if isinstance(part, Entry):
+                if isinstance(owner, torch.Tensor):
+                    raise Unsayable
+                steps, stored = steps_between(DICT, {part.name: before[0]}, {part.name: after[0]})
+                yield SideEffect(owner, None, DICT, steps, len(stored), noted.text(), noted.place), stored
+            elif (node is None and id(owner) in self._log.given) or not is_open_to_effects(owner):
+                raise Unsayable
+            elif not alike(before, after):
                 steps, stored = steps_between(part, before, after)
                 kept = owner if node is None else None
                 yield SideEffect(kept, node, part, steps, len(stored), noted.text(), noted.place), stored

@@ -26,6 +26,7 @@ from __future__ import annotations
 import dis
 import sys
 import weakref
+from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -44,11 +45,21 @@ from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.python.memoized import Memoized
-from frontends.pytorch.python.mentions import location
+from frontends.pytorch.python.mentions import closure_of, codes, location
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
-from frontends.pytorch.python.saved_values import MUTABLE, attribute_of, copied, differs, keeps_tensors, put_back
-from frontends.pytorch.python.snapshots import ABSENT, attributes_of
+from frontends.pytorch.python.snapshots import (
+    ABSENT,
+    CELL,
+    COUNT,
+    DICT,
+    Entry,
+    Noted,
+    Part,
+    attributes_of,
+    part_of,
+    same,
+)
 from frontends.pytorch.python.weak_memo import while_alive
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.source_location import INSTALLED, is_users
@@ -62,6 +73,7 @@ KEYS: Final = "name tensors by strings or numbers"
 DEEPEST: Final = 4
 LARGEST: Final = 512
 """For a container with more items, only the number of items is compared."""
+MUTABLE: Final = list | dict | set | deque | bytearray
 PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, CodeType, torch.dtype, torch.device)
 SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
 """Classes of globals that are immutable, so only assignment is checked."""
@@ -93,8 +105,8 @@ class Effects:
         self._functions = list(functions)
         self._starts = tuple(starts)
         self._arguments = arguments
-        self._held: list[tuple[str, str, object, object]] = []
-        """Text, the name to look for in the code, a container or cell or (namespace, key), and what it was."""
+        self._held: list[tuple[str, str, Noted]] = []
+        """Text, the name to look for in the code, and a snapshot."""
         self._seen: set[int] = set()
         self._globals: set[tuple[int, str]] = set()
         self._stored = {name for function in functions for name in stored_names(function)}
@@ -115,7 +127,8 @@ class Effects:
     @property
     def known(self) -> Container[int]:
         """By identity, earlier containers."""
-        return {*[id(place) for _, _, place, _ in self._held if isinstance(place, MUTABLE)], *self.changes.said}
+        held = [each for _, _, each in self._held if isinstance(each.owner, MUTABLE) and not each.is_entry]
+        return {*[id(each.owner) for each in held], *self.changes.said}
 
     def __enter__(self) -> Effects:
         for function in self._functions:
@@ -140,14 +153,14 @@ class Effects:
         if said and error is None:
             # the remaining mutations are not replayed by the graph
             noted = self.changes.put_back()
-        changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]
-        keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
+        changed = [] if error is not None else [entry for entry in self._held if entry[2].differs()]
+        keeps = any(each.keeps_tensors() for _, _, each in changed)
         text, name = attribute_of(*changed[0]) if changed else ("", "")
         if not said or error is not None:
             # the first snapshot of an object is its earlier state
             noted = self.changes.put_back()
-        for _, _, place, before in changed if error is None else self._held:
-            put_back(place, before)
+        for _, _, each in changed if error is None else self._held:
+            each.put_back()
         if error is not None:
             return
         if self.changes.refused is not None:
@@ -174,8 +187,8 @@ class Effects:
 
     # ------------------------------------------------------------------ collecting state
 
-    def _hold(self, text: str, name: str, place: object, before: object) -> None:
-        self._held.append((text, name, place, before))
+    def _hold(self, text: str, name: str, owner: object, part: Part | Entry = DICT) -> None:
+        self._held.append((text, name, Noted.of_parts(owner, part)))
 
     def _entered(self, function: FunctionType) -> None:
         """Take snapshots for a function that no name has reached (a hook, a descriptor), before it runs."""
@@ -216,20 +229,16 @@ class Effects:
                         self._global(f"{name}.{each}", each, vars(value))
             else:
                 self._global(name, name, scope)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            try:
-                value = cell.cell_contents
-            except ValueError:
-                continue
+        for name, cell, value in closure_of(function):
             if id(cell) not in self._seen:
                 self._seen.add(id(cell))
-                self._hold(name, name, cell, [value])
+                self._hold(name, name, cell, CELL)
                 self._value(name, name, value, 0)
         defaults = function.__defaults__ or ()
         named = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
         for name, value in (named | (function.__kwdefaults__ or {})).items():
             self._value(name, name, value, 0)
-        self._hold(function.__name__, "", vars(function), dict(vars(function)))
+        self._hold(function.__name__, "", vars(function))
         self._value(function.__name__, function.__name__, vars(function), 1)
 
     def _candidates(self, function: FunctionType) -> tuple[str, ...]:
@@ -256,7 +265,7 @@ class Effects:
         if key not in self._globals:
             self._globals.add(key)
             value = scope.get(name, ABSENT)
-            self._hold(text, name, (scope, name), [value])
+            self._hold(text, name, scope, Entry(name))
             installed = INSTALLED in str(scope.get("__file__"))
             if value is not ABSENT:
                 # for an installed package, only the globals themselves, not what they contain
@@ -274,7 +283,7 @@ class Effects:
     def _inside(self, text: str, name: str, value: Any, depth: int) -> None:  # NumPy's and torch's among others
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced) and id(value) not in self._seen:
             self._seen.add(id(value))
-            self._hold(text, "", vars(value), dict(vars(value)))
+            self._hold(text, "", vars(value))
         if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
             return
         self._seen.add(id(value))
@@ -285,11 +294,11 @@ class Effects:
             self.generators.hold(text, name, value)
         elif isinstance(value, MUTABLE):
             if len(value) > LARGEST:
-                self._hold(text, name, value, len(value))
+                self._hold(text, name, value, COUNT)
                 return
             if isinstance(value, dict | set) and any(isinstance(key, torch.Tensor) for key in value):
                 eager_only(f"`{text}` has tensors as keys", KEYS, line_of(self._functions, name))
-            self._hold(text, name, value, copied(value))
+            self._hold(text, name, value, part_of(value))
             items = dict.values(value) if isinstance(value, dict) else value
             if not isinstance(value, bytearray):
                 for item in items:
@@ -305,30 +314,41 @@ class Effects:
                 inside = f"{text}.{path}" if path else text
                 for key, held in vars(module).items():
                     if key in ("_parameters", "_buffers", "_modules"):
-                        self._hold(inside, key, held, dict(held))
+                        self._hold(inside, key, held)
                         if key != "_modules":
                             for of, tensor in held.items():
                                 self._value(f"{inside}.{of}", of, tensor, depth + 1)
                     elif key.endswith("_hooks") and isinstance(held, dict):
-                        self._hold(f"{inside}.{key}", key, held, dict(held))
+                        self._hold(f"{inside}.{key}", key, held)
                     elif is_generator(held) or (isinstance(held, MUTABLE) and key[:1] != "_"):
                         self._value(f"{inside}.{key}", key, held, depth + 1)
-                self._hold(inside, "", vars(module), dict(vars(module)))
+                self._hold(inside, "", vars(module))
         elif isinstance(value, MethodType | MethodWrapperType | BuiltinFunctionType):
             self._value(text, name, value.__self__, depth)
         elif isinstance(value, type):
             for key in data_of(value):
                 held = vars(value).get(key)
-                self._hold(f"{text}.{key}", key, (value, key), [held])
+                self._hold(f"{text}.{key}", key, value, Entry(key))
                 self._value(f"{text}.{key}", key, held, depth + 1)
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
             if value.size <= LARGEST:
-                self._hold(text, name, value, copied(value))
+                self._hold(text, name, value, part_of(value))
         elif not isinstance(value, FunctionType | Enum) and (attributes := attributes_of(value)) is not None:
             if isinstance(value, OPTIMIZING) or is_programs(sys.modules.get(type(value).__module__)):
-                self._hold(text, "", attributes, dict(attributes))
+                self._hold(text, "", attributes)
                 for key, held in list(attributes.items()):
                     self._value(f"{text}.{key}", key, held, depth + 1)
+
+
+def attribute_of(text: str, name: str, changed: Noted) -> tuple[str, str]:
+    """A description of a change, and the name to search in the code."""
+    held, before = changed.owner, changed.before.get(DICT)
+    if name in ("", "_buffers", "_parameters", "_modules") and isinstance(held, dict) and before is not None:
+        keys = dict.fromkeys([*held, *before])
+        found = (key for key in keys if not same(held.get(key, held), before.get(key, held)))
+        key = str(next(found, next(iter(keys))))
+        return f"{text}.{key}", key
+    return text, name
 
 
 def is_used_up(value: object) -> bool:
@@ -391,10 +411,5 @@ def is_programs(module: ModuleType | None) -> bool:
     """Whether a module is the program's, not torch's, ours, the standard library's or built in."""
     file = getattr(module, "__file__", None)
     return is_users(file) if file else getattr(module, "__name__", "") == "__main__"
-
-
-def codes(code: CodeType) -> list[CodeType]:
-    """Code and its inner functions."""
-    return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
 
 

@@ -14,9 +14,11 @@ Inner functions are included.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from dis import hasname, opmap
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Final
 
 from frontends.pytorch.python.weak_memo import while_alive
@@ -46,6 +48,18 @@ class Mentions:
     imports: tuple[str, ...]
     inside: tuple[CodeType, ...]
     passed: frozenset[str]
+
+
+def codes(code: CodeType) -> list[CodeType]:
+    """Code and its inner functions."""
+    return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
+
+
+def closure_of(function: FunctionType) -> Iterator[tuple[str, CellType, object]]:
+    """The variables of a function's closure that are assigned: name, cell and value."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with suppress(ValueError):
+            yield name, cell, cell.cell_contents
 
 
 def location(code: CodeType) -> tuple[str, int, str]:

@@ -50,20 +50,11 @@ from frontends.pytorch.python.mutability import (
     is_settled,
 )
 from frontends.pytorch.python.ran import collecting, remembered
-from frontends.pytorch.python.snapshots import (
-    ABSENT,
-    WITHOUT_STATE,
-    Noted,
-    inside_of,
-    is_in_c,
-    is_torchs,
-)
+from frontends.pytorch.python.snapshots import WITHOUT_STATE, Noted, inside_of, is_in_c, is_torchs
 from frontends.pytorch.python.state import is_impure
 from frontends.pytorch.source_location import OUR_PACKAGES, is_users
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
-
-OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
 
 
 class MutationObserver:
@@ -92,7 +83,7 @@ class MutationObserver:
         except Exception as error:
             said = f"it raises {type(error).__name__} when it is looked at"
             what = f"cannot tell whether the call changes a {type(owner).__name__} from outside: {said}"
-            self._log.refuse(what, OUTSIDE, Origin.of_instruction(code, offset))
+            self._log.refuse(what, (code, offset))
 
     def _told(self, kind: str, owner: Any, given: Any, code: CodeType, offset: int) -> bool | None:
         if location(code) in self._collecting or not is_library_that_changes(code):
@@ -112,11 +103,11 @@ class MutationObserver:
             self._compared(owner, given, place)
             return False
         if kind == "global":
-            self._log.note_entry(owner, given, owner.get(given, ABSENT), place)
+            self._log.note_entry(owner, given, place)
             return False
         if isinstance(owner, torch.Tensor):
             if kind == "attribute" and not hasattr(torch._C.TensorBase, given):
-                self._log.note_entry(owner, given, vars(owner).get(given, ABSENT), place)
+                self._log.note_entry(owner, given, place)
             return False
         if kind == "iterator":
             self._advanced(owner, place)
@@ -161,12 +152,9 @@ class MutationObserver:
             frame = frame.f_back
         if frame is None or frame.f_code in remembered or is_of_source(event, arguments):
             return
-        said = f"`{event}` of the system" + (
-            f" ({arguments[0]})" if arguments and isinstance(arguments[0], str) else ""
-        )
-        self._log.refuse(
-            f"{said}: a graph would not do it again", OUTSIDE, Origin.of_instruction(frame.f_code, frame.f_lasti)
-        )
+        given = f" ({arguments[0]})" if arguments and isinstance(arguments[0], str) else ""
+        what = f"`{event}` of the system{given}: a graph would not do it again"
+        self._log.refuse(what, (frame.f_code, frame.f_lasti))
 
     def _advanced(self, value: object, place: tuple[CodeType, int]) -> None:
         if self._fresh or place[0].co_filename == weakref.__file__:
@@ -174,11 +162,7 @@ class MutationObserver:
             return
         if hasattr(type(value), "__next__") and is_in_c(type(value)) and not self._log.is_new(value):
             what = f"a {type(value).__name__} from outside, which the trace would use up"
-            self._log.refuse(
-                what,
-                "pass what it gives as an argument; fullgraph=False takes it on every call",
-                Origin.of_instruction(*place),
-            )
+            self._log.refuse(what, place, "pass what it gives as an argument; fullgraph=False takes it on every call")
 
     def note(self, owner: object, place: tuple[CodeType, int], *, surely: bool = True) -> bool:
         """Log a snapshot of an object. One that cannot be copied is refused, if it is `surely` mutated and not the
@@ -200,7 +184,7 @@ class MutationObserver:
             return not twin
         if surely and not self._log.is_new(owner) and not is_plain(owner):
             what = f"cannot tell whether the call changes a {type(owner).__name__} from outside"
-            self._log.refuse(what, OUTSIDE, Origin.of_instruction(*place))
+            self._log.refuse(what, place)
         return False
 
     def _has_twin(self, owner: Any) -> bool:
@@ -260,7 +244,7 @@ class MutationObserver:
                     return False
                 if function is PRINT and is_users(code.co_filename):
                     # by another name than the intercepted one
-                    self._log.refuse("print: the graph would not print again", OUTSIDE, Origin.of_instruction(*place))
+                    self._log.refuse("print: the graph would not print again", place)
                 if function in UNTOLD or isinstance(owner, type):
                     return self._known(function)
                 if owner is None or isinstance(owner, ModuleType):
@@ -315,7 +299,7 @@ class MutationObserver:
         if not function.__code__.co_filename.startswith(OWN):
             if function.__name__ in PRINTS.get(function.__code__.co_filename, ()) and is_users(place[0].co_filename):
                 what = f"{function.__name__}: the graph would not print again"
-                self._log.refuse(what, OUTSIDE, Origin.of_instruction(*place))
+                self._log.refuse(what, place)
             self._handed(given, place)
             return False
         owner = given[0] if given else None
@@ -335,4 +319,4 @@ class MutationObserver:
         sets = module == "sys" and function.__name__.startswith("set")
         if (module in STATEFUL or sets or is_impure(function)) and is_users(place[0].co_filename):
             what = f"{module}.{function.__name__}() is called: a graph would not do it again"
-            self._log.refuse(what, OUTSIDE, Origin.of_instruction(*place))
+            self._log.refuse(what, place)

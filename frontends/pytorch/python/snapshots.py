@@ -20,9 +20,9 @@ import array
 import functools
 import sys
 import threading
-import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, Final
 
@@ -30,38 +30,71 @@ import torch
 from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, tree_leaves
 
 from frontends.pytorch.python.fields import HEAP_TYPE, held_by, objects_in, slots_of
+from frontends.pytorch.python.weak_memo import while_alive
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
 ABSENT: Final = object()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """One part of an object's state: copied, compared, and restored."""
 
-    def __init__(self, read: Callable[[Any], Any], write: Callable[[Any, Any], None]) -> None:
-        self.read = read
-        self.write = write
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name of a scope, or one attribute of a class or a tensor, as a part of it: a list of its value."""
+
+    name: Any
+
+    def read(self, owner: Any) -> list[object]:
+        return [(owner if isinstance(owner, dict) else vars(owner)).get(self.name, ABSENT)]
+
+    def write(self, owner: Any, before: list[object]) -> None:
+        (value,) = before
+        if isinstance(owner, type):
+            type.__delattr__(owner, self.name) if value is ABSENT else setattr(owner, self.name, value)
+            return
+        scope = owner if isinstance(owner, dict) else vars(owner)
+        if value is ABSENT:
+            scope.pop(self.name, None)
+        else:
+            scope[self.name] = value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Noted:
-    """A snapshot of an object."""
+    """A snapshot of an object, or of some of its parts."""
 
-    __slots__ = ("before", "owner", "place")
-
-    def __init__(self, owner: object, before: dict[Part, Any], place: Origin | None) -> None:
-        self.owner = owner
-        self.before = before
-        self.place = place
+    owner: object
+    before: dict[Part | Entry, Any]
+    place: Origin | None = None
 
     @staticmethod
     def of(owner: object, place: Origin | None) -> Noted | None:
         """Take a snapshot; None if the object's state is not fully known."""
         parts = parts_of(owner)
-        return Noted(owner, {part: part.read(owner) for part in parts}, place) if parts else None
+        return Noted.of_parts(owner, *parts, place=place) if parts else None
 
-    def differs(self) -> bool:
-        return any(not alike(part.read(self.owner), before) for part, before in self.before.items())
+    @staticmethod
+    def of_parts(owner: object, *parts: Part | Entry, place: Origin | None = None) -> Noted:
+        return Noted(owner, {part: part.read(owner) for part in parts}, place)
+
+    @property
+    def is_entry(self) -> bool:
+        return any(isinstance(part, Entry) for part in self.before)
+
+    def now(self) -> dict[Part | Entry, Any]:
+        return {part: part.read(self.owner) for part in self.before}
+
+    def differs(self, before: dict[Part | Entry, Any] | None = None) -> bool:
+        """Whether it is no more as it was, or as it was at another time."""
+        then = self.before if before is None else before
+        return any(not alike(part.read(self.owner), value) for part, value in then.items())
 
     def put_back(self) -> None:
         for part, before in self.before.items():
@@ -71,6 +104,8 @@ class Noted:
     def text(self) -> str:
         kind = type(self.owner).__name__
         for part, before in self.before.items():
+            if isinstance(part, Entry):
+                return f"`{part.name}`"
             now = part.read(self.owner)
             if part in (ATTRIBUTES, SLOTS, NAMESPACE) and not alike(now, before):
                 keys = dict.fromkeys([*now, *before])
@@ -81,13 +116,13 @@ class Noted:
 
     def keeps_tensors(self) -> bool:
         for part in self.before:
-            value = part.read(self.owner)
+            value = (part_of(self.owner) if part is COUNT else part).read(self.owner)
             if not isinstance(value, bytes) and any(isinstance(leaf, Traced) for leaf in tree_leaves(list_of(value))):
                 return True
         return False
 
 
-def is_settling(part: Part, before: Any, after: Any) -> bool:
+def is_settling(part: Part | Entry, before: Any, after: Any) -> bool:
     """Whether a mutation only initializes names with constants, as lazy initialization does."""
     if part not in (ATTRIBUTES, SLOTS, NAMESPACE, DICT) or not before.keys() <= after.keys():
         return False
@@ -118,10 +153,6 @@ def containers_of(given: object) -> dict[int, object]:
         elif isinstance(each, torch.Size):
             found[id(each)] = each
     return found
-
-
-def now(owner: Any, name: object) -> object:
-    return (owner if isinstance(owner, dict) else vars(owner)).get(name, ABSENT)
 
 
 def same(one: object, other: object) -> bool:
@@ -155,6 +186,11 @@ def alike(one: Any, other: Any) -> bool:
         # a set, whose order may differ
         return len(one) == len(other) and {id(each) for each in one} == {id(each) for each in other}
     return same(one, other)
+
+
+def _shorten(owner: Any, count: int) -> None:
+    while len(owner) > count:
+        owner.popitem() if isinstance(owner, dict) else owner.pop()
 
 
 def _write_dict(owner: Any, before: dict[object, object]) -> None:
@@ -301,6 +337,8 @@ LOCAL: Final = Part(lambda owner: dict(owner.__dict__), _write_local)
 DEFAULTS: Final = Part(_read_defaults, _write_defaults)
 BYTES: Final = Part(lambda owner: owner.tobytes() if not isinstance(owner, bytearray) else bytes(owner), _write_bytes)
 ARRAY: Final = Part(_read_array, _put_array)
+COUNT: Final = Part(len, _shorten)
+"""The number of items, where a container has too many to copy them."""
 BASES: Final = ((dict, DICT), (list, LIST), (set, SET), (deque, DEQUE), (bytearray, BYTES), (array.array, BYTES))
 IMMUTABLE: Final = (int, float, complex, str, bytes, tuple, frozenset, BaseException, functools.partial)
 WITHOUT_STATE: Final = frozenset(
@@ -313,6 +351,13 @@ FILLED: Final = (
     # lazy attributes of a module
     *(type, FunctionType, BuiltinFunctionType, ModuleType),
 )
+
+
+def part_of(owner: object) -> Part:
+    """The contents of a container, an array or a closure's variable."""
+    if isinstance(owner, CellType):
+        return CELL
+    return next((part for kind, part in BASES if isinstance(owner, kind)), ARRAY)
 
 
 def parts_of(owner: object) -> list[Part]:
@@ -366,18 +411,11 @@ def inside_of(owner: object) -> list[object]:
 MOST: Final = 4096
 
 
-_in_c: Final[weakref.WeakKeyDictionary[type, bool]] = weakref.WeakKeyDictionary()
 
 
+@while_alive
 def is_in_c(kind: type) -> bool:
     """Whether objects of a class have hidden state in C."""
-    found = _in_c.get(kind)
-    if found is None:
-        found = _in_c[kind] = _is_in_c(kind)
-    return found
-
-
-def _is_in_c(kind: type) -> bool:
     for each in kind.__mro__:
         if not each.__flags__ & HEAP_TYPE:
             return each is not object
