@@ -66,27 +66,38 @@ def is_view_of_callers(value: Tensor) -> bool:
 # ---------------------------------------------------------------------- requires_grad
 
 
-@handles(Tensor.requires_grad_, Tensor.requires_grad.__set__)
-def requires_grad(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    tensor, wanted = (*args, *kwargs.values(), True)[:2]
-    if is_callers(tensor) and tensor.requires_grad is not bool(wanted):
-        eager_only("requires_grad of a tensor that the caller has is changed", OUTSIDE)
-    return NotImplemented
+def refuses(what: str, fix: str, *functions: object) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+    """Fall back to eager for calls of these functions with arguments that the decorated function is true for."""
+
+    def register(is_refused: Callable[..., bool]) -> Callable[..., bool]:
+        @handles(*functions)
+        def handler(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+            if is_refused(*args, **kwargs):
+                eager_only(what, fix)
+            return NotImplemented
+
+        return is_refused
+
+    return register
 
 
-@handles(Tensor.detach_)
-def detach_in_place(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    (tensor,) = args
-    if is_callers(tensor) and tensor.requires_grad:
-        eager_only("detach_() of a tensor that the caller has", "use detach()")
-    return NotImplemented
+CHANGED: Final = "requires_grad of a tensor that the caller has is changed"
 
 
-@handles(Tensor.data.__set__)
-def data_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    if not isinstance(args[0], Traced):
-        eager_only("`.data` of a tensor that the function was not given is set", OUTSIDE)
-    return NotImplemented
+@refuses(CHANGED, OUTSIDE, Tensor.requires_grad_, Tensor.requires_grad.__set__)
+def requires_grad(tensor: Tensor, requires_grad: object = True) -> bool:
+    return is_callers(tensor) and tensor.requires_grad is not bool(requires_grad)
+
+
+@refuses("detach_() of a tensor that the caller has", "use detach()", Tensor.detach_)
+@refuses("retain_grad() of a tensor that the caller has", OUTSIDE, Tensor.retain_grad)
+def is_learned(tensor: Tensor) -> bool:
+    return is_callers(tensor) and tensor.requires_grad
+
+
+@refuses("`.data` of a tensor that the function was not given is set", OUTSIDE, Tensor.data.__set__)
+def data_set(tensor: Tensor, value: object) -> bool:
+    return not isinstance(tensor, Traced)
 
 
 # ---------------------------------------------------------------------- gradients of the caller
@@ -103,12 +114,12 @@ def gradient(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords
     return NotImplemented
 
 
-@handles(Tensor.grad.__set__, Tensor.grad.__delete__)
-def gradient_set(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    tensor, *value = args
-    if is_callers(tensor) and not (value == [None] and not isinstance(tensor, Traced) and tensor.grad is None):
-        eager_only("the gradient of a tensor that the caller has is set", OUTSIDE)
-    return NotImplemented
+GRADIENT: Final = "the gradient of a tensor that the caller has is set"
+
+
+@refuses(GRADIENT, OUTSIDE, Tensor.grad.__set__, Tensor.grad.__delete__)
+def gradient_set(tensor: Tensor, *value: object) -> bool:
+    return is_callers(tensor) and not (value == (None,) and not isinstance(tensor, Traced) and tensor.grad is None)
 
 
 def check_backward(roots: Iterable[object], inputs: Iterable[object], *, accumulates: bool) -> None:
@@ -155,19 +166,12 @@ def leaves_behind(roots: Iterable[object]) -> Iterator[Tensor]:
 # ---------------------------------------------------------------------- hooks
 
 
-@handles(Tensor.register_hook, Tensor.register_post_accumulate_grad_hook)
-def hook(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    if is_callers(args[0]):
-        eager_only("a hook is registered for a tensor that the caller has", OUTSIDE)
-    return NotImplemented
+HOOK: Final = "a hook is registered for a tensor that the caller has"
 
 
-@handles(Tensor.retain_grad)
-def retain_grad(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    (tensor,) = args
-    if is_callers(tensor) and tensor.requires_grad:
-        eager_only("retain_grad() of a tensor that the caller has", OUTSIDE)
-    return NotImplemented
+@refuses(HOOK, OUTSIDE, Tensor.register_hook, Tensor.register_post_accumulate_grad_hook)
+def hook(tensor: Tensor, *args: object, **kwargs: object) -> bool:
+    return is_callers(tensor)
 
 
 # ---------------------------------------------------------------------- autograd state of a tensor
@@ -179,20 +183,19 @@ def _reading(name: str) -> object:
     return found if callable(found) else found.__get__
 
 
-@handles(*[_reading(name) for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_backward_hooks")])
-def of_graph(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The position of an argument in the caller's autograd graph; none without gradient."""
-    (tensor,) = args
-    if isinstance(tensor, Traced) and tensor.is_given and tensor.requires_grad:
-        eager_only("an argument's place in autograd's graph is read", "do not go by `is_leaf`, `grad_fn` and the like")
-    return NotImplemented
+NODES: Final = [_reading(name) for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_backward_hooks")]
+VIEWS: Final = [_reading(name) for name in ("_is_view", "_base")]
 
 
-@handles(*[_reading(name) for name in ("_is_view", "_base")])
-def of_views(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    if isinstance(args[0], Traced) and is_view_of_callers(args[0]):
-        eager_only("what an argument is a view of is read", "do not go by `_base`")
-    return NotImplemented
+@refuses("an argument's place in autograd's graph is read", "do not go by `is_leaf`, `grad_fn` and the like", *NODES)
+def of_graph(tensor: Tensor) -> bool:
+    """Whether it is an argument with a position in the caller's autograd graph: there is none without gradient."""
+    return isinstance(tensor, Traced) and tensor.is_given and tensor.requires_grad
+
+
+@refuses("what an argument is a view of is read", "do not go by `_base`", *VIEWS)
+def of_views(tensor: Tensor) -> bool:
+    return isinstance(tensor, Traced) and is_view_of_callers(tensor)
 
 
 @handles(Tensor._version.__get__, Tensor.is_inference, torch.is_inference)

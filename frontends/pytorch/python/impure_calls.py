@@ -27,7 +27,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import FrameType, ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -99,33 +99,6 @@ def _asker() -> FrameType:
     return frame
 
 
-def _starting(plain: Plain) -> Plain:
-    """A function that starts a thread, which would receive traced tensors without an active trace."""
-
-    def start(*args: Any, **kwargs: Any) -> Any:
-        active, frame = tracing(), sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename == threading.__file__:
-            frame = frame.f_back
-        # a pool's thread may be unrelated to the program
-        if active is not None and active.is_of_graph and is_users(frame.f_code.co_filename):
-            eager_only("a thread is started: what it does is no part of a graph", "do it outside of the function")
-        return plain(*args, **kwargs)
-
-    return start
-
-
-def _exporting(plain: Plain, name: str) -> Plain:
-    """A function that exports the traced program to another form."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        active = tracing()
-        if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
-            eager_only(f"{name} is called, which records in a way of its own", "call it outside of the function")
-        return plain(*args, **kwargs)
-
-    return functools.update_wrapper(function, plain)
-
-
 def _states() -> Iterator[tuple[ModuleType, str]]:
     """The functions that read or set generators' states."""
     for name in ("manual_seed", "seed", "set_rng_state", "get_rng_state", "initial_seed"):
@@ -143,20 +116,6 @@ def _states() -> Iterator[tuple[ModuleType, str]]:
             yield randomness, name
 
 
-def _of_the_system(plain: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """`os.urandom`, which a traced program must not call, directly or through `random`, `secrets` or `uuid`."""
-
-    def urandom(count: int) -> bytes:
-        active, frame = tracing(), sys._getframe(1)
-        while frame.f_code.co_filename in DRAWING and frame.f_back is not None:
-            frame = frame.f_back
-        if active is not None and is_users(frame.f_code.co_filename):
-            active.refuse("random numbers of the operating system: the graph would have those of the trace", DRAW)
-        return plain(count)
-
-    return urandom
-
-
 def _of_default_generator(name: str, plain: Callable[..., object], *args: object) -> object:
     """A method of torch's default generator, called by torch's functions."""
     active = tracing()
@@ -166,27 +125,12 @@ def _of_default_generator(name: str, plain: Callable[..., object], *args: object
 THREADS: Final = tuple([name for name in ("_start_new_thread", "_start_joinable_thread") if hasattr(threading, name)])
 DYNAMO: Final = os.path.join(os.path.dirname(torch.__file__), "_dynamo", "eval_frame.py")
 DRAWING: Final = (random.__file__, secrets.__file__, uuid.__file__)
+SYSTEM: Final = "random numbers of the operating system: the graph would have those of the trace"
+OUTSIDE: Final = "do it outside of the function"
+SET: Final = "set it outside of the function"
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
 LOG: Final = "log outside of the compiled function, or after it; fullgraph=False logs on every call"
 CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
-
-
-def _setting(plain: Plain) -> Plain:
-    """A function that changes a global setting: eager fallback."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        active = tracing()
-        if active is not None:
-            what = f"torch.{plain.__name__.removeprefix('_')}() is called: a graph would not do it again"
-            if active.is_of_graph:
-                eager_only(what, "set it outside of the function")
-            active.refuse(what, "set it outside of the function")
-        return plain(*args, **kwargs)
-
-    function.__name__ = plain.__name__
-    vars(function)["__wrapped__"] = plain
-    return function
-
 
 _torch_cache_enabled: Final = torch.is_autocast_cache_enabled
 
@@ -198,43 +142,36 @@ def _cache_enabled() -> bool:
     return _torch_cache_enabled()
 
 
-_torch_set_cache: Final = torch.set_autocast_cache_enabled
+def _refusing(
+    plain: Plain, what: str, fix: str, *, of_graph: bool = False, by_anyone: bool = False, through: Container[str] = ()
+) -> Plain:
+    """A function that a traced program must not call; other threads and libraries may, unless `by_anyone`. With
+    `of_graph`, it falls back to eager, and with graph breaks it may call it. `through` are files of functions that only
+    pass the call on."""
 
-
-def _set_cache(enabled: bool) -> None:
-    """`torch.set_autocast_cache_enabled`, which contexts of torch call as well."""
-    active = tracing()
-    if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
-        eager_only("torch.set_autocast_cache_enabled() is called: a graph would not do it again", "set it outside")
-    _torch_set_cache(enabled)
-
-
-_torch_make_fx: Final = _MakefxTracer.trace
-
-
-def _make_fx(self: _MakefxTracer, *args: Any) -> Any:
-    """`make_fx` and `torch.func.linearize`: operators would be recorded by the inner trace, not the graph."""
-    active = tracing()
-    if active is not None and active.is_of_graph:
-        eager_only("a function is traced by torch (make_fx, torch.func.linearize)", "trace it outside of the function")
-    return _torch_make_fx(self, *args)
-
-
-def _refusing(plain: Plain, what: str, fix: str) -> Plain:
-    """A function that a traced program must not call; other threads and libraries may."""
-
+    @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
         active, frame = tracing(), sys._getframe(1)
-        if active is not None and is_users(frame.f_code.co_filename):
+        while frame.f_back is not None and frame.f_code.co_filename in through:
+            frame = frame.f_back
+        if active is not None and (by_anyone or is_users(frame.f_code.co_filename)):
+            if of_graph and active.is_of_graph:
+                eager_only(what, fix)
             if active.is_of_graph and frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
                 # by which torch saves generators' states before it runs this
                 eager_only("a function that torch.compile has compiled is called", "call the function itself")
-            active.refuse(what, fix)
+            if not of_graph:
+                active.refuse(what, fix)
         return plain(*args, **kwargs)
 
-    function.__name__ = getattr(plain, "__name__", "function")
-    vars(function)["__wrapped__"] = plain
     return function
+
+
+def _setting(plain: Plain) -> Plain:
+    """A function that changes a global setting: eager fallback."""
+    what = f"torch.{plain.__name__.removeprefix('_')}() is called: a graph would not do it again"
+    refused = _refusing(plain, what, SET, by_anyone=True)
+    return _refusing(refused, what, SET, by_anyone=True, of_graph=True)
 
 
 def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
@@ -246,10 +183,13 @@ def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield logging.Logger, "handle", _handle
     yield logging.Logger, "isEnabledFor", _is_enabled_for
     for name in THREADS:
-        yield threading, name, _starting(getattr(threading, name))
+        what, plain = "a thread is started: what it does is no part of a graph", getattr(threading, name)
+        # a pool's thread may be unrelated to the program
+        yield threading, name, _refusing(plain, what, OUTSIDE, of_graph=True, through=(threading.__file__,))
     exporters = ((torch.jit, "trace"), (torch.jit, "script"), (torch.onnx, "export"), (torch.export, "export"))
     for module, name in exporters:
-        yield module, name, _exporting(getattr(module, name), f"{module.__name__}.{name}()")
+        what = f"{module.__name__}.{name}() is called, which records in a way of its own"
+        yield module, name, _refusing(getattr(module, name), what, "call it outside of the function", of_graph=True)
     for module, name in _states():
         reads = "get" in name or "initial" in name
         what = "the graph would give what it was in the trace" if reads else "the graph would not seed again"
@@ -260,9 +200,14 @@ def stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
             yield torch.random, name, function
     yield torch.random, "default_generator", Watched(_of_default_generator)
     for module, name in ((os, "urandom"), (random, "_urandom")):
-        yield module, name, _of_the_system(getattr(module, name))
+        # directly, or through `random`, `secrets` or `uuid`
+        yield module, name, _refusing(getattr(module, name), SYSTEM, DRAW, through=DRAWING)
     for module, name in setters():
         yield module, name, _setting(getattr(module, name))
     yield torch, "is_autocast_cache_enabled", _cache_enabled
-    yield torch, "set_autocast_cache_enabled", _set_cache
-    yield _MakefxTracer, "trace", _make_fx
+    what = "torch.set_autocast_cache_enabled() is called: a graph would not do it again"
+    # contexts of torch call it as well
+    yield torch, "set_autocast_cache_enabled", _refusing(torch.set_autocast_cache_enabled, what, SET, of_graph=True)
+    # operators would be recorded by the inner trace, not the graph
+    what, fix = "a function is traced by torch (make_fx, torch.func.linearize)", "trace it outside of the function"
+    yield _MakefxTracer, "trace", _refusing(_MakefxTracer.trace, what, fix, of_graph=True, by_anyone=True)

@@ -229,7 +229,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", check_with
-    yield from elements.stand_ins(tracing)
+    yield from elements.stand_ins()
     yield torch.nn.functional, _torch_attention.__name__, _attention
     yield torch.compiler, "_is_compiling_flag", True
     # layers over packed sequences compare sizes with a tensor's element
