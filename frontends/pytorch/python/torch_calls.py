@@ -15,14 +15,14 @@ A function mode sees the calls before torch's argument parser converts sizes to 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.python.casting import kernel_in_autocast
@@ -212,33 +212,19 @@ def axes_of(item: object) -> int:
 # ---------------------------------------------------------------------- ints of the schema
 
 
-def overload(packet: torch._ops.OpOverloadPacket, args: Arguments, named: Keywords) -> Any:
-    """The overload that accepts these arguments."""
-    for name in packet.overloads():
-        found = getattr(packet, name)
-        arguments = found._schema.arguments
-        places = [argument for argument in arguments if not argument.kwarg_only]
-        known = {argument.name for argument in arguments}
-        required = [argument.name for argument in places[len(args) :] if not argument.has_default_value()]
-        if "out" in known or len(args) > len(places) or not named.keys() <= known or set(required) - named.keys():
-            continue
-        kinds = {argument.name: str(argument.type) for argument in arguments}
-        values = {**dict(zip([place.name for place in places], args)), **named}
-        if any(isinstance(value, torch.Tensor) != (kinds[name] == "Tensor") for name, value in values.items()):
-            continue
-        return found
-    return None
-
-
 def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
     def handler(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
         named = {name: value for name, value in kwargs.items() if name not in ("requires_grad", "layout", "pin_memory")}
         named = {("self" if name in ("tensor", "input") else name): value for name, value in named.items()}
         if not any(isinstance(value, torch.SymInt) for value in (*args, *named.values())):
             return NotImplemented
-        found = overload(packet, args, named)
-        if found is None:
+        # the choice of an overload would specialize sizes
+        plain, plain_named = tree_map_only(torch.SymInt, lambda size: 1, (tuple(args), named))
+        try:
+            overload = torch._C._jit_resolve_packet(packet._qualified_op_name, *plain, **plain_named)
+        except RuntimeError:
             return NotImplemented
+        found = getattr(packet, overload)
         places = [argument.name for argument in found._schema.arguments if not argument.kwarg_only]
         positional = list(args)
         for name in places[len(args) :]:
@@ -347,40 +333,26 @@ def is_nonzero(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywor
     return tensor.item() != 0
 
 
+def _none(condition: torch.Tensor) -> bool:
+    aten._assert_async.msg(~condition.any(), "var has negative entry/entries")
+    return False
+
+
+GAUSSIAN: Final = FunctionType(
+    torch.nn.functional.gaussian_nll_loss.__code__,
+    {
+        **vars(torch.nn.functional),
+        "has_torch_function_variadic": lambda *values: False,
+        "torch": SimpleNamespace(**{**vars(torch), "any": _none}),
+    },
+    argdefs=torch.nn.functional.gaussian_nll_loss.__defaults__,
+)
+"""Torch's function, with its check of the variances at run time."""
+
+
 @handles(torch.nn.functional.gaussian_nll_loss)
 def gaussian_nll_loss(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Torch's function, with its check of the variances at run time."""
-    return negative_log_likelihood(*args, **kwargs)
-
-
-def negative_log_likelihood(
-    input: torch.Tensor,
-    target: torch.Tensor,
-    var: torch.Tensor | float,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
-) -> torch.Tensor:
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * torch.ones_like(input)
-    else:
-        aten._assert_async.msg((var >= 0).all(), "var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = var.unsqueeze(-1)
-        elif input.size()[:-1] != var.size()[:-1] or var.size(-1) != 1:
-            raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
-    var = var.clone()
-    with torch.no_grad():
-        var.clamp_(min=eps)
-    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
-    if full:
-        loss += 0.5 * math.log(2 * math.pi)
-    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+    return GAUSSIAN(*args, **kwargs)
 
 
 # ---------------------------------------------------------------------- numbers computed by torch's Python

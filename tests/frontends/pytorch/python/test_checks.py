@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from shapes.errors import ShapeError, UndecidedGuard
 
 
@@ -114,3 +114,17 @@ def test_symbolic_functions_of_torch():
         x = torch.randn(*sizes)
         n, m = sizes
         assert variant.graph(x)[0].shape[0] == max(n, m) + min(n, 3) + n // 2 + (n if n > 4 else m) + n + m + 1
+
+
+@pytest.mark.parametrize(
+    "variance", [torch.full((4, 3), 0.5), torch.full((4, 3), torch.nan), torch.full((4, 3, 1), 0.5), torch.ones(4, 1, 2)]
+)
+def test_variances_are_checked_as_torch_checks_them(variance):
+    """If it fails, a loss that eager torch computes is refused: an unknown variance, or one with another axis of one."""
+    loss = torch.nn.functional.gaussian_nll_loss
+    x = torch.arange(24.0).view(4, 3, 2) if variance.dim() == 3 else torch.arange(12.0).view(4, 3)
+    compiled = compile(lambda x, variance: loss(x, x.flip(0), variance), dynamic=True, fullgraph=True)
+    torch.testing.assert_close(compiled(x, variance), loss(x, x.flip(0), variance), equal_nan=True)
+    assert len(compiled.variants) == 1
+    with pytest.raises(RuntimeError, match="var has negative entry"):
+        compiled(x, -torch.ones_like(variance))
