@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from frontends.pytorch.differentiation.registry import Gradients, added, gradient
-from frontends.pytorch.recording.references import same
+from frontends.pytorch.symbolic.node import same
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor

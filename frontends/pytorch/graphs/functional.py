@@ -39,7 +39,7 @@ from frontends.pytorch.graphs.joint import checkable, needed, told_later
 from frontends.pytorch.graphs.joint_decompositions import in_parts, with_slopes
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.undefined_gradients import without
-from frontends.pytorch.recording.operations import Argument, Operation, results_of
+from frontends.pytorch.recording.operations import Argument, Operation, flat, results_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
@@ -264,18 +264,11 @@ def _forward(
 def sizes_in(results: object) -> list[Atom]:
     """The distinct symbols in the sizes, strides and offsets of these results, and the numbers among them."""
     found: dict[Atom, None] = {}
-
-    def read(value: object) -> None:
-        if isinstance(value, Result) and value.metadata is not None:
-            for number in value.metadata.key:
-                read(number)
-        elif isinstance(value, Node):
-            found.update(dict.fromkeys(symbols_of(value.value)))
-        elif isinstance(value, list | tuple):
-            for item in value:
-                read(item)
-
-    read(results)
+    for value in flat(results):
+        kind = value.metadata if isinstance(value, Result) else None
+        for number in (value,) if kind is None else kind.key:
+            if isinstance(number, Node):
+                found.update(dict.fromkeys(symbols_of(number.value)))
     return list(found)
 
 

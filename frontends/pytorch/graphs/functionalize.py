@@ -6,7 +6,7 @@ A `Base` is separate memory with its current value; a `Shared` is the whole of i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import torch
@@ -38,16 +38,18 @@ class Base:
         self.version = 0
 
 
+@dataclass(eq=False)
 class Shared:
     """A tensor: the whole base, or a view of another one."""
 
-    def __init__(self, base: Base, result: Result, parent: Shared | None, view: Operation | None, place: int) -> None:
-        self.base = base
-        self.result = result
-        self.parent = parent
-        self.view = view
-        self.place = place
-        self.version = base.version
+    base: Base
+    result: Result
+    parent: Shared | None = None
+    view: Operation | None = None
+    place: int = 0
+
+    def __post_init__(self) -> None:
+        self.version = self.base.version
 
 
 class Values:
@@ -63,7 +65,7 @@ class Values:
     def tensor(self, result: Result) -> Shared:
         found = self._tensors.get(result)
         if found is None:
-            found = self._tensors[result] = Shared(Base(result), result, None, None, 0)
+            found = self._tensors[result] = Shared(Base(result), result)
         return found
 
     def current(self, shared: Shared) -> Result:
@@ -101,9 +103,9 @@ class Values:
     def _named(self, operation: Operation) -> dict[str, Argument]:
         return {name: self.argument(value) for name, value in operation.kwargs.items()}
 
-    def _call(self, target: Target, args: Sequence[Argument], metadata: Metadata | None) -> Result:
+    def _call(self, target: Target, args: Sequence[Argument], metadata: Metadata | None, **named: Argument) -> Result:
         result = self.recording.result(metadata)
-        self.operations.append(Operation(target, tuple(args), {}, result))
+        self.operations.append(Operation(target, tuple(args), named, result))
         return result
 
     # ------------------------------------------------------------------ operators
@@ -147,7 +149,7 @@ class Values:
         view = replace(operation, target=plain)
         source = self.current(alias.parent)
         made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
-        self._tensors[result] = Shared(alias.base, made, alias.parent, view, 0)
+        self._tensors[result] = Shared(alias.base, made, alias.parent, view)
 
     def _changed(self, operation: Operation) -> None:
         schema = operation.target._schema
@@ -173,8 +175,7 @@ class Values:
             if argument.name == "dtype" and place >= len(args) and named.get("dtype") is None:
                 # sums of integers would have another dtype
                 named["dtype"] = kind.dtype
-        value = self.recording.result(kind if not out or _meets(operation, kind) else None)
-        self.operations.append(Operation(plain, tuple(args), named, value))
+        value = self._call(plain, args, kind if not out or _meets(operation, kind) else None, **named)
         if out and target.view is not None and target.view.target is aten.alias.default:
             before = target.view.args[0].metadata
             if before.key != kind.key:
@@ -189,10 +190,9 @@ class Values:
         """An empty `out` tensor: it owns new memory from here on."""
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
             raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
-        converted = self.recording.result(result.metadata)
         assert result.metadata is not None
-        self.operations.append(Operation(aten._to_copy.default, (value,), {"dtype": result.metadata.dtype}, converted))
-        self._tensors[result] = Shared(Base(converted), converted, None, None, 0)
+        converted = self._call(aten._to_copy.default, (value,), result.metadata, dtype=result.metadata.dtype)
+        self._tensors[result] = Shared(Base(converted), converted)
 
     def _statistics(self, operation: Operation) -> None:
         """Batch normalization, which in training updates its running statistics."""

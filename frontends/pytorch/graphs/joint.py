@@ -40,7 +40,7 @@ from frontends.pytorch.graphs.graph import GraphBuilder, numbered, told_by, unus
 from frontends.pytorch.graphs.undefined_gradients import without
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.registry import packed
-from frontends.pytorch.recording.operations import Operation, results_of
+from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
@@ -334,22 +334,17 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
     saved: dict[Result, None] = {}
     symbols: dict[Atom, None] = {}
 
-    def read(value: object) -> None:
-        if isinstance(value, Result):
-            if value not in made:
+    def read(values: object) -> None:
+        for value in flat(values):
+            if isinstance(value, Result) and value not in made:
                 saved[value] = None
-        elif isinstance(value, Node):
-            for atom in symbols_of(value.value):
-                symbols[atom] = None
-        elif isinstance(value, list | tuple):
-            for item in value:
-                read(item)
+            elif isinstance(value, Node):
+                symbols.update(dict.fromkeys(symbols_of(value.value)))
 
     for operation in backward:
         read(operation.arguments)
         made.update([output for output in results_of(operation.output) if output not in saved])
-    for gradient in joint.gradients:
-        read(gradient)
+    read(joint.gradients)
     return list(saved), list(symbols)
 
 

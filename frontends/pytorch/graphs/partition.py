@@ -40,8 +40,6 @@ from frontends.pytorch.recording.operations import (
     listed,
     results_of,
 )
-from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymInt
@@ -191,14 +189,8 @@ def _is_there(result: Result, there: Collection[Result]) -> bool:
 def _size(terms: Interner, result: Result) -> Expr:
     metadata = result.metadata
     assert metadata is not None
-    sizes = [terms.constant(size) if isinstance(size, int) else size.expr for size in _sizes(metadata)]
+    sizes = [terms.constant(size) if isinstance(size, int) else size.expr for size in metadata.shape]
     return reduce(Expr.__mul__, sizes, terms.constant(metadata.dtype.itemsize))
-
-
-def _sizes(metadata: Metadata) -> Iterator[int | SymInt]:
-    for size in metadata.sizes:
-        value = size if isinstance(size, int) else value_of(size)
-        yield value if isinstance(value, SymInt) else int(value)
 
 
 def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> set[Result]:
@@ -241,5 +233,5 @@ def weight(env: ShapeEnv, result: Result) -> int:
     """The bytes of a tensor for the hints."""
     metadata = result.metadata
     assert metadata is not None
-    sizes = [env.hint(size, fallback=64) or 0 if isinstance(size, SymInt) else size for size in _sizes(metadata)]
+    sizes = [env.hint(size, fallback=64) or 0 if isinstance(size, SymInt) else size for size in metadata.shape]
     return max(math.prod(sizes) * metadata.dtype.itemsize, 1)

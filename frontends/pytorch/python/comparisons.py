@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import torch
 
+from frontends.pytorch.python.mentions import closure_of
 from frontends.pytorch.python.snapshots import attributes_of
 from frontends.pytorch.python.weak_memo import while_alive
 
@@ -117,9 +118,5 @@ def _bases(function: FunctionType, operand: Operand, starts: Iterable[Any]) -> I
             for module in start.modules() if issubclass(type(start), torch.nn.Module) else ():
                 if any(vars(kind).get(code.co_name) is function for kind in type(module).__mro__):
                     yield module
-    elif name in code.co_freevars and function.__closure__:
-        cell = function.__closure__[code.co_freevars.index(str(name))]
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            return
+    else:
+        yield from [value for each, _, value in closure_of(function) if each == name]

@@ -29,10 +29,9 @@ import pickle
 import random
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from types import CellType, CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 import torch
@@ -40,7 +39,9 @@ import torch.utils.checkpoint
 from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.python.mentions import closure_of, codes
 from frontends.pytorch.python.rewriting import all_names, program_of
+from frontends.pytorch.python.weak_memo import while_alive
 from shapes.origin import Origin
 
 MAKE: Final = "give it as an argument, or make it outside of the function; fullgraph=False makes one on every call"
@@ -188,19 +189,15 @@ class Generators:
                 raise GraphBreak(refusal(what, MAKE, place))
 
 
-_mentioned: Final[weakref.WeakKeyDictionary[FunctionType, frozenset[str]]] = weakref.WeakKeyDictionary()
-
-
 def mentioned_states(functions: Iterable[FunctionType]) -> frozenset[str]:
     """The names and strings in functions that read or set a generator's state."""
-    found: set[str] = set()
-    for function in functions:
-        names = _mentioned.get(function)
-        if names is None:
-            code = function.__code__
-            names = _mentioned[function] = NAMES.intersection([*all_names(code), *_texts(code)])
-        found |= names
-    return frozenset(found)
+    return frozenset().union(*map(_states_in, functions))
+
+
+@while_alive
+def _states_in(function: FunctionType) -> frozenset[str]:
+    texts = [each for code in codes(function.__code__) for each in code.co_consts if type(each) is str]
+    return NAMES.intersection([*all_names(function.__code__), *texts])
 
 
 def looks_at_states(start: object) -> bool:
@@ -208,25 +205,9 @@ def looks_at_states(start: object) -> bool:
     functions = program_of((start,))
     if STATES & mentioned_states(functions) or "default_generator" in mentioned_states(functions):
         return True
-    cells = [cell for function in functions for cell in function.__closure__ or ()]
     held = [function.__globals__.get(name) for function in functions for name in all_names(function.__code__)]
-    return any(isinstance(value, torch.Generator) for value in [*held, *map(contents, cells)])
-
-
-def contents(cell: CellType) -> object:
-    """The value of a closure's cell, None if it is unassigned."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
-
-
-def _texts(code: CodeType) -> Iterator[str]:
-    for constant in code.co_consts:
-        if type(constant) is str:
-            yield constant
-        elif type(constant) is CodeType:
-            yield from _texts(constant)
+    held += [value for function in functions for *_, value in closure_of(function)]
+    return any(isinstance(value, torch.Generator) for value in held)
 
 
 PASSED_ON: Final = (os.path.dirname(__file__) + os.sep, torch.random.__file__, contextlib.__file__)

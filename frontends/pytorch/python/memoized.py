@@ -2,13 +2,14 @@
 
     >>> import functools, torch
     >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.python.memoized import replayed
     >>> @functools.lru_cache(maxsize=2)
     ... def factor(number):
     ...     return number * 2.0
     >>> variant = trace(lambda x: x * factor(3), (torch.ones(2),))
     >>> [(use.key, use.result()) for use in variant.memoized]
     [(3, 6.0)]
-    >>> variant.memoized[0].hit()  # as a graph does in the place of the program
+    >>> replayed(variant.memoized)()  # as a graph does in the place of the program
     >>> tuple(factor.cache_info())
     (1, 1, 2, 1)
 

@@ -88,24 +88,22 @@ def _extreme(
     return plain(*args, **kwargs)
 
 
-def integer(*args: Given, **kwargs: Given) -> Given:
-    """`int(x)`: a size is unchanged, a float is truncated, the only element of a tensor is unbacked."""
-    if len(args) == 1 and not kwargs:
+def _converted(plain: Callable[..., Given], symbolic: Callable[[AnyValue], Value]) -> Callable[..., Given]:
+    """A conversion of a number, or of the only element of a tensor, which is unbacked."""
+
+    def convert(*args: Given, **kwargs: Given) -> Given:
+        if len(args) != 1 or kwargs:
+            return plain(*args, **kwargs)
         number = args[0].item() if isinstance(args[0], Traced) else args[0]
-        if ours(number):
-            return wrapped(number, choices.sym_int(value_of(number)))
-        return builtins.int(number)
-    return builtins.int(*args, **kwargs)
+        return wrapped(number, symbolic(value_of(number))) if ours(number) else plain(number)
+
+    return convert
 
 
-def floating(*args: Given) -> Given:
-    """`float(x)`."""
-    if len(args) == 1:
-        number = args[0].item() if isinstance(args[0], Traced) else args[0]
-        if ours(number):
-            return wrapped(number, choices.sym_float(value_of(number)))
-        return builtins.float(number)
-    return builtins.float(*args)
+integer: Final = _converted(builtins.int, choices.sym_int)
+"""`int(x)`: a size is unchanged, a float is truncated."""
+floating: Final = _converted(builtins.float, choices.sym_float)
+"""`float(x)`."""
 
 
 def length(value: Given, /) -> Given:

@@ -124,10 +124,6 @@ class Use:
         """The cached result; NotImplemented if there is none."""
         return result_for()(self.function, self.key, 0)
 
-    def hit(self) -> None:
-        """Count a use of the result, if it is still cached."""
-        result_for()(self.function, self.key, 1)
-
 
 class Ran:
     """The record of a `with` block.

@@ -28,6 +28,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+from frontends.pytorch.python.mentions import closure_of, codes
 from frontends.pytorch.python.weak_memo import while_alive
 from frontends.pytorch.source_location import is_users
 
@@ -74,11 +75,7 @@ def value_named(name: str, names: Mapping[str, object]) -> object:
 def all_names(code: CodeType) -> tuple[str, ...]:
     """The names that code mentions, including inner functions."""
     # names that a test runner inserts in rewritten functions are no identifiers
-    names = dict.fromkeys([name for name in code.co_names if name.isidentifier()])
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            names |= dict.fromkeys(all_names(constant))
-    return tuple(names)
+    return tuple(dict.fromkeys([name for each in codes(code) for name in each.co_names if name.isidentifier()]))
 
 
 def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
@@ -169,13 +166,11 @@ class _Reach:
         if type(value) is _lru_cache_wrapper:
             caches.add(value)
         if isinstance(value, FunctionType):
-            if id(value) not in self._seen:
-                self._seen.add(id(value))
+            if self._is_first(value):
+                # what is torch's may be a decorator around a function of the program
+                self._waiting += [held for *_, held in closure_of(value)]
                 if is_users(value.__code__.co_filename):
                     self._function(value)
-                elif value.__closure__:
-                    # a torch decorator around a function of the program
-                    self._closure(value)
         elif isinstance(value, MethodType):
             self._waiting += [value.__func__, value.__self__]
         elif isinstance(value, functools.partial):
@@ -185,48 +180,34 @@ class _Reach:
         elif isinstance(value, property):
             self._waiting += [part for part in (value.fget, value.fset) if part is not None]
         elif isinstance(value, torch.nn.Module):
-            if id(value) in self._seen:
-                # one of its hooks is its own method
-                return
-            self._seen.add(id(value))
-            self._kept.append(value)
-            self.modules.append(value)
-            for module in value.modules():
-                for hooks in HOOKS:
-                    self._waiting += vars(module)[hooks].values()
+            # one of its hooks may be its own method
+            if self._is_first(value):
+                self.modules.append(value)
+                for module in value.modules():
+                    for hooks in HOOKS:
+                        self._waiting += vars(module)[hooks].values()
         elif isinstance(value, type):
             self._class(value)
-        elif isinstance(value, list | tuple | dict) and id(value) in self._seen:
+        elif isinstance(value, list | tuple | dict):
             # it may contain itself
-            return
-        elif isinstance(value, list | tuple):
-            self._seen.add(id(value))
-            self._kept.append(value)
-            if len(value) <= MOST_ITEMS:
-                self._waiting += [each for each in value if not isinstance(each, PLAIN)]
-        elif isinstance(value, dict):
-            self._seen.add(id(value))
-            self._kept.append(value)
-            if len(value) <= MOST_ITEMS:
-                self._waiting += [each for each in value.values() if not isinstance(each, PLAIN)]
+            if self._is_first(value) and len(value) <= MOST_ITEMS:
+                items = value.values() if isinstance(value, dict) else value
+                self._waiting += [each for each in items if not isinstance(each, PLAIN)]
         elif callable(value) and (wrapped := wrapped_by(value)) is not None:
-            if id(value) not in self._seen:
-                self._seen.add(id(value))
-                self._kept.append(value)
+            if self._is_first(value):
                 self._waiting.append(wrapped)
         elif value is not None and not isinstance(value, ModuleType | torch.Tensor):
             self._class(type(value))
 
-    def _closure(self, function: FunctionType) -> None:
-        for cell in function.__closure__ or ():
-            try:
-                self._waiting.append(cell.cell_contents)
-            except ValueError:
-                continue
+    def _is_first(self, value: object) -> bool:
+        if id(value) in self._seen:
+            return False
+        self._seen.add(id(value))
+        self._kept.append(value)
+        return True
 
     def _function(self, function: FunctionType) -> None:
         self.functions.append(function)
-        self._closure(function)
         wrapped = getattr(function, "__wrapped__", None)
         if wrapped is not None:
             self._waiting.append(wrapped)
@@ -247,10 +228,8 @@ class _Reach:
 
     def _class(self, found: type) -> None:
         for each in found.__mro__:
-            if id(each) in self._seen or each.__module__ == "builtins":
+            if each.__module__ == "builtins" or not self._is_first(each):
                 continue
-            self._seen.add(id(each))
-            self._kept.append(each)
             module = sys.modules.get(each.__module__)
             if not is_users(getattr(module, "__file__", None) or ""):
                 continue

@@ -65,14 +65,6 @@ def _set_deterministic(value: tuple[bool, bool, bool]) -> None:
     torch._C._set_deterministic_fill_uninitialized_memory(value[2])
 
 
-def _of_printing() -> object:
-    return tuple(vars(torch._tensor_str.PRINT_OPTS).items())
-
-
-def _set_printing(value: tuple[tuple[str, object], ...]) -> None:
-    vars(torch._tensor_str.PRINT_OPTS).update(value)
-
-
 def _of_autocast(device: str) -> Setting:
     return Setting(
         f"autocast for {device}",
@@ -144,7 +136,12 @@ SETTINGS: Final = (
         ("is_autocast_cache_enabled",),
     ),
     Setting("warnings each time", torch.is_warn_always_enabled, torch._C._set_warnAlways, ("is_warn_always_enabled",)),
-    Setting("print options", _of_printing, _set_printing, ("PRINT_OPTS", "get_printoptions")),
+    Setting(
+        "print options",
+        lambda: tuple(vars(torch._tensor_str.PRINT_OPTS).items()),
+        lambda value: vars(torch._tensor_str.PRINT_OPTS).update(value),
+        ("PRINT_OPTS", "get_printoptions"),
+    ),
     Setting("flushing of denormal numbers", lambda: SMALLEST[0] / 2 == 0, torch._C.set_flush_denormal),
 )
 """Settings whose changes outlive a call, or that are read."""

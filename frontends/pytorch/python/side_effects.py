@@ -62,17 +62,13 @@ class Entries:
     stored: tuple[Hashable, ...]
 
     def perform(self, owner: Any, part: Part, values: Sequence[object]) -> None:
-        if part is ATTRIBUTES or (part is DICT and not isinstance(owner, OrderedDict)):
+        if part is ATTRIBUTES or part is DICT:
             held = object.__getattribute__(owner, "__dict__") if part is ATTRIBUTES else owner
+            kind = OrderedDict if isinstance(held, OrderedDict) else dict
             for key in self.removed:
-                dict.pop(held, key, None)
+                kind.pop(held, key, None)
             for key, value in zip(self.stored, values):
-                dict.__setitem__(held, key, value)
-        elif part is DICT:
-            for key in self.removed:
-                OrderedDict.pop(owner, key, None)
-            for key, value in zip(self.stored, values):
-                OrderedDict.__setitem__(owner, key, value)
+                kind.__setitem__(held, key, value)
         elif part is SLOTS:
             slots: dict[Hashable, MemberDescriptorType] = {
                 each.__name__: each for each in reversed(slots_of(type(owner)))

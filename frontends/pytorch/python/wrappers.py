@@ -21,6 +21,7 @@ from torch.utils._pytree import register_pytree_node, tree_leaves, tree_map
 
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.python.fields import Fields, held_by, objects_in
+from frontends.pytorch.symbolic.node import same
 
 
 class Opened:
@@ -95,11 +96,8 @@ def _put_together(leaves: Iterable[Any], structure: Any) -> torch.Tensor:
 
 def _alike(inner: torch.Tensor, outer: torch.Tensor) -> bool:
     """Whether an inner tensor has the wrapper's sizes and strides."""
-    return inner.dim() == outer.dim() and all(
-        one is other or (not isinstance(one, torch.SymInt) and not isinstance(other, torch.SymInt) and one == other)
-        or (isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt) and one.node is other.node)
-        for one, other in zip((*inner.shape, *inner.stride()), (*outer.shape, *outer.stride()))
-    )  # fmt: skip
+    numbers = zip((*inner.shape, *inner.stride()), (*outer.shape, *outer.stride()))
+    return inner.dim() == outer.dim() and all(same(one, other) for one, other in numbers)
 
 
 register_pytree_node(Opened, _taken_apart, _put_together, serialized_type_name="symshape.opened")

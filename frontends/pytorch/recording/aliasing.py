@@ -67,7 +67,7 @@ def clone(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwar
 def steps_apart(env: ShapeEnv, metadata: Metadata) -> tuple[SymBool, ...]:
     """Conditions that adjacent axes cannot be merged, where they cannot for the hints and may for other sizes: a view
     would merge them."""
-    sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
+    sizes, strides = metadata.shape, metadata.shape.strides or ()
     found = []
     for stride, size, inner in zip(strides, sizes[1:], strides[1:]):
         apart = stride != size * inner

@@ -25,7 +25,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError, refusal
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
-from frontends.pytorch.recording.operations import Branch, Operation, listed, results_of
+from frontends.pytorch.recording.operations import Branch, Operation, bound, flat, is_written, listed, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import Node, value_of
@@ -81,7 +81,7 @@ class Substitution(TorchFunctionMode):
         found = self.inner.get(id(tensor))
         if found is None:
             with torch._C.DisableTorchFunction():
-                kind = (tensor if isinstance(tensor, Traced) else self.recorder.lift(tensor)).metadata
+                kind = self.recorder.traced(tensor).metadata
                 # new metadata for the branch: answers cached on it may depend on the branch's facts
                 metadata = self.recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
                 result = self.recorder.recording.result(metadata)
@@ -249,11 +249,11 @@ class Choice:
             for each in symbols:
                 way.known.rebind(way.known.adopt(each.symbol), each.sizes[place])
         for each in symbols:
-            for bound in self._sizes(ways):
-                verdicts = [way.known.ask(each.symbol <= bound) for way in ways]
+            for size in self._sizes(ways):
+                verdicts = [way.known.ask(each.symbol <= size) for way in ways]
                 if all(isinstance(verdict, Always) and _by_construction(verdict) for verdict in verdicts):
                     for way in ways:
-                        way.known.postulate(each.symbol <= bound)
+                        way.known.postulate(each.symbol <= size)
         env.join(*[way.known for way in ways])
 
     def _sizes(self, ways: Ways) -> list[SymInt]:
@@ -306,13 +306,12 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
             continue
-        schema = target._schema
-        for argument, value in _named(schema, operation):
+        for argument, value in bound(target, operation.args, operation.kwargs):
             if argument.alias_info is None:
                 continue
             touched = [each for each in listed(value) if each in shared]
-            if touched and argument.alias_info.is_write:
-                what = f"a branch of torch.cond changes a tensor from outside in place ({schema.name})"
+            if touched and is_written(argument):
+                what = f"a branch of torch.cond changes a tensor from outside in place ({target._schema.name})"
                 fix = "compute a new one in the branch, return it, and copy it outside"
                 raise TraceError(refusal(what, fix, operation.origin or origin()))
             if touched:
@@ -320,27 +319,12 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
     return shared
 
 
-def _named(schema: torch._C.FunctionSchema, operation: Operation) -> Iterator[tuple[torch._C.Argument, object]]:
-    for place, argument in enumerate(schema.arguments):
-        if argument.name in operation.kwargs:
-            yield argument, operation.kwargs[argument.name]
-        elif place < len(operation.args):
-            yield argument, operation.args[place]
-
-
 def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
     """The outer symbols that a branch reads."""
 
-    def read(value: object) -> Iterator[Atom]:
+    for value in flat([*[operation.arguments for operation in branch.operations], branch.outputs]):
         if isinstance(value, Node) and not value.is_plain:
             yield from [atom for atom in symbols_of(value.value) if atom in env.symbols]
-        elif isinstance(value, list | tuple):
-            for item in value:
-                yield from read(item)
-
-    for operation in branch.operations:
-        yield from read(operation.arguments)
-    yield from read(branch.outputs)
     for check in branch.checks:
         yield from [atom for atom in sorted(check.prop.symbols, key=lambda atom: atom.serial) if atom in env.symbols]
 

@@ -22,6 +22,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.errors import eager_only
+from frontends.pytorch.recording.operations import bound, flat, is_written
 from frontends.pytorch.symbolic.tensor import Traced, attributes_set
 
 Versions = dict[int, tuple[torch.Tensor, int]]
@@ -40,12 +41,10 @@ def refuse_followed_writes(
     """
     if not any((tensor if tensor.lifted is None else tensor.lifted).requires_grad for tensor in tensors):
         return
-    given = dict(zip([argument.name for argument in func._schema.arguments], args)) | dict(kwargs)
-    for argument in func._schema.arguments:
+    for argument, written in bound(func, args, kwargs):
         # running statistics have no gradient
-        if argument.alias_info is not None and argument.alias_info.is_write and argument.name[:8] != "running_":
-            written = given.get(argument.name)
-            for each in written if isinstance(written, list | tuple) else [written]:
+        if is_written(argument) and argument.name[:8] != "running_":
+            for each in flat(written):
                 if isinstance(each, torch.Tensor) and _is_callers(each):
                     eager_only("what has a gradient is written to a tensor that the caller has", RETURN)
 

@@ -109,17 +109,9 @@ class Gradient:
     learned: list[torch.Tensor]
     values: Sequence[Any] = ()
 
-    def forward(self) -> list[torch.Tensor]:
-        self.values = self.choice.joined(self.ways)
+    @property
+    def outputs(self) -> list[torch.Tensor]:
         return [value for value in self.values if isinstance(value, torch.Tensor)]
-
-    def not_differentiable(self) -> list[torch.Tensor]:
-        """The outputs that have no gradient in either branch."""
-        return [
-            value
-            for value, one, other in zip(self.values, self.ways[0].values, self.ways[1].values)
-            if isinstance(value, torch.Tensor) and not value.dtype.is_floating_point and not value.dtype.is_complex
-        ]
 
     def backward(self, tangents: Sequence[torch.Tensor | None]) -> list[object]:
         ways = self.choice.recorded(*[self._differentiated(function, tangents) for function in self.functions])
@@ -134,9 +126,8 @@ class Gradient:
                 leaves = [substitution.of(tensor) for tensor in self.learned]
                 values = tree_flatten(function(*self.operands))[0]
                 outputs = [substitution.of(value) for value in values if isinstance(value, torch.Tensor)]
-            made = [value for value in self.values if isinstance(value, torch.Tensor)]
             pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
-            for output, first, tangent in zip(outputs, made, tangents):
+            for output, first, tangent in zip(outputs, self.outputs, tangents):
                 for size, known in zip(output.metadata.sizes, first.metadata.sizes):
                     # recomputed values have the same sizes
                     env.postulate(SymBool(env, equality(env, value_of(size), value_of(known)), env.interner.true))
@@ -157,11 +148,12 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, gradient: Gradient, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        outputs = gradient.forward()
+        gradient.values = gradient.choice.joined(gradient.ways)
         ctx.gradient = gradient
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*gradient.not_differentiable())
-        return tuple(outputs)
+        kinds = [(output, output.dtype) for output in gradient.outputs]
+        ctx.mark_non_differentiable(*[y for y, kind in kinds if not kind.is_floating_point and not kind.is_complex])
+        return tuple(gradient.outputs)
 
     @staticmethod
     @once_differentiable

@@ -43,6 +43,7 @@ from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.python.interception import suspended
 from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.meta import by_meta
+from frontends.pytorch.recording.operations import bound
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
@@ -273,8 +274,7 @@ def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mappi
     Raises:
         TraceError: none was found, or samples of its arguments cannot be generated.
     """
-    names = [argument.name for argument in func._schema.arguments]
-    given = {**dict(zip(names, args)), **kwargs}
+    given = {argument.name: value for argument, value in bound(func, args, kwargs)}
     key = (func, *[(name, _described(value)) for name, value in given.items()])
     found = _found.get(key)
     if found is None:
@@ -322,29 +322,28 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
     fixed = {name: value for name, value in given.items() if name not in varied}
     results: list[torch.Tensor] = []
 
-    def reference(call: Call) -> tuple[tuple[int, ...], ...] | None:
-        values, _ = call.replaced(real_tensor)
+    def made(values: Sequence[object]) -> list[torch.Tensor] | None:
+        """The operator's results for these arguments; None if it fails on them."""
         try:
-            made = func(**{**fixed, **dict(zip(varied, values))})
+            found = func(**{**fixed, **dict(zip(varied, values))})
         except Exception:
             return None
-        outputs = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)]
+        return [leaf for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor)]
+
+    def reference(call: Call) -> tuple[tuple[int, ...], ...] | None:
+        values, _ = call.replaced(real_tensor)
+        outputs = made(values)
+        if outputs is None:
+            return None
         results[:] = outputs
         if not all(output.is_contiguous() for output in outputs):
             raise TraceError(f"{func.name()} has no shape rule, and gives tensors that are not packed: write one")
         sizes = tuple([tuple(output.shape) for output in outputs])
-        if any(sizes_at(contents, values) not in (None, sizes) for contents in CONTENTS):
-            raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write one")
+        for contents in CONTENTS:
+            others = made([contents(value) if isinstance(value, torch.Tensor) else value for value in values])
+            if others is not None and tuple([tuple(output.shape) for output in others]) != sizes:
+                raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write one")
         return sizes
-
-    def sizes_at(contents: Callable[[torch.Tensor], torch.Tensor], values: Sequence[object]) -> object:
-        """The result sizes for other elements; None if the operator fails on them."""
-        others = [contents(value) if isinstance(value, torch.Tensor) else value for value in values]
-        try:
-            made = func(**{**fixed, **dict(zip(varied, others))})
-        except Exception:
-            return None
-        return tuple([tuple(leaf.shape) for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)])
 
     try:
         rule = infer_rule(reference, 500, name=func.name().replace("::", "."), examples=200, **varied)
@@ -356,8 +355,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
     dtypes = [str(output.dtype).removeprefix("torch.") for output in results]
 
     def typed(env: ShapeEnv, *args: object, **kwargs: object) -> tuple[Shape, ...]:
-        names = [argument.name for argument in func._schema.arguments]
-        named = {**dict(zip(names, args)), **kwargs}
+        named = {argument.name: value for argument, value in bound(func, args, kwargs)}
         shapes = _flat(rule(env, *[named[name] for name in varied]))
         return tuple([Shape(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
 

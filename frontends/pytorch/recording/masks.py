@@ -36,11 +36,11 @@ aten: Final = torch.ops.aten
 def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Record a select if one mask is the only index, and the value has no axis for the selected elements."""
     self, indices, values, accumulate = arguments(*args, **kwargs)
-    self, values = traced(recorder, self), traced(recorder, values)
+    self, values = recorder.traced(self), recorder.traced(values)
     masks = [index for index in indices if index is not None]
     if len(masks) != 1 or masks[0].dtype is not torch.bool or values.dtype is not self.dtype:
         return NotImplemented
-    mask = traced(recorder, masks[0])
+    mask = recorder.traced(masks[0])
     before = [index is not None for index in indices].index(True)
     after = self.dim() - before - mask.dim()
     repeated = any(isinstance(stride, int) and stride == 0 for stride in self.metadata.strides)
@@ -65,11 +65,6 @@ def arguments(
 ) -> tuple[torch.Tensor, Sequence[torch.Tensor | None], torch.Tensor, bool]:
     """Bind the operator's arguments."""
     return self, indices, values, accumulate
-
-
-def traced(recorder: Recorder, tensor: torch.Tensor) -> Traced:
-    """Lift a tensor of the program into the graph."""
-    return tensor if isinstance(tensor, Traced) else recorder.lift(tensor)
 
 
 def packed(recorder: Recorder, mask: Traced) -> Traced:

@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_map
 
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
+from frontends.pytorch.recording.operations import is_written
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
@@ -89,7 +90,7 @@ def by_meta(
 def may_rename(func: torch._ops.OpOverload) -> bool:
     """Whether an operator may change an argument's sizes or strides."""
     return torch.Tag.inplace_view in func.tags or any(
-        argument.is_out or (argument.alias_info is not None and argument.alias_info.is_write and argument.kwarg_only)
+        argument.is_out or (is_written(argument) and argument.kwarg_only)
         for argument in func._schema.arguments
     )
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -186,26 +186,44 @@ def roots_of(operations: Iterable[Operation]) -> dict[Result, Result]:
 
 def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
     """The tensors that an operator mutates, and its other tensors."""
-    schema = operation.target._schema
-    given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
     written: list[Result] = []
     read: list[Result] = []
-    for argument in schema.arguments:
-        is_written = argument.alias_info is not None and argument.alias_info.is_write
-        (written if is_written else read).extend(results_of(given.get(argument.name)))
+    for argument, value in bound(operation.target, operation.args, operation.kwargs):
+        (written if is_written(argument) else read).extend(results_of(value))
     return written, read
+
+
+def is_written(argument: torch._C.Argument) -> bool:
+    """Whether an operator writes to an argument, by its schema."""
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def bound(
+    func: torch._ops.OpOverload, args: Iterable[Argument], kwargs: Mapping[str, Argument]
+) -> Iterator[tuple[torch._C.Argument, Argument]]:
+    """The arguments that an operator is given, each with its declaration in the schema."""
+    declared = func._schema.arguments
+    given = {**dict(zip([argument.name for argument in declared], args)), **kwargs}
+    return ((argument, given[argument.name]) for argument in declared if argument.name in given)
 
 
 def listed(value: Argument) -> list[Argument]:
     return value if isinstance(value, list) else [value]
 
 
-def results_of(value: object) -> Iterator[Result]:
-    if isinstance(value, Result):
-        yield value
-    elif isinstance(value, list | tuple):
+def flat(value: object) -> Iterator[object]:
+    """A value, or what is in it: lists and tuples are flattened."""
+    if isinstance(value, list | tuple):
         for item in value:
-            yield from results_of(item)
+            yield from flat(item)
+    else:
+        yield value
+
+
+def results_of(value: object) -> Iterator[Result]:
+    for each in flat(value):
+        if isinstance(each, Result):
+            yield each
 
 
 def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:

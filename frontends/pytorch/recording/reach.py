@@ -58,13 +58,12 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 
 def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
     """Whether it is empty, with a guard."""
-    empty = is_empty([value_of(size) for size in metadata.sizes])
+    empty = is_empty(metadata.shape)
     return empty if isinstance(empty, bool) else env.guard(empty)
 
 
 def _last(metadata: Metadata) -> Int:
     """The storage index of the last element."""
-    sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
-    return max_storage_index(sizes, strides, value_of(metadata.offset))
+    return max_storage_index(metadata.shape, metadata.shape.strides or (), value_of(metadata.offset))
 
 

@@ -277,9 +277,13 @@ class Recorder(Trace):
         self._looked_at = operations, len(operations)
         return self._is_written
 
+    def traced(self, tensor: torch.Tensor) -> Traced:
+        """A tensor of the trace for any tensor of the program."""
+        return tensor if isinstance(tensor, Traced) else self.lift(tensor)
+
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""
-        return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
+        return self.traced(tensor).result
 
     def know(self, tensor: Traced, value: torch.Tensor) -> None:
         """Set the known value of a tensor, valid until a mutation."""

@@ -26,7 +26,8 @@ import torch._refs.special
 from torch._prims_common import is_cpu_scalar_tensor
 from torch._prims_common.wrappers import Number, TensorLike
 
-from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
+from frontends.pytorch.python.python_calls import ours
+from frontends.pytorch.symbolic.node import TorchValue, same, value_of
 from shapes.environment.layout import non_overlapping_and_dense
 from solver.decide.verdict import Always
 
@@ -105,17 +106,6 @@ def nearest(input: torch.Tensor, output_size: Sizes, scales: object, exact: bool
 def for_each_channel(x: torch.Tensor, mask: Sizes) -> torch.Tensor:
     """A vector over channels (axis 1), with the input's rank; it may have one element."""
     return x.reshape([1, x.shape[0], *[1] * (len(mask) - 2)]) if x.dim() == 1 else CHANNELS(x, mask)
-
-
-def same(one: Size, other: Size) -> bool:
-    """Whether two sizes are equal expressions."""
-    if ours(one) and ours(other):
-        return one.node is other.node
-    return type(one) is int and type(other) is int and one == other
-
-
-def ours(size: object) -> bool:
-    return isinstance(size, torch.SymInt) and isinstance(size.node, Node)
 
 
 INSTEAD: Final = {

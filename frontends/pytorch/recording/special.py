@@ -38,8 +38,7 @@ def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwa
     """The same value: gradients are handled outside of the graph. For an argument a new graph value, since the
     argument's sizes may change in place."""
     (tensor,) = args
-    if not isinstance(tensor, Traced):
-        tensor = recorder.lift(tensor)
+    tensor = recorder.traced(tensor)
     if tensor.result in recorder.given:
         return recorder.operator(func, args, kwargs)
     recorder.detached.add(tensor.result)
@@ -111,7 +110,7 @@ def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwarg
         return recorder.first_elements[tensor.result]
     if recorder.outside.are_known:
         recorder.notice_writes()
-        tensor = tensor if isinstance(tensor, Traced) else recorder.lift(tensor)
+        tensor = recorder.traced(tensor)
     known = recorder.known(tensor)
     if known is not None:
         recorder.outside.read(tensor.result)
@@ -130,16 +129,11 @@ def without_cudnn(recorder: Recorder, func: torch._ops.OpOverload, args: Argumen
     return False
 
 
-@special(aten.size.default)
-def sizes(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """Sizes that a composite C++ operator needs as concrete numbers: specialized."""
-    return [int(size) for size in args[0].metadata.sizes]
-
-
-@special(aten.stride.default)
-def strides(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The strides, likewise."""
-    return [int(stride) for stride in args[0].metadata.strides]
+@special(aten.size.default, aten.stride.default)
+def layout(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+    """Sizes or strides that a composite C++ operator needs as concrete numbers: specialized."""
+    kind = args[0].metadata
+    return [int(number) for number in (kind.sizes if func is aten.size.default else kind.strides)]
 
 
 @special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)

@@ -69,6 +69,13 @@ def value_of(number: TorchValue) -> AnyValue:
     return number
 
 
+def same(one: TorchValue, other: TorchValue) -> bool:
+    """Whether two sizes are equal numbers, or equal expressions."""
+    if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):
+        return one.node is other.node
+    return type(one) is int and type(other) is int and one == other
+
+
 def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
     """A query about sizes and strides. Torch asks it only to choose a faster path, so it adds no guard."""
 
@@ -147,14 +154,10 @@ class Node(Computing):
 
     _graph_repr = __str__ = __repr__ = str
 
-    def wrap_int(self, value: int) -> Node:
+    def wrap_int(self, value: float) -> Node:
         return self.nodes.constant(value)
 
-    def wrap_float(self, value: float) -> Node:
-        return self.nodes.constant(value)
-
-    def wrap_bool(self, value: bool) -> Node:
-        return self.nodes.constant(value)
+    wrap_float = wrap_bool = wrap_int
 
     # ------------------------------------------------------------------ for torch's own Python
 
@@ -290,10 +293,8 @@ class Node(Computing):
     # ------------------------------------------------------------------ layouts
 
     is_contiguous = _arrangement(layout.contiguous)
-    is_channels_last_contiguous_2d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
-    is_channels_last_contiguous_3d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
-    is_channels_last_strides_2d = _arrangement(lambda sizes, strides: channels_last_strides(sizes, strides))
-    is_channels_last_strides_3d = _arrangement(lambda sizes, strides: channels_last_strides(sizes, strides))
+    is_channels_last_contiguous_2d = is_channels_last_contiguous_3d = _arrangement(layout.channels_last)
+    is_channels_last_strides_2d = is_channels_last_strides_3d = _arrangement(channels_last_strides)
     is_non_overlapping_and_dense = _arrangement(layout.non_overlapping_and_dense)
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
@@ -334,7 +335,7 @@ class Nodes:
         self.answers = Answers(env)
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
-        env.attach(self._restoring)
+        env.attach(lambda: self._forget)
 
     @contextmanager
     def infers(self) -> Iterator[None]:
@@ -354,9 +355,6 @@ class Nodes:
             yield
         finally:
             self.laying_out = before
-
-    def _restoring(self) -> Callable[[], None]:
-        return self._forget
 
     def _forget(self) -> None:
         """Drop answers derived from facts that were rolled back."""
