@@ -43,10 +43,10 @@ kernel needs no sizes, only data pointers, which a function of torch returns. Th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, cast
 
 from backends import Unreadable
 from backends.backend import Launch
@@ -74,9 +74,8 @@ class NativeProgram(Protocol):
     def __call__(self, *arguments: object) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
-    """The types of the extension module."""
+class Launcher(Protocol):
+    """The extension module: its types."""
 
     Kernel: Make[Launch]
     Kernels: Make[Launch]
@@ -97,17 +96,15 @@ def launcher() -> Launcher | Unavailable:
         return bind
     try:
         empty = torch._C._dynamo.guards._empty_strided_cpu
-        return Launcher(  # type: ignore[misc]  # what the module makes, in the order of the fields
-            *bind(  # type: ignore[call-arg]
-                *(torch.Tensor, torch.nn.Parameter, empty),
-                *(vars(torch.autograd.forward_ad), Unreadable),
-                *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
-                *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
-                *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
-                getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
-                astuple(learned()),
-            )
+        module = bind(  # type: ignore[call-arg]
+            *(torch.Tensor, torch.nn.Parameter, empty, vars(torch.autograd.forward_ad), Unreadable),
+            *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
+            *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
+            *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
+            getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
+            astuple(learned()),
         )
+        return cast(Launcher, module)
     except (ImportError, AttributeError) as error:
         return Unavailable(f"this torch is not known to the launcher: {error}")
 

@@ -259,25 +259,21 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     return found;
 }
 
-/* Whether `flatten` supports a structure. */
-static int is_structure(PyObject *shape) {
-    if (shape == Py_None) return 1;
-    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 3) return 0;
-    PyObject *kind = PyTuple_GET_ITEM(shape, 0), *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
-    if (!PyTuple_CheckExact(keys) || !PyTuple_CheckExact(children)) return 0;
-    if (kind == (PyObject *)&PyDict_Type ? PyTuple_GET_SIZE(keys) != PyTuple_GET_SIZE(children)
-                                         : kind != (PyObject *)&PyTuple_Type && kind != (PyObject *)&PyList_Type)
-        return 0;
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++)
-        if (!is_structure(PyTuple_GET_ITEM(children, place))) return 0;
-    return 1;
-}
-
+/* How many leaves a structure has; -1 where `flatten` does not support it. */
 static Py_ssize_t leaves_of(PyObject *shape) {
     if (shape == Py_None) return 1;
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 3) return -1;
+    PyObject *kind = PyTuple_GET_ITEM(shape, 0), *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
+    if (!PyTuple_CheckExact(keys) || !PyTuple_CheckExact(children)) return -1;
+    if (kind == (PyObject *)&PyDict_Type ? PyTuple_GET_SIZE(keys) != PyTuple_GET_SIZE(children)
+                                         : kind != (PyObject *)&PyTuple_Type && kind != (PyObject *)&PyList_Type)
+        return -1;
     Py_ssize_t count = 0;
-    PyObject *children = PyTuple_GET_ITEM(shape, 2);
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++) count += leaves_of(PyTuple_GET_ITEM(children, place));
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++) {
+        Py_ssize_t inside = leaves_of(PyTuple_GET_ITEM(children, place));
+        if (inside < 0) return -1;
+        count += inside;
+    }
     return count;
 }
 
@@ -303,11 +299,11 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     form->leaves = PyTuple_GET_SIZE(leaves);
     form->variants = PyTuple_GET_SIZE(variants);
     PyObject *structure = form->structure;
-    int known = structure == Py_None ||
-                (PyTuple_CheckExact(structure) && PyTuple_GET_SIZE(structure) == 2 &&
-                 is_structure(PyTuple_GET_ITEM(structure, 0)) && is_structure(PyTuple_GET_ITEM(structure, 1)) &&
-                 PyTuple_GET_ITEM(structure, 1) != Py_None &&
-                 leaves_of(PyTuple_GET_ITEM(structure, 0)) + leaves_of(PyTuple_GET_ITEM(structure, 1)) == form->leaves);
+    int known = structure == Py_None;
+    if (PyTuple_CheckExact(structure) && PyTuple_GET_SIZE(structure) == 2 && PyTuple_GET_ITEM(structure, 1) != Py_None) {
+        Py_ssize_t unnamed = leaves_of(PyTuple_GET_ITEM(structure, 0)), count = leaves_of(PyTuple_GET_ITEM(structure, 1));
+        known = unnamed >= 0 && count >= 0 && unnamed + count == form->leaves;
+    }
     if (!known || form->leaves > ON_STACK) {
         PyErr_SetString(PyExc_ValueError, "arguments of a form that is not known here");
         return -1;

@@ -55,38 +55,34 @@ static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flag
     Py_RETURN_TRUE;
 }
 
+static int fill_layouts(void *self, PyObject *args, char *block, size_t *used) {
+    Layouts *made = self;
+    PyObject *tensors;
+    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &tensors)) return -1;
+    made->count = PyTuple_GET_SIZE(tensors);
+    made->tensor = ((PyTupleObject *)tensors)->ob_item;
+    Layout *layout = take(block, used, (size_t)made->count * sizeof *layout);
+    for (Py_ssize_t place = 0; place < made->count; place++) {
+        Tensor tensor;
+        PyObject *requires_grad;
+        if (!read_layout(made->tensor[place], &tensor, &requires_grad)) {
+            PyErr_Format(PyExc_ValueError, "number %zd is no tensor that kernels can read", place);
+            return -1;
+        }
+        size_t bytes = (size_t)tensor.rank * sizeof(int64_t);
+        int64_t *sizes = take(block, used, 2 * bytes);
+        if (!layout) continue;
+        layout[place] = (Layout){tensor.dtype, tensor.rank, requires_grad, sizes, {NULL}};
+        memcpy(sizes, tensor.sizes, bytes);
+        memcpy(sizes + tensor.rank, tensor.strides, bytes);
+    }
+    made->layout = layout;
+    return 0;
+}
+
 /* Layouts(tensors): record their present layouts. */
 static PyObject *new_layouts(PyTypeObject *type, PyObject *args, PyObject *named) {
-    PyObject *tensors;
-    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "these are put together by position");
-    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &tensors)) return NULL;
-    Py_ssize_t count = PyTuple_GET_SIZE(tensors), axes = 0;
-    Tensor tensor;
-    PyObject *requires_grad;
-    for (Py_ssize_t place = 0; place < count; place++) {
-        if (!read_layout(PyTuple_GET_ITEM(tensors, place), &tensor, &requires_grad))
-            return PyErr_Format(PyExc_ValueError, "number %zd is no tensor that kernels can read", place);
-        axes += tensor.rank;
-    }
-    Layouts *made = (Layouts *)new_owner(type, call_layouts, args, (size_t)count * sizeof(Layout) + 16 * (size_t)axes);
-    if (!made) return NULL;
-    made->count = count;
-    made->tensor = ((PyTupleObject *)tensors)->ob_item;
-    Layout *layout = made->owner.block;
-    made->layout = layout;
-    int64_t *sizes = (int64_t *)(layout + count);
-    for (Py_ssize_t place = 0; place < count; place++) {
-        if (!read_layout(made->tensor[place], &tensor, &requires_grad) || tensor.rank > axes) {
-            Py_DECREF(made);
-            return PyErr_Format(PyExc_ValueError, "tensors changed while they were looked at");
-        }
-        axes -= tensor.rank;
-        layout[place] = (Layout){tensor.dtype, tensor.rank, requires_grad, sizes, {NULL}};
-        memcpy(sizes, tensor.sizes, (size_t)tensor.rank * sizeof(int64_t));
-        memcpy(sizes + tensor.rank, tensor.strides, (size_t)tensor.rank * sizeof(int64_t));
-        sizes += 2 * tensor.rank;
-    }
-    return (PyObject *)made;
+    return new_filled(type, args, named, call_layouts, fill_layouts);
 }
 
 OWNER_TYPE(layouts, Layouts, owner_free, owner_members,

@@ -94,31 +94,26 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
         torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
     }
-    return Py_BuildValue("NNNNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
-                         PyObject_GetAttrString(module, "Program"), PyObject_GetAttrString(module, "Entry"),
-                         PyObject_GetAttrString(module, "Apart"), PyObject_GetAttrString(module, "Layouts"));
+    return Py_NewRef(module);
 }
 
-static int add_type(PyObject *module, const char *name, PyType_Spec *specification, PyTypeObject **kept) {
-    PyObject *type = PyType_FromSpec(specification);
-    if (!type) return -1;
-    int failed = PyObject_SetAttrString(module, name, type);
-    if (kept) *kept = (PyTypeObject *)type;
-    else Py_DECREF(type);
-    return failed;
-}
+static PyType_Spec *const specifications[] = {&kernel_specification, &program_specification, &kernels_specification,
+                                              &entry_specification, &apart_specification, &layouts_specification};
+enum { TYPES = sizeof specifications / sizeof *specifications };
 
 static int prepare(PyObject *module) {
-    return add_type(module, "Kernel", &kernel_specification, &kernel_type) ||
-           add_type(module, "Kernels", &kernels_specification, NULL) ||
-           add_type(module, "Program", &program_specification, &program_type) ||
-           add_type(module, "Entry", &entry_specification, NULL) ||
-           add_type(module, "Apart", &apart_specification, NULL) ||
-           add_type(module, "Layouts", &layouts_specification, NULL) ? -1 : 0;
+    PyTypeObject *types[TYPES];
+    for (int place = 0; place < TYPES; place++) {
+        types[place] = (PyTypeObject *)PyType_FromSpec(specifications[place]);
+        if (!types[place] || PyModule_AddType(module, types[place])) return -1;
+    }
+    kernel_type = types[0];
+    program_type = types[1];
+    return 0;
 }
 
 static PyMethodDef functions[] = {
-    {"bind", bind, METH_VARARGS, "The types of this module, for this torch."}, {NULL, NULL, 0, NULL}};
+    {"bind", bind, METH_VARARGS, "This module, bound to this torch."}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot stages[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "symshape_check", NULL, 0, functions, stages, NULL, NULL, NULL};

@@ -113,34 +113,30 @@ static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags,
     return PyBool_FromLong(apart->answer);
 }
 
+static int fill_apart(void *self, PyObject *args, char *block, size_t *used) {
+    Apart *made = self;
+    PyObject *constants, *written;
+    if (!PyArg_ParseTuple(args, "nO!O!", &made->given, &PyTuple_Type, &constants, &PyTuple_Type, &written)) return -1;
+    made->tensors = made->given + PyTuple_GET_SIZE(constants);
+    if (made->given < 0) {
+        PyErr_Format(PyExc_ValueError, "%zd tensors", made->given);
+        return -1;
+    }
+    made->constant = ((PyTupleObject *)constants)->ob_item;
+    made->last = take(block, used, (size_t)made->tensors * sizeof *made->last);
+    made->sorted = take(block, used, (size_t)made->tensors * sizeof *made->sorted);
+    made->answer = -1;
+    char *marks = take(block, used, (size_t)made->tensors);
+    const int32_t *places = small_integers(written, made->tensors, block, used);
+    if (!places) return -1;
+    for (Py_ssize_t place = 0; marks && place < PyTuple_GET_SIZE(written); place++) marks[places[place]] = 1;
+    made->written = marks;
+    return 0;
+}
+
 /* Apart(given, constants, written): the number of tensor arguments, the constants after them, and which are written. */
 static PyObject *new_apart(PyTypeObject *type, PyObject *args, PyObject *named) {
-    PyObject *constants, *written;
-    Py_ssize_t given;
-    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "these are put together by position");
-    if (!PyArg_ParseTuple(args, "nO!O!", &given, &PyTuple_Type, &constants, &PyTuple_Type, &written)) return NULL;
-    Py_ssize_t tensors = given + PyTuple_GET_SIZE(constants);
-    if (given < 0) return PyErr_Format(PyExc_ValueError, "%zd tensors", given);
-    Apart *made = (Apart *)new_owner(type, call_apart, args, (size_t)tensors * (sizeof(Place) + sizeof(Range) + 1));
-    if (!made) return NULL;
-    made->given = given;
-    made->tensors = tensors;
-    made->constant = ((PyTupleObject *)constants)->ob_item;
-    made->last = made->owner.block;
-    made->sorted = (Range *)(made->last + tensors);
-    made->answer = -1;
-    char *marks = (char *)(made->sorted + tensors);
-    made->written = marks;
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(written); place++) {
-        Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(written, place));
-        if (!PyErr_Occurred() && number >= 0 && number < tensors) {
-            marks[number] = 1;
-            continue;
-        }
-        Py_DECREF(made);
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%zd is not among %zd", number, tensors);
-    }
-    return (PyObject *)made;
+    return new_filled(type, args, named, call_apart, fill_apart);
 }
 
 OWNER_TYPE(apart, Apart, owner_free, owner_members,
