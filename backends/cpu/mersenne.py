@@ -67,16 +67,19 @@ def _bernoulli(kept: torch.Tensor, share: float, generator: torch.Generator) -> 
 
 def library() -> Path | None:
     """What is compiled for it, if anything was yet."""
-    if not _draw.cache_info().currsize or _draw() is None:
-        return None
-    found = compile_source((Path(__file__).parent / "mersenne.c").read_text())
-    return None if isinstance(found, Unavailable) else found
+    return _compiled() if _compiled.cache_info().currsize else None
+
+
+@cache
+def _compiled() -> Path | None:
+    path = compile_source((Path(__file__).parent / "mersenne.c").read_text())
+    return None if isinstance(path, Unavailable) else path
 
 
 @cache
 def _draw() -> Draw | None:
-    path = compile_source((Path(__file__).parent / "mersenne.c").read_text())
-    if isinstance(path, Unavailable):
+    path = _compiled()
+    if path is None:
         return None
     draw = load(path).draw
     draw.restype = ctypes.c_int64

@@ -46,10 +46,11 @@ from shapes.guards.toolchain import Unavailable
 
 FLOAT: Final = struct.Struct(">d")
 OURS: Final = ("shapes.", "solver.", "backends.")
-DTYPES: Final[Mapping[str, torch.dtype]] = {
-    str(each): each for each in vars(torch).values() if isinstance(each, torch.dtype)
+CONSTANTS: Final[Mapping[str, object]] = {
+    **{str(each): each for each in vars(torch).values() if isinstance(each, torch.dtype)},
+    **{str(each): each for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last)},
+    **{str(each): each for each in (torch.strided, torch.device("cpu"))},
 }
-LAYOUTS: Final = {str(each): each for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last)}
 ALWAYS: Final[Mapping[str, object]] = {
     "empty": cpu.allocate,
     "as_strided": torch.as_strided,
@@ -95,14 +96,8 @@ def _named(value: object) -> list[object] | None:
         return ["constant", -1]
     if type(value) is float:
         return ["float", FLOAT.pack(value).hex()]
-    if isinstance(value, torch.dtype):
-        return ["dtype", str(value)]
-    if isinstance(value, torch.device):
-        return ["device", str(value)] if str(value) == "cpu" else None
-    if isinstance(value, torch.layout):
-        return ["layout", str(value)] if value is torch.strided else None
-    if isinstance(value, torch.memory_format):
-        return ["format", str(value)] if str(value) in LAYOUTS else None
+    if isinstance(value, torch.dtype | torch.device | torch.layout | torch.memory_format):
+        return ["named", str(value)] if CONSTANTS.get(str(value)) == value else None
     if isinstance(value, torch._ops.OpOverload):
         return ["operator", value._schema.name, value._overloadname] if value.namespace == "aten" else None
     name = getattr(value, "__name__", "")
@@ -145,14 +140,8 @@ def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:  
             return constants[place]
         case ["float", str() as text]:
             return FLOAT.unpack(bytes.fromhex(text))[0]
-        case ["dtype", str() as text]:
-            return DTYPES[text]
-        case ["device", "cpu"]:
-            return torch.device("cpu")
-        case ["layout", "torch.strided"]:
-            return torch.strided
-        case ["format", str() as text]:
-            return LAYOUTS[text]
+        case ["named", str() as text]:
+            return CONSTANTS[text]
         case ["operator", str() as name, str() as overload] if name.startswith("aten::"):
             packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
             return getattr(packet, overload or "default")._op
