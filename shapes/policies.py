@@ -172,7 +172,7 @@ class Unspecialized:
 
 
 @dataclass(frozen=True, slots=True)
-class TorchDefaults:
+class TorchDefaults(Unspecialized):
     """As torch does: 0 and 1 are constants, every other size is at least 2, equal hints mean the same size."""
 
     name: str = "torch_defaults"
@@ -185,21 +185,15 @@ class TorchDefaults:
             return SameAs(twin, "equal hints")
         return Dynamic(at_least=2, why="neither 0 nor 1")
 
-    def on_open(self, question: OpenQuestion) -> OpenChoice:
-        return follow_hint(question)
-
 
 @dataclass(frozen=True, slots=True)
-class SizeOblivious:
+class SizeOblivious(Unspecialized):
     """Sizes known only at run time are taken to be at least 2 where a branch asks whether they are 0 or 1.
 
     The answer is a choice: valid for a general path that is right for 0 and 1 as well.
     """
 
     name: str = "size_oblivious"
-
-    def on_input(self, size: InputSize) -> InputChoice:
-        return Dynamic()
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
         if question.at_hint is None and question.unbacked_sizes:
@@ -213,16 +207,13 @@ class SizeOblivious:
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
+class Static(Unspecialized):
     """Every input size is the constant that it is this time."""
 
     name: str = "static"
 
     def on_input(self, size: InputSize) -> InputChoice:
         return Fixed("static")
-
-    def on_open(self, question: OpenQuestion) -> OpenChoice:
-        return follow_hint(question)
 
 
 unspecialized: Final = Unspecialized()

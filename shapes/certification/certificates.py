@@ -82,65 +82,76 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
-    """A guard that holds for all sizes, with the proof."""
+class Judged:
+    """What was found about a guard: as the program writes it."""
 
     condition: Condition
     guard: str
-    verdict: Always
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A guard that can fail.
-
-    Attributes:
-        guard: as the program writes it.
-        size: sizes at which it fails, by name.
-        smallest: whether no smaller ones were shown to fail.
-        origin: the line of the program that it is due to.
-    """
-
-    condition: Condition
-    guard: str
-    size: dict[str, int]
-    smallest: bool
-    goal: Prop
-    values: Mapping[Atom, int]
-    facts: Facts
 
     @property
     def origin(self) -> Origin | None:
+        """The line of the program that it is due to."""
         return self.condition.origin
 
     @property
     def why(self) -> str:
         return self.condition.why
 
+    @property
+    def place(self) -> str:
+        return f"  ({self.condition.where})" if self.condition.where else ""
+
+    def json(self, **more: object) -> dict[str, object]:
+        """As data, with more between the guard and its place."""
+        condition, origin = self.condition, self.condition.origin
+        return {
+            "guard": self.guard,
+            **more,
+            "file": None if origin is None else origin.file,
+            "line": condition.line if origin is None else origin.line,
+            "function": None if origin is None else origin.function,
+            "why": condition.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Proven(Judged):
+    """A guard that holds for all sizes, with the proof."""
+
+    verdict: Always
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Judged):
+    """A guard that can fail.
+
+    Attributes:
+        size: sizes at which it fails, by name.
+        smallest: whether no smaller ones were shown to fail.
+    """
+
+    size: dict[str, int]
+    smallest: bool
+    goal: Prop
+    values: Mapping[Atom, int]
+    facts: Facts
+
     def check(self) -> bool:
         """Whether the sizes are as the caller says, and the guard fails there: verified by evaluation."""
         return verify_assignment(self.values, self.facts.last) and self.goal.evaluate(self.values) is False
 
     def __str__(self) -> str:
-        place = f"  ({self.condition.where})" if self.condition.where else ""
-        return f"{self.guard}  fails at {sizes_text(self.size)}{place}"
+        return f"{self.guard}  fails at {sizes_text(self.size)}{self.place}"
 
 
 @dataclass(frozen=True, slots=True)
-class NotShown:
+class NotShown(Judged):
     """A guard of which nothing was shown."""
 
-    condition: Condition
-    guard: str
     reason: str
 
-    @property
-    def origin(self) -> Origin | None:
-        return self.condition.origin
-
     def __str__(self) -> str:
-        place = f"  ({self.condition.where})" if self.condition.where else ""
-        return f"{self.guard}  not shown: {self.reason}{place}"
+        return f"{self.guard}  not shown: {self.reason}{self.place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +202,10 @@ class Certificate:
         return {
             "status": self.status,
             "premises": list(self.premises),
-            "findings": [
-                {"guard": each.guard, "size": each.size, "smallest": each.smallest, **_place(each.condition)}
-                for each in self.findings
-            ],
-            "not_shown": [
-                {"guard": each.guard, "reason": each.reason, **_place(each.condition)} for each in self.not_shown
-            ],
-            "implied": [
-                {"guard": each.guard, "size": each.size, "smallest": each.smallest, **_place(each.condition)}
-                for each in self.implied
-            ],
-            "holding": [{"guard": each.guard, **_place(each.condition)} for each in self.holding],
+            "findings": [each.json(size=each.size, smallest=each.smallest) for each in self.findings],
+            "not_shown": [each.json(reason=each.reason) for each in self.not_shown],
+            "implied": [each.json(size=each.size, smallest=each.smallest) for each in self.implied],
+            "holding": [each.json() for each in self.holding],
             "assumed": list(self.assumed),
             "checked": self.check(),
         }
@@ -217,16 +220,6 @@ class Certificate:
         }[self.status]
         rows = [*map(str, self.findings), *map(str, self.not_shown), *[f"with these: {each}" for each in self.implied]]
         return "\n".join([head, *[f"  {row}" for row in rows], *[f"  assumed: {text}" for text in self.assumed]])
-
-
-def _place(condition: Condition) -> dict[str, object]:
-    origin = condition.origin
-    return {
-        "file": None if origin is None else origin.file,
-        "line": condition.line if origin is None else origin.line,
-        "function": None if origin is None else origin.function,
-        "why": condition.why,
-    }
 
 
 def _verified(conflict: Contradiction) -> bool:

@@ -37,7 +37,11 @@ def renamed(text: str, name_of: Callable[[str], str]) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """The canonical names of the sizes that a text mentions, in order."""
+    """The canonical names of the sizes that a text mentions, in order; a word before a parenthesis is a function.
+
+    >>> names_in("min(b, s) % 2 == 0 and not t > 1e3")
+    ['b', 's', 't']
+    """
     found: dict[str, None] = {}
 
     def seen(name: str) -> str:

@@ -23,7 +23,7 @@ as in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
@@ -37,7 +37,7 @@ from shapes.guards.variants import Entry, Found
 from solver.errors import ShapeError
 
 if TYPE_CHECKING:
-    from shapes.guards.coverage import Overlap, Ranges
+    from shapes.guards.coverage import Ranges
     from solver.decide.verdict import Verdict
 
 Value = TypeVar("Value")
@@ -200,35 +200,17 @@ class Dispatch(Generic[Value]):
                 found.append((entry.value, Outcome(False, None, {}, refused)))
         return found
 
-    def coverage(
-        self,
-        ranges: Ranges | None = None,
-        *,
-        tests: Mapping[Source, Hashable] | None = None,
-        besides: Container[Value] = (),
-    ) -> Verdict:
+    def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is given).
 
         Always, or sizes that no variant accepts (`false_at`), or GaveUp. Considered are the variants whose opaque tests
-        are among `tests`, and whose values are not `besides`.
+        are among `tests`.
         """
         from shapes.guards.coverage import coverage
 
         given = self._opaque(tests or {})
-        considered = [
-            entry for entry in self.entries if entry.tests.items() <= given.items() and entry.value not in besides
-        ]
-        return coverage(considered, self._texts(), ranges or {})
-
-    def overlaps(self, ranges: Ranges | None = None) -> list[Overlap]:
-        """The pairs of variants not shown to be disjoint, with sizes that both accept; the first of a pair wins."""
-        from shapes.guards.coverage import overlaps
-
-        return overlaps(self.entries, self._texts(), ranges or {})
-
-    def _texts(self) -> list[str]:
-        """How a person writes each input."""
-        return [access(*path) for path in self._paths]
+        considered = [entry for entry in self.entries if entry.tests.items() <= given.items()]
+        return coverage(considered, [access(*path) for path in self._paths], ranges or {})
 
     def _refused(self, entry: Entry[Value], values: Mapping[str, object]) -> str | None:
         """The opaque test that the arguments fail, in words."""

@@ -44,12 +44,20 @@ WIDE: Final = 40
 SIGNS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 ATOMIC, PRODUCT, SUM, BITS, COMPARISON, CHOICE = 6, 5, 4, 3, 2, 0
 """How tightly the printed text of an operation binds; what binds less than its place needs gets parentheses."""
+FORMS: Final = {
+    "bitand": ("{} & {}", BITS, SUM),
+    "relu": ("{0} if {0} > 0 else 0", CHOICE, BITS),
+    "max": ("{0} if {0} > {1} else {1}", CHOICE, BITS),
+    "min": ("{0} if {0} < {1} else {1}", CHOICE, BITS),
+    "power": ("bounded_power({}, {})", ATOMIC, CHOICE),
+    "abs": ("abs({})", ATOMIC, CHOICE),
+    **{code: (f"{{}} {sign} {{}}", COMPARISON, BITS) for code, sign in SIGNS.items()},
+}
+"""The text of an operation, how tightly it binds, and what its operands need."""
 
 
-def python_source(
-    operations: Operations, conditions: Sequence[Operation], arguments: Arguments, *, name: str = "check"
-) -> str:
-    """A function of these arguments that says whether all conditions hold, testing them in the given order."""
+def python_source(operations: Operations, conditions: Sequence[Operation], arguments: Arguments) -> str:
+    """`check`, a function of these arguments that says whether all conditions hold, testing them in the given order."""
     printer = PythonPrinter(operations, arguments)
     printer.count(conditions)
     lines = [*printer.tests(conditions, "return False"), "return True"]
@@ -57,15 +65,15 @@ def python_source(
         # a power beyond a million bits is refused, and with it the sizes
         lines = ["try:", *indented(lines), "except OverflowError:", "    return False"]
     body = [*arguments.unpacking(range(len(arguments.paths))), *lines]
-    return "\n".join([f"def {name}({', '.join(arguments.names)}):", *indented(body)]) + "\n"
+    return "\n".join([f"def check({', '.join(arguments.names)}):", *indented(body)]) + "\n"
 
 
-def python_function(source: str, conditions: Iterable[Operation], *, name: str = "check") -> Accepts:
+def python_function(source: str, conditions: Iterable[Operation]) -> Accepts:
     """The function of a printed source."""
     scope = python_scope(functions_of(reachable(conditions)))
-    exec(compile(source, f"<{name}>", "exec"), scope)
+    exec(compile(source, "<check>", "exec"), scope)
     # out of the scope, in which it would hold itself
-    return cast(Accepts, scope.pop(name))
+    return cast(Accepts, scope.pop("check"))
 
 
 def python_scope(functions: Mapping[str, str]) -> dict[str, object]:
@@ -196,26 +204,15 @@ class PythonPrinter:
                 return f"{text(node.operands[0], PRODUCT)} * {text(node.operands[1], ATOMIC)}", PRODUCT
             case "floordiv" | "mod":
                 return self._division(node)
-            case "bitand":
-                return f"{text(node.operands[0], SUM)} & {text(node.operands[1], SUM)}", BITS
-            case "relu":
-                value = text(node.operands[0], BITS)
-                return f"{value} if {value} > 0 else 0", CHOICE
-            case "max" | "min":
-                a, b = (text(operand, BITS) for operand in node.operands)
-                return f"{a} if {a} {'>' if node.code == 'max' else '<'} {b} else {b}", CHOICE
             case "select":
                 return self._select(node)
-            case "power":
-                return f"bounded_power({text(node.operands[0], CHOICE)}, {text(node.operands[1], CHOICE)})", ATOMIC
-            case "abs" | "call":
-                function = self.functions[node.name] if node.name else "abs"
-                return f"{function}({', '.join([text(operand, CHOICE) for operand in node.operands])})", ATOMIC
+            case "call":
+                return f"{self.functions[node.name]}({', '.join([text(a, CHOICE) for a in node.operands])})", ATOMIC
             case "all" | "any":
                 return self._joined(node), CHOICE
-            case _:
-                a, b = (text(operand, BITS) for operand in node.operands)
-                return f"{a} {SIGNS[node.code]} {b}", COMPARISON
+            case code:
+                form, binding, place = FORMS[code]
+                return form.format(*[text(operand, place) for operand in node.operands]), binding
 
     def _sum(self, operands: Sequence[Operation], coefficients: Sequence[int], constant: int) -> str:
         pieces: list[str] = []

@@ -48,14 +48,9 @@ class TreeSource:
 
 
 def tree_source(
-    operations: Operations,
-    tree: Tree,
-    arguments: Arguments,
-    *,
-    name: str = "lookup",
-    prologue: Prologue | None = None,
+    operations: Operations, tree: Tree, arguments: Arguments, *, prologue: Prologue | None = None
 ) -> TreeSource:
-    """A function of these arguments. Still to be given: `default`, and the result of each variant, `value_0` and on."""
+    """`lookup`, a function of these arguments. Still to be given: `default`, and the results, `value_0` and on."""
     printer = TreePrinter(operations, tree, arguments)
     read = prologue.read if prologue is not None else {}
     loaded = frozenset([position for position, path in enumerate(arguments.paths) if path in read])
@@ -66,7 +61,7 @@ def tree_source(
     if prologue is not None:
         parameters = prologue.parameters
         body = [*prologue.statements, *body]
-    parts = [*printer.parts, "\n".join([f"def {name}({', '.join(parameters)}):", *indented(body)])]
+    parts = [*printer.parts, "\n".join([f"def lookup({', '.join(parameters)}):", *indented(body)])]
     return TreeSource("\n\n".join(parts) + "\n", printer.constants, functions_of(reachable(_conditions(tree))))
 
 

@@ -115,12 +115,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     guards = [fact for fact in committed if fact.kind == "guard"]
     if not guards:
         return ()
-    inputs = {
-        atom: event
-        for event in events
-        if isinstance(event, Declared) and event.kind == "backed"
-        for atom in event.symbol.symbols
-    }
+    inputs = _inputs(events)
     given = _given(events, inputs)
 
     def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
@@ -184,6 +179,11 @@ def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
     return found
 
 
+def _inputs(events: Iterable[Commitment]) -> dict[Atom, Declared]:
+    declared = [event for event in events if isinstance(event, Declared) and event.kind == "backed"]
+    return {atom: event for event in declared for atom in event.symbol.symbols}
+
+
 def _some_value(declared: Declared) -> int:
     """A value in the range of a symbol that no guard is about."""
     return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
@@ -206,13 +206,7 @@ def extended(known: Facts, more: Iterable[Fact]) -> Facts:
 def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
     """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
     symbols."""
-    backed = {
-        atom
-        for event in events
-        if isinstance(event, Declared) and event.kind == "backed"
-        for atom in event.symbol.symbols
-    }
-    given = _given(events, backed)
+    given = _given(events, _inputs(events))
     wanted = wanted | _symbols(given)
     known = Facts.empty(interner)
     for event in events:

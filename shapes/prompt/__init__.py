@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shapes.prompt.notebook import Shell
+    from IPython.core.interactiveshell import InteractiveShell
 
 
-def load_ipython_extension(shell: Shell) -> None:
+def load_ipython_extension(shell: InteractiveShell) -> None:
     """What `%load_ext shapes.prompt` runs."""
     from shapes.prompt.notebook import show_in
 

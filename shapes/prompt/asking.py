@@ -10,11 +10,11 @@ depends   true at s=64   false at s=16
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
@@ -28,19 +28,6 @@ from solver.proofs.fact import Fact
 
 STATUS: Final = {"always": 0, "never": 1, "depends": 2, "gave up": 3}
 USAGE: Final = 64
-
-_NAME: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)(\s*\()?")
-_WORDS: Final = frozenset({"and", "or", "not", "if", "else", "True", "False"})
-
-
-def names_in(text: str) -> list[str]:
-    """The symbols that a text mentions, in order; a word before a parenthesis is a function.
-
-    >>> names_in("min(b, s) % 2 == 0 and not t > 1e3")
-    ['b', 's', 't']
-    """
-    found = [match[1] for match in _NAME.finditer(text) if not match[2] or match[1] in _WORDS]
-    return [name for name in dict.fromkeys(found) if name not in _WORDS]
 
 
 def read_symbol(text: str) -> Symbol:
@@ -85,7 +72,7 @@ def answer_question(
             env.symbol(symbol.name, symbol.lo, symbol.hi)
         for text in [*given, question]:
             for name in names_in(text):
-                if name not in env.names:
+                if name.isidentifier() and name not in env.names:
                     env.symbol(name)
         for text in given:
             env.assume(text)

@@ -11,8 +11,7 @@ The pages are those of the terminal, as HTML; the plain text of a cell stays wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from shapes.env import ShapeEnv
 from shapes.origin import Origin
@@ -22,36 +21,13 @@ from shapes.prompt.page import Page, html_of_page, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.proofs.fact import Fact
 
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
 Shown = Always | Never | Depends | GaveUp | ShapeEnv
 
 
-class Formatter(Protocol):
-    """What IPython keeps for one kind of output."""
-
-    def for_type(self, typ: type, func: Callable[[Shown], str]) -> object: ...
-
-
-class DisplayFormatter(Protocol):
-    @property
-    def formatters(self) -> dict[str, Formatter]: ...
-
-
-class Compiler(Protocol):
-    def format_code_name(self, name: str) -> tuple[str, str] | None:
-        """What a file that stands for a cell is called: ("Cell", "In[3]")."""
-
-
-class Shell(Protocol):
-    """The part of IPython's shell that this needs."""
-
-    @property
-    def display_formatter(self) -> DisplayFormatter: ...
-
-    @property
-    def compile(self) -> Compiler: ...
-
-
-def show_in(shell: Shell) -> None:
+def show_in(shell: InteractiveShell) -> None:
     """Register the HTML form of everything shown here."""
 
     def label(fact: Fact) -> str:
@@ -61,6 +37,7 @@ def show_in(shell: Shell) -> None:
             return display.place_of(fact)
         return f"{cell[1]} line {fact.origin.line}"
 
+    assert shell.display_formatter is not None
     formatter = shell.display_formatter.formatters["text/html"]
     for kind in (Always, Never, Depends, GaveUp, ShapeEnv):
         formatter.for_type(kind, lambda shown: html_of(shown, label=label))

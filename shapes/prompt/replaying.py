@@ -43,14 +43,10 @@ class Tally:
 
     files: int = 0
     sessions: int = 0
-    symbols: int = 0
-    facts: int = 0
+    total: Replay = field(default_factory=Replay)
+    """The counts and times of all sessions."""
     verdicts: Counter[str] = field(default_factory=Counter)
     rungs: dict[str, array[float]] = field(default_factory=dict)
-    symbol_seconds: float = 0.0
-    fact_seconds: float = 0.0
-    question_seconds: float = 0.0
-    evidence_seconds: float = 0.0
     reading: array[float] = field(default_factory=lambda: array("d"))
     judged: Counter[str] = field(default_factory=Counter)
     wrong: list[dict[str, object]] = field(default_factory=list)
@@ -63,21 +59,13 @@ class Tally:
     def questions(self) -> int:
         return self.verdicts.total()
 
-    @property
-    def seconds(self) -> float:
-        return self.symbol_seconds + self.fact_seconds + self.question_seconds
-
     def microseconds(self) -> list[float]:
         return sorted(time for times in self.rungs.values() for time in times)
 
     def add(self, file: str, session: RecordedSession, replay: Replay) -> None:
         self.sessions += 1
-        self.symbols += replay.symbols
-        self.facts += replay.facts
-        self.symbol_seconds += replay.symbol_seconds
-        self.fact_seconds += replay.fact_seconds
-        self.question_seconds += replay.question_seconds
-        self.evidence_seconds += replay.evidence_seconds
+        for name in ("symbols", "facts", "symbol_seconds", "fact_seconds", "question_seconds", "evidence_seconds"):
+            setattr(self.total, name, getattr(self.total, name) + getattr(replay, name))
         for answer in replay.answers:
             self.verdicts[answer.verdict] += 1
             self.rungs.setdefault(answer.rung, array("d")).append(answer.microseconds)
@@ -250,16 +238,16 @@ def summary(tally: Tally, *, judge: bool) -> dict[str, object]:
     found: dict[str, object] = {
         "files": tally.files,
         "sessions": tally.sessions,
-        "symbols": tally.symbols,
-        "assumes": tally.facts,
+        "symbols": tally.total.symbols,
+        "assumes": tally.total.facts,
         "asks": tally.questions,
         **{verdict: tally.verdicts[verdict] for verdict in ("always", "never", "depends", "gave_up")},
         "rungs": {rung: {"answers": len(us), "us": round(sum(us), 3)} for rung, us in _by_answers(tally)},
         "seconds": {
-            "symbols": tally.symbol_seconds,
-            "assumes": tally.fact_seconds,
-            "asks": tally.question_seconds,
-            "wall": tally.seconds,
+            "symbols": tally.total.symbol_seconds,
+            "assumes": tally.total.fact_seconds,
+            "asks": tally.total.question_seconds,
+            "wall": tally.total.seconds,
         },
         "us": _spread(times),
         "contradictions": tally.contradictions,
@@ -268,7 +256,7 @@ def summary(tally: Tally, *, judge: bool) -> dict[str, object]:
         "unreadable": tally.unreadable,
     }
     if tally.reading:
-        found["evidence"] = {"seconds": tally.evidence_seconds, "us": _spread(sorted(tally.reading))}
+        found["evidence"] = {"seconds": tally.total.evidence_seconds, "us": _spread(sorted(tally.reading))}
     if judge:
         found["judged"] = {key: tally.judged[key] for key in ("right", "wrong", "left open", "not judged")}
         found["wrong"] = tally.wrong
@@ -281,8 +269,9 @@ def _spread(ordered: Sequence[float]) -> dict[str, float]:
 
 
 def _spread_text(ordered: Sequence[float]) -> str:
-    middle, high, longest = (percentile(ordered, share) for share in (0.5, 0.99, 1.0))
-    return f"median {middle:,.1f} us, 99 % within {high:,.0f} us, longest {longest / 1000:,.1f} ms"
+    figures = "median {median:,.1f} us, 99 % within {p99:,.0f} us, longest {milliseconds:,.1f} ms"
+    spread = _spread(ordered)
+    return figures.format(**spread, milliseconds=spread["max"] / 1000)
 
 
 def _by_answers(tally: Tally) -> list[tuple[str, array[float]]]:
@@ -294,7 +283,7 @@ def summary_page(tally: Tally, *, judge: bool) -> Page:
     asked = max(1, tally.questions)
     times = tally.microseconds()
     sources = f"in {tally.sessions:,} sessions of {tally.files:,} files"
-    sources += f"; {tally.symbols:,} symbols, {tally.facts:,} facts"
+    sources += f"; {tally.total.symbols:,} symbols, {tally.total.facts:,} facts"
     verdicts: list[list[Span]] = [[span("questions", "heading"), span(f"{tally.questions:,}", "value"), span(sources)]]
     for name in ("always", "never", "depends", "gave up"):
         count = tally.verdicts[name.replace(" ", "_")]
@@ -312,14 +301,14 @@ def summary_page(tally: Tally, *, judge: bool) -> Page:
     page += [*columns(_right_aligned(rungs, {1, 2, 3, 4}), "  "), line()]
     meaning = "from the text of each line to its answer"
     seconds = [
-        [span("seconds", "heading"), span(f"{tally.seconds:.3f}", "value"), span(meaning, "muted")],
-        [span("  symbols"), span(f"{tally.symbol_seconds:.3f}")],
-        [span("  facts"), span(f"{tally.fact_seconds:.3f}")],
-        [span("  questions"), span(f"{tally.question_seconds:.3f}"), span(_spread_text(times), "muted")],
+        [span("seconds", "heading"), span(f"{tally.total.seconds:.3f}", "value"), span(meaning, "muted")],
+        [span("  symbols"), span(f"{tally.total.symbol_seconds:.3f}")],
+        [span("  facts"), span(f"{tally.total.fact_seconds:.3f}")],
+        [span("  questions"), span(f"{tally.total.question_seconds:.3f}"), span(_spread_text(times), "muted")],
     ]
     if tally.reading:
         spread = _spread_text(sorted(tally.reading))
-        seconds.append([span("reading evidence"), span(f"{tally.evidence_seconds:.3f}"), span(spread, "muted")])
+        seconds.append([span("reading evidence"), span(f"{tally.total.evidence_seconds:.3f}"), span(spread, "muted")])
     page += columns(_right_aligned(seconds, {1}), "  ")
     if tally.contradictions:
         page.append(line(span(f"contradictory sessions: {len(tally.contradictions)}", "error")))

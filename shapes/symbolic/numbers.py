@@ -286,6 +286,8 @@ class SymBool(Boolean):
     __rrshift__: Method[Callable[[int], SymInt]] = of_integer(operator.rshift, reflected=True)
     __truediv__: Method[Callable[[Whole], SymFloat]] = of_integer(operator.truediv)
     __rtruediv__: Method[Callable[[int], SymFloat]] = of_integer(operator.truediv, reflected=True)
+    __divmod__: Method[Callable[[Whole], tuple[SymInt, SymInt]]] = of_integer(divmod)
+    __rdivmod__: Method[Callable[[int], tuple[SymInt, SymInt]]] = of_integer(divmod, reflected=True)
 
     def __lt__(self, other: Whole) -> SymBool:
         return self.integer < other
@@ -298,12 +300,6 @@ class SymBool(Boolean):
 
     def __ge__(self, other: Whole) -> SymBool:
         return self.integer >= other
-
-    def __divmod__(self, other: Whole) -> tuple[SymInt, SymInt]:
-        return divmod(self.integer, other)
-
-    def __rdivmod__(self, other: int) -> tuple[SymInt, SymInt]:
-        return divmod(other, self.integer)
 
     def __pow__(self, other: int, modulus: int | None = None, /) -> SymInt | SymFloat:
         return self.integer.__pow__(other) if modulus is None else self.integer.__pow__(other, modulus)

@@ -80,9 +80,9 @@ def disagreement(
     An exception that is no `ShapeError` is a failure of the rule, but for `refusals` where the operator refuses too.
     With `numbers`, arguments that are annotated as `Int` are made symbols once, too.
     """
-    for mode, run in (*MODES, NUMBERS) if numbers else MODES:
+    for mode, range_of, of_numbers in (*MODES, NUMBERS) if numbers else MODES:
         try:
-            found, detail = run(rule, call, expected)
+            found, detail = _symbolically(rule, call, expected, range_of, numbers=of_numbers)
         except Exception as crash:
             if expected is None and isinstance(crash, refusals):
                 continue
@@ -92,65 +92,40 @@ def disagreement(
     return None
 
 
-def on_sizes(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
-    """What the rule gives for the sizes themselves."""
-    env = ShapeEnv(origin=lambda: None)
-    args, kwargs = call.replaced(lambda tensor: tensor)
-    try:
-        outputs = rule(env, *args, **kwargs)
-    except ShapeError as refusal:
-        return None, str(refusal)
-    return evaluated(env, outputs, {}, expected)
+def itself(place: int, size: int, start: int) -> tuple[int, int | None]:
+    return size, size
 
 
-def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
-    """What the rule gives for a symbol for each size, evaluated at the sizes."""
-    return _symbolically(rule, call, expected, lambda place, size: (0, None))
+def anything(place: int, size: int, start: int) -> tuple[int, int | None]:
+    return 0, None
 
 
-def on_some_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
-    """What the rule gives where some sizes are numbers and some of the symbols are known to be at least something."""
-    start = sum([int(size) + 1 for tensor in call.inputs() for size in tensor])
-
-    def range_of(place: int, size: int) -> tuple[int, int | None]:
-        match (start + place) % 4:
-            case 0:
-                return size, size
-            case 1:
-                return min(size, 2), None
-            case 2:
-                return min(size, 1), max(size, 1)
-            case _:
-                return 0, None
-
-    return _symbolically(rule, call, expected, range_of)
-
-
-def on_symbolic_numbers(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
-    """What the rule gives where the numbers that it takes as `Int` are symbols as well."""
-    return _symbolically(rule, call, expected, lambda place, size: (0, None), numbers=True)
+def something(place: int, size: int, start: int) -> tuple[int, int | None]:
+    """Of some sizes everything is known, of others that they are at least something."""
+    return ((size, size), (min(size, 2), None), (min(size, 1), max(size, 1)), (0, None))[(start + place) % 4]
 
 
 MODES: Final = (
-    ("on these sizes", on_sizes),
-    ("on symbols", on_symbols),
-    ("on symbols of which something is known", on_some_symbols),
+    ("on these sizes", itself, False),
+    ("on symbols", anything, False),
+    ("on symbols of which something is known", something, False),
 )
-NUMBERS: Final = ("on symbols for numbers, too,", on_symbolic_numbers)
+"""How a rule is run: the range of the symbol for each size, and whether numbers that it takes as `Int` are symbols
+as well. A size whose range is itself stays a number.
+"""
+NUMBERS: Final = ("on symbols for numbers, too,", anything, True)
 
 
 def _symbolically(
     rule: Rule,
     call: Call,
     expected: Sizes | None,
-    range_of: Callable[[int, int], tuple[int, int | None]],
+    range_of: Callable[[int, int, int], tuple[int, int | None]],
     *,
     hinted: bool = False,
     numbers: bool = False,
 ) -> tuple[Sizes | None, str]:
-    """What the rule gives for symbols with these ranges; a size whose range is itself stays a number. `numbers` makes
-    symbols of plain arguments that may be ones, where there are such.
-    """
+    """What the rule gives for symbols with these ranges, evaluated at the sizes; of `numbers`, if there are any."""
     taken = {name for name, each in rule.signature.parameters.items() if INTEGERS.search(str(each.annotation))}
     given = (*zip(rule.names, call.args), *call.kwargs.items())
     if numbers and not any(_has_number(value) and name in taken for name, value in given):
@@ -158,13 +133,14 @@ def _symbolically(
     env = ShapeEnv(origin=lambda: None)
     values: dict[Atom, int] = {}
     places = itertools.count()
+    start = sum([int(size) + 1 for tensor in call.inputs() for size in tensor])
 
     def symbolic(tensor: Input) -> Input:
         sizes: list[Int] = []
         for size in tensor:
             assert isinstance(size, int)
             place = next(places)
-            lo, hi = range_of(place, size)
+            lo, hi = range_of(place, size, start)
             if lo == hi:
                 sizes.append(size)
                 continue

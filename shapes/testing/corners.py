@@ -61,9 +61,9 @@ class Corner:
     fact: Fact | None = None
 
 
-def corners(env: ShapeEnv, inside: Satisfying | None = None) -> Iterator[Corner]:
+def corners(env: ShapeEnv) -> Iterator[Corner]:
     """Assignments that satisfy the facts: the smallest, those where a fact is tight, those with a symbol at an end."""
-    inside = Satisfying(env.facts) if inside is None else inside
+    inside = Satisfying(env.facts)
     yield _corner(env, "the smallest", inside.smallest, inside)
     for fact in sorted(env.facts.records(), key=lambda fact: fact.serial):
         for comparison in _comparisons(fact.prop):
