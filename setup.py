@@ -30,13 +30,9 @@ HOT = {
         """,
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
-    "solver/bounds": """
-        by_intervals comparisons decided_atoms explain extremes isolation knowledge laws multiples remainder shift
-        single
-        """,
     "solver/knowledge": """
-        clamps draft equalities factor_cancellation facts inequalities propagation roots
-        samples substitution symbols
+        base by_intervals clamps comparisons decided_atoms draft equalities explain extremes factor_cancellation facts
+        inequalities isolation laws multiples propagation remainder roots samples shift single substitution symbols
         """,
     "solver/samples": "repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",

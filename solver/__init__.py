@@ -24,9 +24,7 @@ from typing import Final
 
 MADE_FROM: Final = "compiled.txt"
 """The file that holds the checksum of the sources which the extensions were made from."""
-ROOMS: Final = (
-    *("", "terms", "floats", "syntax", "proofs", "integer", "bounds", "knowledge", "samples", "rungs", "decide"),
-)
+ROOMS: Final = ("", "terms", "floats", "syntax", "proofs", "integer", "knowledge", "samples", "rungs", "decide")
 """The folders whose modules are compiled, or whose constants are."""
 
 

@@ -70,26 +70,26 @@ class Named(NamedTuple):
 NAMED = (
     Named(
         "bounds: off by one",
-        "solver/bounds/comparisons.py",
+        "solver/knowledge/comparisons.py",
         "if low is not None and low >= 0:",
         "if low is not None and low >= -1:",
     ),
     Named(
         "bounds: sides swapped",
-        "solver/bounds/knowledge.py",
+        "solver/knowledge/base.py",
         "bound = r.lo if c > 0 else r.hi",
         "bound = r.lo",
     ),
     Named(
         "shift: a negative coefficient passes",
-        "solver/bounds/shift.py",
+        "solver/knowledge/shift.py",
         "all(c > 0 for _, c in e.terms)",
         "any(c > 0 for _, c in e.terms)",
     ),
     Named("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
     Named(
         "isolate: the divisor's last residue is lost",
-        "solver/bounds/isolation.py",
+        "solver/knowledge/isolation.py",
         "d * (rest + 1) - 1 - n",
         "d * (rest + 1) - n",
     ),
@@ -125,7 +125,7 @@ NAMED = (
     ),
     Named(
         "extremes: one side of a max is enough",
-        "solver/bounds/extremes.py",
+        "solver/knowledge/extremes.py",
         "if c < 0 else self.above",
         "if c < -1 else self.above",
     ),

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from math import gcd, lcm
 from typing import NamedTuple
 
-from solver.bounds.multiples import remainder_in
+from solver.knowledge.multiples import remainder_in
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

@@ -25,9 +25,9 @@ from shapes.errors import ShapeError, fact_place
 from shapes.guards.congruences import implied
 from shapes.guards.rejection import OneMoved, rejected_alone
 from shapes.origin import Origin
-from solver.bounds.by_intervals import prove_by_intervals
 from solver.decide.assume import assume
 from solver.decide.verdict import Always, Depends, Verdict
+from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from solver.bounds import remainder, shift
-from solver.bounds.by_intervals import prove_by_intervals
-from solver.bounds.comparisons import decided
-from solver.bounds.extremes import prove_nonnegative as prove_clamps
-from solver.bounds.laws import rewritten
+from solver.knowledge import remainder, shift
+from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.comparisons import decided
+from solver.knowledge.extremes import prove_nonnegative as prove_clamps
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep, apart, equal, every, some
 from solver.rungs import box, extremes, factor, isolate, linear, multiplied, refine, residues, split
 from solver.rungs.prover import Prover

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.by_intervals import prove_by_intervals
-from solver.bounds.comparisons import decided
-from solver.bounds.laws import rewritten
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.errors import Undefined
+from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.comparisons import decided
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import rewritten
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
 from solver.rungs.effort import RUNGS

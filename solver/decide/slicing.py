@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.knowledge import Rule
 from solver.decide.assume import assume
 from solver.integer.work_budget import Limits, WorkBudget
+from solver.knowledge.base import Rule
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in

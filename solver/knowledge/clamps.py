@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds import extremes
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge import extremes
+from solver.knowledge.base import Knowledge
 from solver.proofs.step import ProofStep, axiom, combine, hypothesis, multiply_equality, refute, strengthen
 from solver.terms.expr import Expr
 from solver.terms.polynomials import exact_quotient, factors_of

@@ -2,7 +2,7 @@
 
     >>> from solver.knowledge.draft import Draft
     >>> from solver.terms.interner import Interner
-    >>> from solver.bounds.knowledge import Knowledge
+    >>> from solver.knowledge.base import Knowledge
     >>> Draft(Knowledge(Interner())).steps
     0
 
@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from solver.bounds.decided_atoms import Deciding
-from solver.bounds.knowledge import Entry, Knowledge, Rule, Uses
+from solver.knowledge.base import Entry, Knowledge, Rule, Uses
+from solver.knowledge.decided_atoms import Deciding
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop

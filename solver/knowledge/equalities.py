@@ -11,13 +11,13 @@ True
 
 from __future__ import annotations
 
-from solver.bounds.by_intervals import prove_nonzero
-from solver.bounds.explain import prove_bound, prove_side
-from solver.bounds.knowledge import Range, Rule, form_key
-from solver.bounds.laws import definition_of, laws_of, rewritten, size_of
+from solver.knowledge.base import Range, Rule, form_key
+from solver.knowledge.by_intervals import prove_nonzero
 from solver.knowledge.draft import Contradictory
+from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities
+from solver.knowledge.laws import definition_of, laws_of, rewritten, size_of
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, combine
 from solver.terms.expr import Atom, Expr

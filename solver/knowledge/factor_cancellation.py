@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.bounds import single
-from solver.bounds.by_intervals import prove_nonzero
-from solver.bounds.explain import prove_bound
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge import single
+from solver.knowledge.base import Knowledge
+from solver.knowledge.by_intervals import prove_nonzero
+from solver.knowledge.explain import prove_bound
 from solver.proofs.step import ProofStep, apart
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

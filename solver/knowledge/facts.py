@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from solver.bounds.decided_atoms import Deciding
-from solver.bounds.knowledge import Knowledge, Rule
 from solver.hooks import Hook
+from solver.knowledge.base import Knowledge, Rule
+from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
 from solver.knowledge.samples import ENOUGH, Samples

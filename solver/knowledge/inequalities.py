@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds import remainder
-from solver.bounds.by_intervals import bounded_away
-from solver.bounds.explain import prove_bound, prove_side
-from solver.bounds.knowledge import form_key, tightened
-from solver.bounds.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
+from solver.knowledge import remainder
+from solver.knowledge.base import form_key, tightened
+from solver.knowledge.by_intervals import bounded_away
 from solver.knowledge.clamps import one_sided, unclamped
 from solver.knowledge.draft import Contradictory, Draft
+from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
+from solver.knowledge.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
 from solver.knowledge.roots import root_bound
 from solver.proofs.step import ProofStep, combine, equal, hypothesis, refute, strengthen, times
 from solver.terms.expr import Atom, Expr

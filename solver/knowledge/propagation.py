@@ -22,16 +22,16 @@ Each derived statement keeps its proof. A contradiction raises with the proof of
 
 from __future__ import annotations
 
-from solver.bounds.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
-from solver.bounds.explain import prove_side
-from solver.bounds.knowledge import form_key
-from solver.bounds.laws import rewritten
-from solver.bounds.multiples import reduced
+from solver.knowledge.base import form_key
+from solver.knowledge.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.clamps import factors_apart
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.equalities import Equalities
+from solver.knowledge.explain import prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import NEIGHBOURS, STEPS
+from solver.knowledge.laws import rewritten
+from solver.knowledge.multiples import reduced
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, combine, equal, part
 from solver.terms.expr import Expr

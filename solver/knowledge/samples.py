@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from solver.bounds.knowledge import Rule
+from solver.knowledge.base import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr, arguments

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from solver.bounds.explain import prove_bound
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_bound
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, boxed
 from solver.rungs.prover import Prover

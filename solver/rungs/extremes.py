@@ -1,4 +1,4 @@
-"""Case analysis of min, max and abs, one clamp at a time (`solver.bounds.extremes`), on the budget of the question.
+"""Case analysis of min, max and abs, one clamp at a time (`solver.knowledge.extremes`), on the budget of the question.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.extremes import ClampSplit, outermost
+from solver.knowledge.extremes import ClampSplit, outermost
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.explain import prove_side
-from solver.bounds.laws import size_of
+from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
+from solver.knowledge.laws import size_of
 from solver.proofs.step import ProofStep, apart, combine, times
 from solver.rungs.prover import Prover
 from solver.terms.expr import Expr

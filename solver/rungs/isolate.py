@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.isolation import isolations
 from solver.knowledge.facts import Facts
+from solver.knowledge.isolation import isolations
 from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
 from solver.terms.prop import Prop

@@ -26,7 +26,7 @@ from itertools import product as choices
 from math import lcm
 from typing import Final
 
-from solver.bounds.explain import prove_side
+from solver.knowledge.explain import prove_side
 from solver.proofs.step import gap, multiply_equality, square, times
 from solver.rungs.model import Model
 from solver.rungs.rows import Rows, distinct, given

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solver.bounds.knowledge import Knowledge
 from solver.integer.certificate import Point
+from solver.knowledge.base import Knowledge
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.rungs.model import Model

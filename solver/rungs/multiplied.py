@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.by_intervals import prove_nonzero
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import rewritten
-from solver.bounds.shift import direct_atoms
+from solver.knowledge.base import Knowledge
+from solver.knowledge.by_intervals import prove_nonzero
+from solver.knowledge.laws import rewritten
+from solver.knowledge.shift import direct_atoms
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop

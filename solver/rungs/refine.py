@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from solver.bounds.by_intervals import prove_nonzero
-from solver.bounds.laws import rewritten, unfold
 from solver.integer.certificate import Point
+from solver.knowledge.by_intervals import prove_nonzero
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import rewritten, unfold
 from solver.proofs.step import ProofStep, cases, hypothesis, part
 from solver.proofs.step import refute as by_contradiction
 from solver.rungs import box, lemmas, residues

@@ -18,9 +18,9 @@ from __future__ import annotations
 from itertools import product
 from typing import Final
 
-from solver.bounds import shift
-from solver.bounds.explain import prove_side
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge import shift
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, residues, strengthen
 from solver.rungs.prover import Prover

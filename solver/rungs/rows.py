@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from solver.bounds.explain import prove_bound
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import laws_of, rewritten
 from solver.integer.certificate import Branch, Combine, Infeasible, Point, Refutation, Row
 from solver.integer.solving import solve
 from solver.integer.work_budget import WorkBudget
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_bound
+from solver.knowledge.laws import laws_of, rewritten
 from solver.proofs.step import ProofStep, cases, combine, combine_equalities, hypothesis
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner

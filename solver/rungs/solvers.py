@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from solver.bounds.laws import definition_of
 from solver.interop.z3 import LIMITS, Proved, Refuted, entails
 from solver.knowledge.facts import Facts
+from solver.knowledge.laws import definition_of
 from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.by_intervals import prove_by_intervals
-from solver.bounds.laws import rewritten
+from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep, apart, cases, refute
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom, Expr, evaluate_atoms

@@ -3,7 +3,7 @@
 import pytest
 
 from shapes import ShapeEnv
-from solver.bounds.explain import prove_side
+from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import examine
 from solver.samples.table import Table

@@ -7,9 +7,9 @@ from math import lcm
 import pytest
 
 from shapes import ShapeEnv
-from solver.bounds.multiples import prove_no_multiple
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.knowledge.facts import Facts
+from solver.knowledge.multiples import prove_no_multiple
 from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner
 

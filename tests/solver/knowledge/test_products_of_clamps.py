@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from shapes import ShapeEnv
-from solver.bounds import shift
 from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.knowledge import shift
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner

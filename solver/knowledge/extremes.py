@@ -3,7 +3,7 @@
 `G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments.
 `G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
 
-    >>> from solver.bounds.extremes import prove_nonnegative
+    >>> from solver.knowledge.extremes import prove_nonnegative
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
@@ -18,9 +18,9 @@ from __future__ import annotations
 from threading import local
 from typing import Final
 
-from solver.bounds.by_intervals import prove_by_intervals
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import rewritten, size_of
+from solver.knowledge.base import Knowledge
+from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.laws import rewritten, size_of
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, axiom, cases, combine, hypothesis
 from solver.terms.expr import Atom, Expr

@@ -6,7 +6,7 @@ inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `r
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.bounds import remainder
+    >>> from solver.knowledge import remainder
     >>> terms = Interner()
     >>> n, d, i = (terms.symbol(name) for name in "ndi")
     >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(i, 0, None)
@@ -25,11 +25,11 @@ from collections.abc import Iterator
 from math import gcd, lcm
 from typing import Final
 
-from solver.bounds import extremes, shift, single
-from solver.bounds.explain import prove_side
-from solver.bounds.isolation import oriented
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import floordiv_law, law_expr, times_nonnegative
+from solver.knowledge import extremes, shift, single
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_side
+from solver.knowledge.isolation import oriented
+from solver.knowledge.laws import floordiv_law, law_expr, times_nonnegative
 from solver.proofs.step import ProofStep, axiom, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides, without

@@ -133,7 +133,7 @@ class Knowledge:
         self.range_cache: dict[int, Range] = {}
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
-        self.explained: dict[tuple[int, bool, int], ProofStep] = {}  # of nested atoms (`solver.bounds.explain`)
+        self.explained: dict[tuple[int, bool, int], ProofStep] = {}  # of nested atoms (`solver.knowledge.explain`)
         self.scratch: dict[object, object] = {}
 
     # ------------------------------------------------------------------ ranges
@@ -284,7 +284,7 @@ class Knowledge:
 
     def decided_rule(self, atom: Atom) -> Rule | None:
         """What an operation equals, where its arguments decide it. Bounds alone decide none: the subclass does
-        (`solver.bounds.decided_atoms`), by lemmas that rest on bounds in turn.
+        (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in turn.
         """
         return None
 

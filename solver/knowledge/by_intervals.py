@@ -1,6 +1,6 @@
 """Prove propositions by interval arithmetic and excluded values.
 
-    >>> from solver.bounds.by_intervals import prove_by_intervals
+    >>> from solver.knowledge.by_intervals import prove_by_intervals
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
@@ -12,9 +12,9 @@
 
 from __future__ import annotations
 
-from solver.bounds.explain import prove_bound, prove_side
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.multiples import prove_no_multiple
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_bound, prove_side
+from solver.knowledge.multiples import prove_no_multiple
 from solver.proofs.step import ProofStep, apart, equal, every, some
 from solver.terms.expr import Expr
 from solver.terms.prop import SHARING, Prop

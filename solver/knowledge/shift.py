@@ -4,7 +4,7 @@ With `s = lo + s'` (or `s = hi - s'`), s' >= 0, only the signs of the coefficien
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.bounds import shift
+    >>> from solver.knowledge import shift
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 2, None)
@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from solver.bounds import extremes
-from solver.bounds.explain import prove_bound, prove_side, weakened
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import floordiv_law, times_nonnegative
+from solver.knowledge import extremes
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_bound, prove_side, weakened
+from solver.knowledge.laws import floordiv_law, times_nonnegative
 from solver.proofs.step import ProofStep, axiom, combine, gap
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

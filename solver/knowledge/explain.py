@@ -4,7 +4,7 @@ Bounds are computed first and explained lazily, when one is used. The explanatio
 bound that suffices, which keeps cores small:
 
     >>> from solver.terms.interner import Interner
-    >>> from solver.bounds.explain import prove_nonnegative
+    >>> from solver.knowledge.explain import prove_nonnegative
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from solver.bounds.knowledge import Knowledge, Range
+from solver.knowledge.base import Knowledge, Range
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.expr import Atom, Expr

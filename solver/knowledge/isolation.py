@@ -1,7 +1,7 @@
 """Isolate a quotient: for D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`.
 
 >>> from solver.terms.interner import Interner
->>> from solver.bounds.isolation import Isolated
+>>> from solver.knowledge.isolation import Isolated
 >>> terms = Interner()
 >>> n, d, k = (terms.symbol(name) for name in "ndk")
 >>> print(Isolated((n // d).atom, -k, 1, n, d).goal(), "and", Isolated((n // d).atom, k, -1, n, d).goal())
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from solver.bounds.explain import prove_side
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_side
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

@@ -2,7 +2,7 @@
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.bounds.laws import laws_of
+>>> from solver.knowledge.laws import laws_of
 >>> terms = Interner()
 >>> s = terms.symbol("s")
 >>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.bounds.explain import prove_nonnegative
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge.base import Knowledge
+from solver.knowledge.explain import prove_nonnegative
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep, combine, times
 from solver.terms.atoms import conclusion_of, conditions_of, expression_of

@@ -2,7 +2,7 @@
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.bounds import single
+>>> from solver.knowledge import single
 >>> terms = Interner()
 >>> a, b, c = (terms.symbol(name) for name in "abc")
 >>> known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 0, None)
@@ -18,10 +18,10 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from solver.bounds.explain import prove_side, weakened
-from solver.bounds.isolation import isolations
-from solver.bounds.knowledge import Entry, Knowledge, Uses
-from solver.bounds.laws import size_of, times_nonnegative
+from solver.knowledge.base import Entry, Knowledge, Uses
+from solver.knowledge.explain import prove_side, weakened
+from solver.knowledge.isolation import isolations
+from solver.knowledge.laws import size_of, times_nonnegative
 from solver.proofs.step import ProofStep, combine, hypothesis, refute, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

@@ -2,7 +2,7 @@
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.bounds.comparisons import decided
+    >>> from solver.knowledge.comparisons import decided
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 2, None)
@@ -14,9 +14,9 @@ More than half of the recorded questions end here.
 
 from __future__ import annotations
 
-from solver.bounds.by_intervals import prove_between_multiples, prove_nonzero
-from solver.bounds.explain import prove_side
-from solver.bounds.knowledge import Knowledge
+from solver.knowledge.base import Knowledge
+from solver.knowledge.by_intervals import prove_between_multiples, prove_nonzero
+from solver.knowledge.explain import prove_side
 from solver.proofs.step import ProofStep, apart, equal
 from solver.terms.prop import Prop
 

@@ -2,7 +2,7 @@
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.bounds.multiples import prove_no_multiple
+>>> from solver.knowledge.multiples import prove_no_multiple
 >>> terms = Interner()
 >>> s = terms.symbol("s")
 >>> known = Facts.empty(terms).declare_range(s, 0, None).learn_prop(terms.ne(s % 3, 0))
@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Final, NamedTuple
 
-from solver.bounds.knowledge import Knowledge
-from solver.bounds.laws import rewritten
+from solver.knowledge.base import Knowledge
+from solver.knowledge.laws import rewritten
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.terms.expr import Expr

@@ -7,8 +7,8 @@ import pytest
 
 from shapes import ShapeEnv
 from shapes.errors import ShapeError
-from solver.bounds import single
 from solver.decide.verdict import Always, Depends, Never
+from solver.knowledge import single
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
 from solver.terms.interner import Interner

@@ -12,13 +12,13 @@ True
 
 from __future__ import annotations
 
-from solver.bounds import extremes, remainder, shift, single
-from solver.bounds.by_intervals import prove_by_intervals
-from solver.bounds.explain import prove_bound, prove_side
-from solver.bounds.isolation import isolations
-from solver.bounds.knowledge import Knowledge, Rule
-from solver.bounds.laws import rewritten
 from solver.floats.exact import exact_form
+from solver.knowledge import extremes, remainder, shift, single
+from solver.knowledge.base import Knowledge, Rule
+from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.explain import prove_bound, prove_side
+from solver.knowledge.isolation import isolations
+from solver.knowledge.laws import rewritten
 from solver.proofs.rewriting import apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep, equal
 from solver.terms.expr import Atom, Expr
