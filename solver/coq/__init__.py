@@ -20,9 +20,10 @@
     Qed.
     <BLANKLINE>
 
-The facts at the leaves of a certificate are the hypotheses of a theorem. Each step is the application of one lemma of
-`symshape.v` to our multipliers, cuts and cases; what is left to tactics is `ring` for identities of polynomials, and
-the computation of closed numbers. A file repeats the lemmas that it uses, and needs Coq's standard library alone.
+The facts at the leaves of a certificate are the hypotheses of a theorem. Each step applies a lemma of `symshape.v` to
+our multipliers, cuts and cases; what is left to tactics is linear arithmetic and logic (`lia`, products as variables),
+identities of polynomials (`ring`), and the computation of closed numbers. A file repeats the lemmas that it uses, and
+needs Coq's standard library alone.
 
 The trusted base is Coq's kernel and the printed statement: neither `solver.proofs.checker` nor this package (except for
 assumptions, which the checker verifies). Opaque functions are uninterpreted;

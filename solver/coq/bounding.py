@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from solver.coq.terms import Names, argument, call, integer
+from solver.coq.terms import Names, argument, by_lia, call, integer
 from solver.terms import intervals
+from solver.terms.atoms import interval_reader
 from solver.terms.expr import Expr
 from solver.terms.intervals import Interval
 from solver.terms.prop import Prop
@@ -40,39 +41,38 @@ class Range:
         return self.low, self.high
 
 
+def low(text: str, value: int, *proofs: str) -> End:
+    """A lower end by `lia`."""
+    return value, by_lia(f"{integer(value)} <= {text}", *proofs)
+
+
+def high(text: str, value: int, *proofs: str) -> End:
+    """An upper end by `lia`."""
+    return value, by_lia(f"{text} <= {integer(value)}", *proofs)
+
+
 def constant(value: int) -> Range:
-    text = integer(value)
-    proof = call("Z.le_refl", value)
-    return Range(text, (value, proof), (value, proof))
+    return renamed(Range("", (value, "I"), (value, "I")), integer(value))
 
 
 def opposite(r: Range) -> Range:
     """The range of the negated value."""
-    low = r.high and (-r.high[0], call("negated_high", r.text, r.high[0], -r.high[0], R, r.high[1]))
-    high = r.low and (-r.low[0], call("negated_low", r.text, r.low[0], -r.low[0], R, r.low[1]))
-    return Range(f"- {argument(r.text)}", low, high)
+    text = f"- {argument(r.text)}"
+    return Range(text, r.high and low(text, -r.high[0], r.high[1]), r.low and high(text, -r.low[0], r.low[1]))
 
 
-def renamed(r: Range, text: str, identity: str = "by_ring") -> Range:
+def renamed(r: Range, text: str, *equation: str) -> Range:
     """The range of an equal expression."""
-    low = r.low and (r.low[0], call("same_low", r.text, text, r.low[0], identity, r.low[1]))
-    high = r.high and (r.high[0], call("same_high", r.text, text, r.high[0], identity, r.high[1]))
-    return Range(text, low, high)
+    return Range(text, r.low and low(text, *r.low, *equation), r.high and high(text, *r.high, *equation))
 
 
 def product(x: Range, y: Range) -> Range:
     """All products."""
     text = f"{argument(x.text)} * {argument(y.text)}"
     lo, hi = intervals.product(x.interval, y.interval)
-    low = None if lo is None else (lo, _low_of_product(x, y, lo))
-    high = None
-    if hi is not None:
-        # x*y <= v is -x*y >= -v
-        turned = opposite(x)
-        inner = f"{argument(turned.text)} * {argument(y.text)}"
-        below = call("negated_low", inner, -hi, hi, R, _low_of_product(turned, y, -hi))
-        high = (hi, call("same_high", f"- ({inner})", text, hi, "by_ring", below))
-    return Range(text, low, high)
+    least = None if lo is None else (lo, _low_of_product(x, y, lo))
+    most = None if hi is None else high(text, hi, _low_of_product(opposite(x), y, -hi))  # x*y <= v is -x*y >= -v
+    return Range(text, least, most)
 
 
 def _low_of_product(x: Range, y: Range, v: int) -> str:
@@ -81,9 +81,7 @@ def _low_of_product(x: Range, y: Range, v: int) -> str:
     for a, b in ((x, y), (y, x), (opposite(x), opposite(y)), (opposite(y), opposite(x))):
         proof = _low_by_signs(a, b, v)
         if proof is not None:
-            if a is x:
-                return proof
-            return call("same_low", f"{argument(a.text)} * {argument(b.text)}", text, v, "by_ring", proof)
+            return by_lia(f"{integer(v)} <= {text}", proof)
     raise AssertionError("an end without a proof")
 
 
@@ -106,23 +104,24 @@ def power(x: Range, k: int) -> Range:
         return x
     lo, hi = intervals.power(x.interval, k)
     text = f"{argument(x.text)} ^ {k}"
-    low, high = x.low, x.high
-    if low is not None and low[0] >= 0:
-        above = call("power_low", x.text, k, low[0], lo or 0, R, R, low[1])
+    if x.low is not None and x.low[0] >= 0:
+        above = call("power_low", x.text, k, x.low[0], lo or 0, R, R, x.low[1])
         below = None
-        if high is not None and hi is not None:
-            sign = call("weaker_low", x.text, low[0], 0, R, low[1])
-            below = hi, call("power_high", x.text, k, high[0], hi, R, sign, high[1])
+        if x.high is not None and hi is not None:
+            sign = by_lia(f"0 <= {x.text}", x.low[1])
+            below = hi, call("power_high", x.text, k, x.high[0], hi, R, sign, x.high[1])
         return Range(text, (lo or 0, above), below)
     if k % 2:
-        least = low and (low[0] ** k, call("odd_power_low", x.text, k, low[0], low[0] ** k, R, R, low[1]))
-        most = high and (high[0] ** k, call("odd_power_high", x.text, k, high[0], high[0] ** k, R, R, high[1]))
+        least = x.low and (x.low[0] ** k, call("odd_power_low", x.text, k, x.low[0], x.low[0] ** k, R, R, x.low[1]))
+        most = x.high and (
+            x.high[0] ** k, call("odd_power_high", x.text, k, x.high[0], x.high[0] ** k, R, R, x.high[1])
+        )  # fmt: skip
         return Range(text, least, most)
-    if high is not None and high[0] <= 0:
-        return renamed(power(opposite(x), k), text, call("even_power_opposite", x.text, k, R))
+    if x.high is not None and x.high[0] <= 0:
+        return renamed(power(opposite(x), k), text)
     most = None
-    if low is not None and high is not None and hi is not None:
-        most = hi, call("even_power_high", x.text, k, low[0], high[0], hi, R, R, R, low[1], high[1])
+    if x.low is not None and x.high is not None and hi is not None:
+        most = hi, call("even_power_high", x.text, k, x.low[0], x.high[0], hi, R, R, R, x.low[1], x.high[1])
     return Range(text, (0, call("even_power_sign", x.text, k, 0, R, R)), most)
 
 
@@ -130,27 +129,18 @@ def quotient(n: Range, d: Range, by: int | None) -> Range:
     """All quotients rounded down; `by` is the divisor where it is a constant."""
     text = f"{argument(n.text)} / {argument(d.text)}"
     if by is not None and by > 0:
-        low = n.low and (
-            n.low[0] // by,
-            call("quotient_low", n.text, d.text, by, *n.low[:1], n.low[0] // by, "by_ring", R, R, n.low[1]),
-        )
-        high = n.high and (
-            n.high[0] // by,
-            call("quotient_high", n.text, d.text, by, n.high[0], n.high[0] // by, "by_ring", R, R, n.high[1]),
-        )
-        return Range(text, low, high)
+        least = n.low and (n.low[0] // by, _divided(f"{integer(n.low[0] // by)} <= {text}", n.low[1]))
+        most = n.high and (n.high[0] // by, _divided(f"{text} <= {integer(n.high[0] // by)}", n.high[1]))
+        return Range(text, least, most)
     lo, hi = intervals.quotient(n.interval, d.interval)
     if lo is None and hi is None:
         return Range(text, None, None)
     if d.low is None or d.low[0] < 1:
         over, under = opposite(n), opposite(d)
-        turned = quotient(over, under, None)
-        return renamed(
-            turned, text, f"eq_sym ({call('quotient_opposite', n.text, d.text, over.text, under.text, '_', R, R, R)})"
-        )
+        same = call("quotient_opposite", n.text, d.text, over.text, under.text, "_", R, R, R)
+        return renamed(quotient(over, under, None), text, same)
     c, q = d.low
-    least: End | None = None
-    most: End | None = None
+    least = most = None
     if n.low is not None and lo is not None:
         least_n, p = n.low
         if least_n < 0:
@@ -170,21 +160,25 @@ def quotient(n: Range, d: Range, by: int | None) -> Range:
     return Range(text, least, most)
 
 
+def _divided(wanted: str, proof: str) -> str:
+    """What follows about a quotient by a constant."""
+    return call("since", wanted, proof, "by_division")
+
+
 def relu(x: Range) -> Range:
     text = f"Z.max {argument(x.text)} 0"
     lo, hi = intervals.relu(x.interval)
     assert lo is not None
-    least = call("relu_low", x.text, x.low[0], lo, R, x.low[1]) if x.low else call("relu_low_open", x.text, lo, R)
-    most = x.high and hi is not None and (hi, call("relu_high", x.text, x.high[0], hi, R, x.high[1])) or None
-    return Range(text, (lo, least), most)
+    most = high(text, hi, x.high[1]) if x.high and hi is not None else None
+    return Range(text, low(text, lo, *(x.low[1:] if x.low else ())), most)
 
 
 def choice(test: str, x: Range) -> Range:
     """The value, or zero."""
     lo, hi = intervals.hull((0, 0), x.interval)
-    low = x.low and (lo or 0, call("choice_low", test, x.text, x.low[0], lo or 0, R, x.low[1]))
-    high = x.high and (hi or 0, call("choice_high", test, x.text, x.high[0], hi or 0, R, x.high[1]))
-    return Range(f"(if {test} then {x.text} else 0)", low, high)
+    least = x.low and (lo or 0, call("choice_low", test, x.text, x.low[0], lo or 0, R, x.low[1]))
+    most = x.high and (hi or 0, call("choice_high", test, x.text, x.high[0], hi or 0, R, x.high[1]))
+    return Range(f"(if {test} then {x.text} else 0)", least, most)
 
 
 def bitand(a: Range, b: Range) -> Range:
@@ -241,36 +235,21 @@ def bit_length(x: Range, bounds: Interval) -> Range:
 
 
 def reader(names: Names, premises: Sequence[tuple[Prop, str]]) -> Callable[[Expr], Range]:
-    """The range of an expression that inequalities about its form give, as `operations.interval_reader` reads them."""
-    lows: dict[Expr, tuple[int, Prop, str]] = {}
-    highs: dict[Expr, tuple[int, Prop, str]] = {}
-    for p, proof in premises:
-        form, k = p.expr.form()
-        if p.kind != "ge" or abs(k) != 1:
-            continue
-        value = -p.expr.constant if k > 0 else p.expr.constant
-        ends = lows if k > 0 else highs
-        if form not in ends or (value > ends[form][0] if k > 0 else value < ends[form][0]):
-            ends[form] = (value, p, proof)
+    """The range of an expression that inequalities about its form give, as `terms.atoms.interval_reader` reads them."""
+    found = interval_reader([p for p, _ in premises])
+    proofs = dict(premises)
 
     def range_of(e: Expr) -> Range:
-        if not e.terms:
-            return constant(e.constant)
-        form, k = e.form()
+        lo, hi = found(e)
         text = names.expression(e)
 
-        def end(found: tuple[int, Prop, str] | None, lemma: str) -> End | None:
-            if found is None:
-                return None
-            value, p, proof = found
-            scaled = f"{abs(k)} * ({names.expression(p.expr)})"
-            bound = k * value + e.constant
-            inner = call("scaled", abs(k), names.expression(p.expr), R, proof)
-            return bound, call(lemma, scaled, text, bound, "by_ring", inner)
+        def given(p: Prop) -> list[str]:
+            return [proofs[p]] if e.terms else []
 
-        low, high = lows.get(form), highs.get(form)
-        if k < 0:
-            low, high = high, low
-        return Range(text, end(low, "low_of"), end(high, "high_of"))
+        return Range(
+            text,
+            None if lo is None else low(text, lo, *given(Prop.nonnegative(e - lo))),
+            None if hi is None else high(text, hi, *given(Prop.nonnegative(hi - e))),
+        )
 
     return range_of

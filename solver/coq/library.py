@@ -11,7 +11,9 @@ from typing import Final
 BLOCK: Final = re.compile(r"^(?:Lemma|Definition|Fixpoint) (\w+)")
 HEAD: Final = """Require Import ZArith Lia List Bool.
 Open Scope Z_scope.
-Notation by_ring := ltac:(cbv beta; ring) (only parsing)."""
+Notation by_ring := ltac:(cbv beta; ring) (only parsing).
+Notation by_lia := ltac:(clear; cbv beta; intros; lia) (only parsing).
+Notation by_division := ltac:(clear; cbv beta; intros; Z.div_mod_to_equations; lia) (only parsing)."""
 
 
 @cache

@@ -11,11 +11,9 @@ from functools import partial
 from typing import Final
 
 from solver.coq.canonical import Canonical
-from solver.coq.logic import Logic, conjunct
-from solver.coq.normal import plain_ne
 from solver.coq.operating import OPERATIONS
-from solver.coq.steps import RULES
-from solver.coq.terms import Names, argument, call, comment, integer
+from solver.coq.steps import RULES, product_apart
+from solver.coq.terms import Names, argument, by_lia, call, comment
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
@@ -31,13 +29,19 @@ from solver.terms.prop import Prop
 LEAVES: Final = frozenset(("fact", "domain", "hypothesis"))
 
 
+def conjunct(proof: str, index: int, count: int) -> str:
+    """One part of a conjunction of so many."""
+    for _ in range(index):
+        proof = call("proj2", proof)
+    return proof if index == count - 1 else call("proj1", proof)
+
+
 class Script:
     """One theorem in the making."""
 
     def __init__(self, proof: ProofStep, goal: Prop, domain: Prop) -> None:
         self.names = Names()
-        self.logic = Logic(self.names)
-        self.canonical = Canonical(self.logic, self.nonzero)
+        self.canonical = Canonical(self.names, self.nonzero)
         self.goal, self.domain, self.root = goal, domain, proof
         self.facts = leaves(proof)
         self.lines: list[str] = []
@@ -105,22 +109,14 @@ class Script:
 
     def nonzero(self, d: Expr) -> str:
         """That a divisor is not zero, from what the facts and the question need to make sense, and from the facts."""
-        text = self.names.expression(d)
+        wanted = f"{self.names.expression(d)} <> 0"
         for p, known in self._available():
-            if p is Prop.zero(d).negation:
-                return plain_ne(self.names, d, text, known())
-            if p.kind == "ge":
-                for e, lemma in ((d - p.expr, "apart_above"), (-d - p.expr, "apart_below")):
-                    if e.is_constant and e.constant >= 1:
-                        bound = self.names.expression(p.expr)
-                        return call(lemma, text, bound, e.constant, "eq_refl", "by_ring", known())
+            bounds = [e.constant for e in (d - p.expr, -d - p.expr) if e.is_constant] if p.kind == "ge" else []
+            if p is Prop.zero(d).negation or max(bounds, default=0) >= 1:
+                return by_lia(wanted, known())
         if len(d.terms) == 1 and not d.constant and (d.degree > 1 or abs(d.terms[0][1]) > 1):
-            parts = [(atom.expr, self.nonzero(atom.expr)) for atom in d.interner.monomials[d.terms[0][0]]]
-            text, proof = integer(d.terms[0][1]), "ltac:(discriminate)"
-            for e, each in parts:
-                other = self.names.expression(e)
-                text, proof = f"{argument(text)} * {other}", call("product_apart", text, other, proof, each)
-            return call("moved_ne", text, self.names.expression(d), "by_ring", proof)
+            factors = [self.nonzero(atom.expr) for atom in d.interner.monomials[d.terms[0][0]]]
+            return by_lia(wanted, product_apart(factors))
         return self._decided_nonzero(d)
 
     def _available(self) -> Iterator[tuple[Prop, Callable[[], str]]]:
@@ -167,7 +163,7 @@ class Script:
         found = self._beside(verdict.found)
         self.wanted.discard(d)
         self.parts.clear()
-        return plain_ne(self.names, d, self.names.expression(d), found)
+        return by_lia(f"{self.names.expression(d)} <> 0", found)
 
     def _beside(self, proof: ProofStep) -> str:
         """Another proof, with its steps before the current one."""
@@ -214,7 +210,7 @@ class Script:
         name = f"H{self.count}_"
         statement = " -> ".join([argument(self.names.proposition(p)) for p in (*open_, step.conclusion)])
         intros = f"intros {' '.join([self.hypotheses[p] for p in open_])}. " if open_ else ""
-        body = " ".join([*self.local, f"exact ({term})."])
+        body = " ".join([*self.local, f"exact ({self.names.follows(step.conclusion, term)})."])
         self.lines.append(f"{comment(f'{step.rule}: {step.conclusion}')}")
         self.lines.append(f"assert ({name} : {statement}).\n{{ {intros}{body} }}")
         self.known[id(step)] = name, open_

@@ -1,8 +1,10 @@
-(* The rules of proof of solver/check.py as lemmas over the integers. An exported verdict repeats those that it uses.
+(* The rules of proof of solver/proofs/checker.py as lemmas over the integers. An exported verdict repeats those that it
+   uses.
 
    Side conditions on numbers are computations (`(0 <? 4) = true`), so that `eq_refl` proves them; identities of
-   polynomials are left to `ring`. Division is Coq's: `n / d` rounds down for divisors of either sign, as Python's `//`
-   does. Blocks are separated by empty lines; each is one definition or one lemma with its proof. *)
+   polynomials are left to `ring`, linear arithmetic and logic to `lia`. Division is Coq's: `n / d` rounds down for
+   divisors of either sign, as Python's `//` does. Blocks are separated by empty lines; each is one definition or one
+   lemma with its proof. *)
 
 Require Import ZArith Lia List Bool.
 Open Scope Z_scope.
@@ -12,108 +14,10 @@ Open Scope Z_scope.
 Lemma name_of (e : Z) : exists x : Z, x = e.
 Proof. exists e. reflexivity. Qed.
 
-(* comparisons in normal form: content divided out, constants rounded *)
+(* what the tactic `lia` gives from a proof: linear arithmetic over monomials, logic, truth values *)
 
-Lemma rounded (g r t e : Z) : (0 <? g) = true -> (r <? g) = true -> t = g * e + r -> 0 <= t -> 0 <= e.
-Proof. rewrite !Z.ltb_lt. nia. Qed.
-
-Lemma loosened (g r t e : Z) : (0 <? g) = true -> (0 <=? r) = true -> t = g * e + r -> 0 <= e -> 0 <= t.
-Proof. rewrite Z.ltb_lt, Z.leb_le. nia. Qed.
-
-Lemma rounded_below (g r t e f : Z) :
-  (0 <? g) = true -> (0 <=? r) = true -> t = g * e + r -> e + f = -1 -> t < 0 -> 0 <= f.
-Proof. rewrite Z.ltb_lt, Z.leb_le. nia. Qed.
-
-Lemma loosened_below (g r t e f : Z) :
-  (0 <? g) = true -> (r <? g) = true -> t = g * e + r -> e + f = -1 -> 0 <= f -> t < 0.
-Proof. rewrite !Z.ltb_lt. nia. Qed.
-
-Lemma constant_nonnegative (t c : Z) : (0 <=? c) = true -> t = c -> 0 <= t.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma constant_negative (t c : Z) : (c <? 0) = true -> t = c -> t < 0.
-Proof. rewrite Z.ltb_lt. lia. Qed.
-
-Lemma below_zero (t c : Z) : (c <? 0) = true -> t = c -> 0 <= t -> False.
-Proof. rewrite Z.ltb_lt. lia. Qed.
-
-Lemma above_zero (t c : Z) : (0 <=? c) = true -> t = c -> t < 0 -> False.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma not_zero (t c : Z) : (c =? 0) = false -> t = c -> t = 0 -> False.
-Proof. rewrite Z.eqb_neq. lia. Qed.
-
-Lemma indivisible (g x c t : Z) : (c mod g =? 0) = false -> t = g * x + c -> t = 0 -> False.
-Proof.
-  rewrite Z.eqb_neq. intros H -> E. apply H.
-  replace c with (- x * g) by lia. destruct (Z.eq_dec g 0) as [-> | N].
-  - rewrite Z.mul_0_r. reflexivity.
-  - apply Z.mod_mul; exact N.
-Qed.
-
-Lemma divided (k t e : Z) : (k =? 0) = false -> t = k * e -> t = 0 -> e = 0.
-Proof. rewrite Z.eqb_neq. nia. Qed.
-
-Lemma undivided (k t e : Z) : t = k * e -> e = 0 -> t = 0.
-Proof. nia. Qed.
-
-Lemma divided_apart (k t e : Z) : t = k * e -> t <> 0 -> e <> 0.
-Proof. nia. Qed.
-
-Lemma undivided_apart (k t e : Z) : (k =? 0) = false -> t = k * e -> e <> 0 -> t <> 0.
-Proof. rewrite Z.eqb_neq. nia. Qed.
-
-(* propositions: every comparison is true or its complement is *)
-
-Lemma decide_ge (e f : Z) : e + f = -1 -> 0 <= e \/ 0 <= f.
-Proof. lia. Qed.
-
-Lemma decide_eq (e : Z) : e = 0 \/ e <> 0.
-Proof. lia. Qed.
-
-Lemma decide_ne (e : Z) : e <> 0 \/ e = 0.
-Proof. lia. Qed.
-
-Lemma opposite (e f : Z) : e + f = -1 -> 0 <= e -> 0 <= f -> False.
-Proof. lia. Qed.
-
-Lemma moved_ge (s t : Z) : s = t -> 0 <= s -> 0 <= t.
-Proof. lia. Qed.
-
-Lemma moved_eq (s t : Z) : s = t -> s = 0 -> t = 0.
-Proof. lia. Qed.
-
-Lemma moved_ne (s t : Z) : s = t -> s <> 0 -> t <> 0.
-Proof. lia. Qed.
-
-(* linear arithmetic *)
-
-Lemma scaled (k e : Z) : (0 <=? k) = true -> 0 <= e -> 0 <= k * e.
-Proof. rewrite Z.leb_le. nia. Qed.
-
-Lemma scaled_equality (k e : Z) : e = 0 -> 0 <= k * e.
-Proof. nia. Qed.
-
-Lemma scaled_zero (k e : Z) : e = 0 -> k * e = 0.
-Proof. nia. Qed.
-
-Lemma added (s t : Z) : 0 <= s -> 0 <= t -> 0 <= s + t.
-Proof. lia. Qed.
-
-Lemma added_zero (s t : Z) : s = 0 -> t = 0 -> s + t = 0.
-Proof. lia. Qed.
-
-Lemma between (e f : Z) : e + f = 0 -> 0 <= e -> 0 <= f -> e = 0.
-Proof. lia. Qed.
-
-Lemma apart_above (e b k : Z) : (1 <=? k) = true -> e = b + k -> 0 <= b -> e <> 0.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma apart_below (e b k : Z) : (1 <=? k) = true -> - e = b + k -> 0 <= b -> e <> 0.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma strengthened (e : Z) : 0 <= e -> e <> 0 -> 0 <= e - 1.
-Proof. lia. Qed.
+Lemma since (Q : Prop) {P : Prop} (p : P) (f : P -> Q) : Q.
+Proof. exact (f p). Qed.
 
 (* products *)
 
@@ -123,59 +27,52 @@ Proof. nia. Qed.
 Lemma zero_product (e f : Z) : e = 0 -> e * f = 0.
 Proof. nia. Qed.
 
-Lemma product_apart (e f : Z) : e <> 0 -> f <> 0 -> e * f <> 0.
+Lemma product_apart {e f : Z} : e <> 0 -> f <> 0 -> e * f <> 0.
 Proof. nia. Qed.
 
-Lemma cancelled (e f : Z) : f <> 0 -> e * f = 0 -> e = 0.
+Lemma cancelled {e f : Z} : f <> 0 -> e * f = 0 -> e = 0.
 Proof. nia. Qed.
 
-Lemma factor_apart_ge (e a r c : Z) : (c <? 0) = true -> e = a * r + c -> 0 <= e -> a <> 0.
+Lemma factor_apart_ge {a r : Z} (c : Z) : (c <? 0) = true -> 0 <= a * r + c -> a <> 0.
 Proof. rewrite Z.ltb_lt. nia. Qed.
 
-Lemma factor_apart_eq (e a r c : Z) : (c =? 0) = false -> e = a * r + c -> e = 0 -> a <> 0.
+Lemma factor_apart_eq {a r : Z} (c : Z) : (c =? 0) = false -> a * r + c = 0 -> a <> 0.
 Proof. rewrite Z.eqb_neq. nia. Qed.
 
-Lemma factor_apart_ne (e a r c : Z) : (c =? 0) = true -> e = a * r + c -> e <> 0 -> a <> 0.
+Lemma factor_apart_ne {a r : Z} (c : Z) : (c =? 0) = true -> a * r + c <> 0 -> a <> 0.
 Proof. rewrite Z.eqb_eq. nia. Qed.
 
-Lemma no_multiple (e a r c k b : Z) :
-  (0 <? Z.abs c) = true -> (Z.abs c <? k) = true -> e = a * r + c -> a = b + k -> 0 <= b -> e <> 0.
+Lemma no_multiple (a r c k : Z) : (0 <? Z.abs c) = true -> (Z.abs c <? k) = true -> k <= a -> a * r + c <> 0.
 Proof.
-  rewrite !Z.ltb_lt. intros ? ? -> -> ? E.
+  rewrite !Z.ltb_lt. intros ? ? ? E.
   assert (r = 0 \/ 1 <= r \/ r <= -1) as [-> | [? | ?]] by lia; nia.
 Qed.
 
-Lemma positive (a b k : Z) : (1 <=? k) = true -> a = b + k -> 0 <= b -> 0 < a.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma positive_product (a b : Z) : 0 < a -> 0 < b -> 0 < a * b.
+Lemma positive_product {a b : Z} : 0 < a -> 0 < b -> 0 < a * b.
 Proof. nia. Qed.
 
-Lemma positive_apart (a : Z) : 0 < a -> a <> 0.
-Proof. lia. Qed.
-
-Lemma factor_out_ge (t f r : Z) : t = f * r -> 0 < f -> 0 <= t -> 0 <= r.
+Lemma factor_out_ge {f r : Z} : 0 < f -> 0 <= f * r -> 0 <= r.
 Proof. nia. Qed.
 
-Lemma factor_in_ge (t f r : Z) : t = f * r -> 0 < f -> 0 <= r -> 0 <= t.
+Lemma factor_in_ge {f r : Z} : 0 < f -> 0 <= r -> 0 <= f * r.
 Proof. nia. Qed.
 
-Lemma factor_out_lt (t f r : Z) : t = f * r -> 0 < f -> t < 0 -> r < 0.
+Lemma factor_out_lt {f r : Z} : 0 < f -> f * r < 0 -> r < 0.
 Proof. nia. Qed.
 
-Lemma factor_in_lt (t f r : Z) : t = f * r -> 0 < f -> r < 0 -> t < 0.
+Lemma factor_in_lt {f r : Z} : 0 < f -> r < 0 -> f * r < 0.
 Proof. nia. Qed.
 
-Lemma factor_out_eq (t f r : Z) : t = f * r -> f <> 0 -> t = 0 -> r = 0.
+Lemma factor_out_eq {f r : Z} : f <> 0 -> f * r = 0 -> r = 0.
 Proof. nia. Qed.
 
-Lemma factor_in_eq (t f r : Z) : t = f * r -> f <> 0 -> r = 0 -> t = 0.
+Lemma factor_in_eq {f r : Z} : f <> 0 -> r = 0 -> f * r = 0.
 Proof. nia. Qed.
 
-Lemma factor_out_ne (t f r : Z) : t = f * r -> f <> 0 -> t <> 0 -> r <> 0.
+Lemma factor_out_ne {f r : Z} : f <> 0 -> f * r <> 0 -> r <> 0.
 Proof. nia. Qed.
 
-Lemma factor_in_ne (t f r : Z) : t = f * r -> f <> 0 -> r <> 0 -> t <> 0.
+Lemma factor_in_ne {f r : Z} : f <> 0 -> r <> 0 -> f * r <> 0.
 Proof. nia. Qed.
 
 Lemma factor_bounded (x p o t h l r k : Z) :
@@ -192,36 +89,6 @@ Lemma at_least_product (a b l m : Z) : (0 <=? l) = true -> (0 <=? m) = true -> l
 Proof. rewrite !Z.leb_le. nia. Qed.
 
 (* intervals *)
-
-Lemma low_of (t e l : Z) : t = e - l -> 0 <= t -> l <= e.
-Proof. lia. Qed.
-
-Lemma high_of (t e h : Z) : t = h - e -> 0 <= t -> e <= h.
-Proof. lia. Qed.
-
-Lemma of_low (e l : Z) : l <= e -> 0 <= e - l.
-Proof. lia. Qed.
-
-Lemma of_high (e h : Z) : e <= h -> 0 <= h - e.
-Proof. lia. Qed.
-
-Lemma negated_low (e l m : Z) : (m =? - l) = true -> l <= e -> - e <= m.
-Proof. rewrite Z.eqb_eq. lia. Qed.
-
-Lemma negated_high (e h m : Z) : (m =? - h) = true -> e <= h -> m <= - e.
-Proof. rewrite Z.eqb_eq. lia. Qed.
-
-Lemma same_low (s t l : Z) : s = t -> l <= s -> l <= t.
-Proof. lia. Qed.
-
-Lemma same_high (s t h : Z) : s = t -> s <= h -> t <= h.
-Proof. lia. Qed.
-
-Lemma weaker_low (e l m : Z) : (m <=? l) = true -> l <= e -> m <= e.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma weaker_high (e h m : Z) : (h <=? m) = true -> e <= h -> e <= m.
-Proof. rewrite Z.leb_le. lia. Qed.
 
 Lemma product_of_zero (x y v : Z) : (v <=? 0) = true -> 0 <= x -> x <= 0 -> v <= x * y.
 Proof. rewrite Z.leb_le. intros. assert (x = 0) as -> by lia. lia. Qed.
@@ -295,19 +162,6 @@ Proof.
     transitivity ((- l) ^ k); [apply Z.pow_le_mono_l; lia | exact L].
 Qed.
 
-Lemma even_power_opposite (x k : Z) : Z.even k = true -> (- x) ^ k = x ^ k.
-Proof. intros E. apply Z.pow_opp_even. apply Z.even_spec. exact E. Qed.
-
-Lemma quotient_low (n d c l v : Z) : d = c -> (0 <? c) = true -> (v <=? l / c) = true -> l <= n -> v <= n / d.
-Proof.
-  rewrite Z.ltb_lt, Z.leb_le. intros -> ? ? ?. transitivity (l / c); [assumption | apply Z.div_le_mono; lia].
-Qed.
-
-Lemma quotient_high (n d c h v : Z) : d = c -> (0 <? c) = true -> (h / c <=? v) = true -> n <= h -> n / d <= v.
-Proof.
-  rewrite Z.ltb_lt, Z.leb_le. intros -> ? ? ?. transitivity (h / c); [apply Z.div_le_mono; lia | assumption].
-Qed.
-
 Lemma quotient_low_positive (n d l c v : Z) :
   (0 <=? l) = true -> (1 <=? c) = true -> (v <=? 0) = true -> l <= n -> c <= d -> v <= n / d.
 Proof. rewrite !Z.leb_le. intros. transitivity 0; [assumption | apply Z.div_pos; lia]. Qed.
@@ -349,15 +203,6 @@ Proof.
   apply Z.div_le_lower_bound; [lia |]. assert (d * (h / d) <= h) by (apply Z.mul_div_le; lia).
   assert (h / d < 0) by (apply Z.div_lt_upper_bound; lia). nia.
 Qed.
-
-Lemma relu_low (e l v : Z) : (v <=? Z.max l 0) = true -> l <= e -> v <= Z.max e 0.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma relu_low_open (e v : Z) : (v <=? 0) = true -> v <= Z.max e 0.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma relu_high (e h v : Z) : (Z.max h 0 <=? v) = true -> e <= h -> Z.max e 0 <= v.
-Proof. rewrite Z.leb_le. lia. Qed.
 
 Lemma choice_low (b : bool) (e l v : Z) : (v <=? Z.min l 0) = true -> l <= e -> v <= if b then e else 0.
 Proof. rewrite Z.leb_le. destruct b; lia. Qed.
@@ -497,50 +342,38 @@ Qed.
 Lemma relu_above_zero (v e : Z) : v = Z.max e 0 -> 0 <= v.
 Proof. lia. Qed.
 
-Lemma relu_above_argument (v e : Z) : v = Z.max e 0 -> 0 <= v - e.
-Proof. lia. Qed.
-
-Lemma relu_at_least (v e b k : Z) : (1 <=? k) = true -> v = Z.max e 0 -> v = b + k -> 0 <= b -> 0 <= e - k.
-Proof. rewrite Z.leb_le. lia. Qed.
-
-Lemma relu_positive (v e : Z) : v = Z.max e 0 -> 0 <= e -> v - e = 0.
-Proof. lia. Qed.
-
-Lemma relu_negative (v e f : Z) : v = Z.max e 0 -> f = - e -> 0 <= f -> v = 0.
-Proof. lia. Qed.
-
-Lemma choice_taken (b : bool) (v e : Z) : v = (if b then e else 0) -> b = true -> v - e = 0.
+Lemma choice_taken {b : bool} {v e : Z} : v = (if b then e else 0) -> b = true -> v - e = 0.
 Proof. intros -> ->. lia. Qed.
 
-Lemma choice_left (b : bool) (v e : Z) : v = (if b then e else 0) -> b = false -> v = 0.
+Lemma choice_left {b : bool} {v e : Z} : v = (if b then e else 0) -> b = false -> v = 0.
 Proof. intros -> ->. reflexivity. Qed.
 
-Lemma quotient_below (q n d : Z) : q = n / d -> 0 < d -> 0 <= n - d * q.
+Lemma quotient_below {q n d : Z} : q = n / d -> 0 < d -> 0 <= n - d * q.
 Proof. intros -> D. pose proof (Z.mul_div_le n d D). lia. Qed.
 
-Lemma quotient_above (q n d : Z) : q = n / d -> 0 < d -> 0 <= d * q + d - 1 - n.
+Lemma quotient_above {q n d : Z} : q = n / d -> 0 < d -> 0 <= d * q + d - 1 - n.
 Proof. intros -> D. pose proof (Z.mul_succ_div_gt n d D). lia. Qed.
 
-Lemma quotient_below_negative (q n d : Z) : q = n / d -> d < 0 -> 0 <= - (n - d * q).
+Lemma quotient_below_negative {q n d : Z} : q = n / d -> d < 0 -> 0 <= - (n - d * q).
 Proof. intros -> D. pose proof (Z.mod_neg_bound n d D). pose proof (Z.div_mod n d). lia. Qed.
 
-Lemma quotient_above_negative (q n d : Z) : q = n / d -> d < 0 -> 0 <= n - d * q - d - 1.
+Lemma quotient_above_negative {q n d : Z} : q = n / d -> d < 0 -> 0 <= n - d * q - d - 1.
 Proof. intros -> D. pose proof (Z.mod_neg_bound n d D). pose proof (Z.div_mod n d). lia. Qed.
 
-Lemma land_first (q a b : Z) : q = Z.land a b -> 0 <= a \/ 0 <= - b - 1 -> 0 <= a - q.
+Lemma land_first {q a b : Z} : q = Z.land a b -> 0 <= a \/ 0 <= - b - 1 -> 0 <= a - q.
 Proof. intros -> H. pose proof (land_at_most a b H). lia. Qed.
 
-Lemma land_second (q a b : Z) : q = Z.land a b -> 0 <= b \/ 0 <= - a - 1 -> 0 <= b - q.
+Lemma land_second {q a b : Z} : q = Z.land a b -> 0 <= b \/ 0 <= - a - 1 -> 0 <= b - q.
 Proof. intros -> H. rewrite Z.land_comm. pose proof (land_at_most b a H). lia. Qed.
 
-Lemma isolated_above (q n d r t : Z) : q = n / d -> 0 < d -> t = n + d * r -> 0 <= t -> 0 <= q + r.
-Proof. intros -> D -> T. pose proof (Z.mul_succ_div_gt n d D). nia. Qed.
+Lemma isolated_above {q n d r : Z} : q = n / d -> 0 < d -> 0 <= n + d * r -> 0 <= q + r.
+Proof. intros -> D T. pose proof (Z.mul_succ_div_gt n d D). nia. Qed.
 
-Lemma negated_quotient (q n d m e : Z) : q = n / d -> d < 0 -> m = - n -> e = - d -> q = m / e.
-Proof. intros -> D -> ->. rewrite Z.div_opp_opp; lia. Qed.
+Lemma negated_quotient {q n d : Z} : q = n / d -> d < 0 -> q = - n / - d.
+Proof. intros -> D. rewrite Z.div_opp_opp; lia. Qed.
 
-Lemma isolated_below (q n d r t : Z) : q = n / d -> 0 < d -> t = d * (r + 1) - 1 - n -> 0 <= t -> 0 <= - q + r.
-Proof. intros -> D -> T. pose proof (Z.mul_div_le n d D). nia. Qed.
+Lemma isolated_below {q n d r : Z} : q = n / d -> 0 < d -> 0 <= d * (r + 1) - 1 - n -> 0 <= - q + r.
+Proof. intros -> D T. pose proof (Z.mul_div_le n d D). nia. Qed.
 
 (* substitution, and the canonical forms of operations *)
 
@@ -562,45 +395,14 @@ Proof. intros -> -> ->. exact (fun H => H). Qed.
 Lemma same_product (q a b c d t : Z) : q = a * b -> a = c -> b = d -> c * d = t -> q = t.
 Proof. intros -> -> ->. exact (fun H => H). Qed.
 
-Lemma defined (q e t : Z) : q = e -> e = t -> q = t.
-Proof. intros ->. exact (fun H => H). Qed.
-
 Lemma quotient_whole (n d q r x t : Z) : d <> 0 -> n = q * d + r -> r / d = x -> q + x = t -> n / d = t.
 Proof. intros D -> <- <-. apply Z.div_add_l. exact D. Qed.
-
-Lemma quotient_common (n d g e r c t : Z) :
-  (0 <? g) = true -> (0 <? e) = true -> (0 <=? c) = true -> (c <? g) = true ->
-  n = g * r + c -> d = g * e -> r / e = t -> n / d = t.
-Proof.
-  rewrite !Z.ltb_lt, Z.leb_le. intros G E C S -> -> <-. rewrite <- Z.div_div by lia. f_equal.
-  rewrite Z.mul_comm, Z.div_add_l, Z.div_small; lia.
-Qed.
-
-Lemma quotient_by_one (n d t : Z) : d = 1 -> n = t -> n / d = t.
-Proof. intros -> ->. apply Z.div_1_r. Qed.
-
-Lemma quotient_flipped (n d r x t : Z) :
-  (0 <? d) = true -> r = d - 1 - n -> r / d = x -> - x = t -> n / d = t.
-Proof.
-  rewrite Z.ltb_lt. intros D -> <- <-. symmetry. apply Z.div_unique with (r := n + d * ((d - 1 - n) / d)); [left | lia].
-  pose proof (Z.mul_div_le (d - 1 - n) d D). pose proof (Z.mul_succ_div_gt (d - 1 - n) d D). lia.
-Qed.
-
-Lemma quotient_nested (q x a n c b m e t : Z) :
-  q = x / a -> (0 <? a) = true -> (0 <? b) = true -> n = q + c -> m = x + a * c -> e = a * b -> m / e = t -> n / b = t.
-Proof.
-  rewrite !Z.ltb_lt. intros -> A B -> -> -> <-. rewrite <- Z.div_div by lia. f_equal.
-  rewrite (Z.mul_comm a c), Z.div_add; lia.
-Qed.
 
 Lemma quotient_opposite (n d m e t : Z) : m = - n -> e = - d -> m / e = t -> n / d = t.
 Proof.
   intros -> -> <-. destruct (Z.eq_dec d 0) as [-> | D]; [rewrite !Zdiv_0_r; reflexivity |].
   symmetry. apply Z.div_opp_opp. exact D.
 Qed.
-
-Lemma quotient_by_zero (n d : Z) : d = 0 -> n / d = 0.
-Proof. intros ->. apply Zdiv_0_r. Qed.
 
 Lemma quotient_of_zero (n d : Z) : n = 0 -> n / d = 0.
 Proof. intros ->. apply Zdiv_0_l. Qed.
@@ -611,98 +413,8 @@ Proof. intros D ->. apply Z.div_same. exact D. Qed.
 Lemma quotient_cancelled (n d m e k t : Z) : d <> 0 -> n = m * k -> d = e * k -> m / e = t -> n / d = t.
 Proof. intros D -> -> <-. apply Z.div_mul_cancel_r; nia. Qed.
 
-Lemma relu_of_positive (e : Z) : 0 <= e -> Z.max e 0 = e.
-Proof. lia. Qed.
-
-Lemma relu_of_negative (e : Z) : e < 0 -> Z.max e 0 = 0.
-Proof. lia. Qed.
-
-Lemma relu_scaled (e f k x t : Z) : (0 <? k) = true -> e = k * f -> Z.max f 0 = x -> k * x = t -> Z.max e 0 = t.
-Proof. rewrite Z.ltb_lt. nia. Qed.
-
-Lemma relu_opposite (e f x t : Z) : f = - e -> Z.max f 0 = x -> x + e = t -> Z.max e 0 = t.
-Proof. lia. Qed.
-
-Lemma both (p q : bool) : p = true -> q = true -> (p && q)%bool = true.
-Proof. intros -> ->. reflexivity. Qed.
-
-Lemma neither (p q : bool) : p = false -> q = false -> (p || q)%bool = false.
-Proof. intros -> ->. reflexivity. Qed.
-
-Lemma not_left (p q : bool) : p = false -> (p && q)%bool = false.
-Proof. intros ->. reflexivity. Qed.
-
-Lemma not_right (p q : bool) : q = false -> (p && q)%bool = false.
-Proof. intros ->. apply andb_false_r. Qed.
-
-Lemma either_left (p q : bool) : p = true -> (p || q)%bool = true.
-Proof. intros ->. reflexivity. Qed.
-
-Lemma either_right (p q : bool) : q = true -> (p || q)%bool = true.
-Proof. intros ->. apply orb_true_r. Qed.
-
-Lemma true_ge (e : Z) : 0 <= e -> (0 <=? e) = true.
-Proof. apply Z.leb_le. Qed.
-
-Lemma false_ge (e f : Z) : e + f = -1 -> 0 <= f -> (0 <=? e) = false.
-Proof. rewrite Z.leb_gt. lia. Qed.
-
-Lemma true_eq (e : Z) : e = 0 -> (e =? 0) = true.
-Proof. apply Z.eqb_eq. Qed.
-
-Lemma false_eq (e : Z) : e <> 0 -> (e =? 0) = false.
-Proof. apply Z.eqb_neq. Qed.
-
-Lemma true_ne (e : Z) : e <> 0 -> negb (e =? 0) = true.
-Proof. rewrite negb_true_iff. apply Z.eqb_neq. Qed.
-
-Lemma false_ne (e : Z) : e = 0 -> negb (e =? 0) = false.
-Proof. rewrite negb_false_iff. apply Z.eqb_eq. Qed.
-
-Lemma of_true_ge (e : Z) : (0 <=? e) = true -> 0 <= e.
-Proof. apply Z.leb_le. Qed.
-
-Lemma of_true_eq (e : Z) : (e =? 0) = true -> e = 0.
-Proof. apply Z.eqb_eq. Qed.
-
-Lemma of_true_ne (e : Z) : negb (e =? 0) = true -> e <> 0.
-Proof. rewrite negb_true_iff. apply Z.eqb_neq. Qed.
-
-Lemma of_both_left (p q : bool) : (p && q)%bool = true -> p = true.
-Proof. destruct p; [reflexivity | discriminate]. Qed.
-
-Lemma of_both_right (p q : bool) : (p && q)%bool = true -> q = true.
-Proof. destruct p; [exact (fun H => H) | discriminate]. Qed.
-
-Lemma of_either (p q : bool) : (p || q)%bool = true -> p = true \/ q = true.
-Proof. apply orb_true_iff. Qed.
-
-Lemma implied (p q : bool) : implb p q = true -> p = true -> q = true.
-Proof. intros H ->. exact H. Qed.
-
-Lemma false_is_not_true (P : Prop) : false = true -> P.
-Proof. discriminate. Qed.
-
-Lemma difference (q e t : Z) : q = e -> t = q - e -> t = 0.
-Proof. lia. Qed.
-
-Lemma relu_is_argument (s r : Z) : Z.max s 0 = r -> 0 <= s -> r = s.
-Proof. lia. Qed.
-
-Lemma relu_is_zero (s r : Z) : Z.max s 0 = r -> s <= 0 -> r = 0.
-Proof. lia. Qed.
-
-Lemma at_most_zero (s t : Z) : s = t + 1 -> t < 0 -> s <= 0.
-Proof. lia. Qed.
-
-Lemma below_at_most (s t : Z) : s = t -> t < 0 -> s <= 0.
-Proof. lia. Qed.
-
 Lemma choice_is (b : bool) (v e t : Z) : v = (if b then e else 0) -> b = true -> e = t -> v = t.
 Proof. intros -> ->. exact (fun H => H). Qed.
 
 Lemma choice_is_not (b : bool) (v e t : Z) : v = (if b then e else 0) -> b = false -> 0 = t -> v = t.
 Proof. intros -> ->. exact (fun H => H). Qed.
-
-Lemma negative_divisor (d : Z) : 0 <= - d - 1 -> d < 0.
-Proof. lia. Qed.

@@ -36,7 +36,7 @@ KEYWORDS: Final = frozenset(
         *("Type", "Definition", "Fixpoint", "Inductive", "Lemma", "Theorem", "Proof", "Qed", "Section", "True"),
         *("False", "I", "Z", "nat", "bool", "list", "eq_refl", "eq_sym", "eq_trans", "conj", "or_introl", "or_intror"),
         *("proj1", "proj2", "False_ind", "ltac", "by_ring", "always", "never", "true_at", "false_at", "true", "false"),
-        *("negb", "implb", "z_", "zero", "Zminus_eq"),
+        *("negb", "implb", "z_", "zero", "by_lia", "by_division"),
     )
 )
 
@@ -55,6 +55,19 @@ def call(name: str, *arguments: str | int) -> str:
     return " ".join([name, *[integer(each) if isinstance(each, int) else argument(each) for each in arguments]])
 
 
+def conjoined(proofs: Sequence[str]) -> str:
+    """A conjunction, nested to the right; of nothing, what is true."""
+    *rest, text = proofs or ("I",)
+    for proof in reversed(rest):
+        text = call("conj", proof, text)
+    return text
+
+
+def by_lia(wanted: str, *proofs: str) -> str:
+    """What follows from what these prove by `lia`: linear arithmetic over monomials, `Z.max`, logic, truth values."""
+    return call("since", wanted, conjoined(proofs), "by_lia")
+
+
 def comment(text: str) -> str:
     """Text inside of a comment, where Coq reads strings and comments too."""
     plain = " ".join(text.replace("(*", "( *").replace("*)", "* )").replace('"', "'").split())
@@ -70,6 +83,12 @@ class Names:
         self.made: list[Atom] = []
         self.taken: set[str] = set()
         self.operations = 0
+        self.locals = 0
+
+    def local(self) -> str:
+        """A name for a proof in one branch. Terms are built inside out, so such names only have to differ."""
+        self.locals += 1
+        return f"c{self.locals}_"
 
     def free(self, wanted: str) -> str:
         """A name that nothing else has."""
@@ -167,6 +186,16 @@ class Names:
                 return sign.join([argument(self.proposition(part)) for part in p.parts])
             case _:
                 return "True" if p.kind == "true" else "False"
+
+    def follows(self, p: Prop, *proofs: str) -> str:
+        """A proposition by `lia` from what these prove."""
+        return by_lia(self.proposition(p), *proofs)
+
+    def by_cases(self, p: Prop, yes: str, proof: str, no: str, otherwise: str) -> str:
+        """By excluded middle: what is proven where p holds by the name of its proof, and where its complement does."""
+        sides = [argument(self.proposition(each)) for each in (p, p.negation)]
+        decided = by_lia(" \\/ ".join(sides))
+        return f"match {decided} with or_introl {yes} => {proof} | or_intror {no} => {otherwise} end"
 
     def truth(self, p: Prop) -> str:
         """A proposition as a boolean."""

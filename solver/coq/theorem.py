@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from solver.coq.canonical import Canonical
-from solver.coq.logic import Logic
 from solver.coq.terms import Names
 from solver.proofs.step import ProofStep
 from solver.terms.prop import Prop
@@ -16,7 +15,6 @@ class Theorem(Protocol):
     """One theorem in the making."""
 
     names: Names
-    logic: Logic
     canonical: Canonical
 
     def given(self, premise: ProofStep) -> str:
