@@ -19,10 +19,12 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Final, NoReturn, TypeVar
 
 from solver.errors import NotExpressible, ParseError
+from solver.syntax.connectives import chosen, connective, domain_of_choice, same
 from solver.syntax.parser import Parsed
 from solver.syntax.tokens import long_integer
 from solver.terms.expr import Expr
@@ -256,9 +258,7 @@ class Reading:
 
     def application(self, head: Word, arguments: Sequence[Sexp], local: Mapping[str, Read]) -> Read:
         interner = self.interner
-        read: list[Read] = []
-        for argument in arguments:
-            read.append(self.term(argument, local))
+        read = [self.term(argument, local) for argument in arguments]
         name = unquoted(head.text)
         macro = self.macros.get(name)
         if macro is not None:
@@ -271,26 +271,22 @@ class Reading:
         first = read[0][0]
         match name:
             case "and" | "or":
-                return self.connective(name, read, arguments)
+                return connective(name, self.props(read, arguments))
             case "=>":
-                parts = [(self.prop(p, at).negation, domain) for (p, domain), at in zip(read, arguments, strict=True)]
-                return self.connective("or", [*parts[:-1], read[-1]], arguments)
+                *premises, last = self.props(read, arguments)
+                return connective("or", [*[(p.negation, domain) for p, domain in premises], last])
             case "ite":
                 return self.choice(head, read, arguments)
             case "not":
                 return self.prop(first, arguments[0]).negation, domains[0]
             case "xor":
-                value = self.prop(first, arguments[0])
-                for (p, _), at in zip(read[1:], arguments[1:], strict=True):
-                    value = same(value, self.prop(p, at)).negation
-                return value, interner.conjunction(domains)
+                props = [p for p, _ in self.props(read, arguments)]
+                return reduce(lambda p, q: same(p, q).negation, props), interner.conjunction(domains)
             case "=" | "distinct" if isinstance(first, Prop):
-                props = [self.prop(p, at) for (p, _), at in zip(read, arguments, strict=True)]
-                if name == "=":
-                    value = interner.conjunction([same(p, q) for p, q in pairwise(props)])
-                else:
-                    value = interner.conjunction([same(p, q).negation for p, q in pairs(props)])
-                return value, interner.conjunction(domains)
+                props = [p for p, _ in self.props(read, arguments)]
+                equal = [same(p, q) for p, q in pairwise(props)] if name == "=" else []
+                apart = [same(p, q).negation for p, q in pairs(props)] if name != "=" else []
+                return interner.conjunction([*equal, *apart]), interner.conjunction(domains)
         values = [self.integer(value, at) for (value, _), at in zip(read, arguments, strict=True)]
         value_read, needed = self.operation(head, name, values)
         return value_read, interner.conjunction([*domains, *needed])
@@ -305,15 +301,9 @@ class Reading:
             case "-":
                 return (first - interner.sum(others) if others else -first), []
             case "*":
-                product = first
-                for e in others:
-                    product = product * e
-                return product, []
+                return reduce(interner.multiply, values), []
             case "div" if others:
-                quotient = first
-                for d in others:
-                    quotient = self.quotient(quotient, d)
-                return quotient, [interner.ne(d, 0) for d in others]
+                return reduce(self.quotient, values), [interner.ne(d, 0) for d in others]
             case "mod" if len(others) == 1:
                 return interner.mod(first, interner.absolute(others[0])), [interner.ne(others[0], 0)]
             case "abs" if not others:
@@ -345,34 +335,13 @@ class Reading:
             return interner.floordiv(n, d) if d.constant >= 0 else -interner.floordiv(n, -d)
         return interner.ite(interner.gt(d, 0), interner.floordiv(n, d), -interner.floordiv(n, -d))
 
-    def connective(self, name: str, read: Sequence[Read], arguments: Sequence[Sexp]) -> Read:
-        """`and` and `or`; the parts that always make sense decide first whether the others must."""
-        interner = self.interner
-        join = interner.conjunction if name == "and" else interner.disjunction
-        parts = [self.prop(p, at) for (p, _), at in zip(read, arguments, strict=True)]
-        before = [p for p, (_, domain) in zip(parts, read, strict=True) if domain.kind == "true"]
-        needed: list[Prop] = []
-        for p, (_, domain) in zip(parts, read, strict=True):
-            if domain.kind != "true":
-                so_far = join(before)
-                needed.append(interner.disjunction([so_far.negation if name == "and" else so_far, domain]))
-                before.append(p)
-        return join(parts), interner.conjunction(needed)
-
     def choice(self, head: Word, read: Sequence[Read], arguments: Sequence[Sexp]) -> Read:
-        interner = self.interner
         if len(read) != 3:
             self.fail("`ite` takes a condition and two values", head.place)
         (condition, of_p), (a, of_a), (b, of_b) = read
-        p = self.prop(condition, arguments[0])
-        domain = interner.conjunction(
-            [of_p, interner.disjunction([p.negation, of_a]), interner.disjunction([p, of_b])]
-        )
-        if isinstance(a, Prop):
-            q, r = a, self.prop(b, arguments[2])
-            both = [interner.disjunction([p.negation, q]), interner.disjunction([p, r])]
-            return interner.conjunction(both), domain
-        return interner.ite(p, a, self.integer(b, arguments[2])), domain
+        p, at = self.prop(condition, arguments[0]), arguments[2]
+        value = chosen(p, a, self.prop(b, at)) if isinstance(a, Prop) else chosen(p, a, self.integer(b, at))
+        return value, domain_of_choice(p, of_p, of_a, of_b)
 
     # ------------------------------------------------------------------ sorts
 
@@ -380,6 +349,9 @@ class Reading:
         if isinstance(value, Prop):
             return value
         self.fail("a number where a proposition belongs", self.place(at))
+
+    def props(self, read: Sequence[Read], arguments: Sequence[Sexp]) -> list[tuple[Prop, Prop]]:
+        return [(self.prop(p, at), domain) for (p, domain), at in zip(read, arguments, strict=True)]
 
     def integer(self, value: Term, at: Sexp) -> Expr:
         if isinstance(value, Expr):
@@ -398,7 +370,7 @@ def floor_division(n: Sexp, d: Sexp) -> Sexp:
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:
-    """Whether two terms are written alike."""
+    """Whether two terms are written alike; without recursion, however deep they are nested."""
     stack = [(a, b)]
     while stack:
         left, right = stack.pop()
@@ -410,12 +382,6 @@ def same_shape(a: Sexp, b: Sexp) -> bool:
         else:
             stack.extend(zip(left, right, strict=True))
     return True
-
-
-def same(p: Prop, q: Prop) -> Prop:
-    """Both or neither."""
-    join = p.interner
-    return join.disjunction([join.conjunction([p, q]), join.conjunction([p.negation, q.negation])])
 
 
 def pairs(items: Sequence[Item]) -> list[tuple[Item, Item]]:

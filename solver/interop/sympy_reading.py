@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from solver.errors import NotExpressible
 from solver.floats import quotients as reals
 from solver.floats.quotients import Ratio
+from solver.syntax.connectives import chosen, connective, domain_of_choice, same
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
@@ -114,7 +115,7 @@ class Reading:
         try:
             match kind:
                 case "And" | "Or":
-                    return self.connective(kind, read)
+                    return connective(kind.lower(), [(prop(value), domain) for value, domain in read])
                 case "Piecewise" | "Choice" | "ITE" | "Where":
                     return self.choice(kind, node, read)
             value, needed = self.operation(kind, node, values)
@@ -123,20 +124,6 @@ class Reading:
         except (TypeError, ValueError, LookupError) as error:
             raise refused(node) from error
         return value, self.interner.conjunction([*domains, *needed])
-
-    def connective(self, kind: str, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
-        """`and` and `or`; the parts that always make sense decide first whether the others must."""
-        interner = self.interner
-        parts = [prop(value) for value, _ in read]
-        join = interner.conjunction if kind == "And" else interner.disjunction
-        before = [part for part, (_, domain) in zip(parts, read, strict=True) if domain.kind == "true"]
-        needed: list[Prop] = []
-        for part, (_, domain) in zip(parts, read, strict=True):
-            if domain.kind != "true":
-                decided = join(before).negation if kind == "And" else join(before)
-                needed.append(interner.disjunction([decided, domain]))
-                before.append(part)
-        return join(parts), interner.conjunction(needed)
 
     def choice(self, kind: str, node: sympy.Basic, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
         """Conditional values: `Piecewise` is read from its last case backwards."""
@@ -150,18 +137,11 @@ class Reading:
         value, domain = cases[-2]
         for (a, of_a), (p, of_p) in zip(cases[-4::-2], cases[-3::-2], strict=True):
             condition_holds = prop(p)
-            value = self.chosen(condition_holds, a, value)
-            taken = interner.disjunction([condition_holds.negation, of_a])
-            domain = interner.conjunction([of_p, taken, interner.disjunction([condition_holds, domain])])
+            if type(a) is not type(value) or isinstance(a, Ratio):
+                raise NotExpressible("the values of a choice are not all integers, or not all propositions")
+            value = chosen(condition_holds, a, value)  # type: ignore[type-var]
+            domain = domain_of_choice(condition_holds, of_p, of_a, domain)
         return value, domain
-
-    def chosen(self, p: Prop, a: Value, b: Value) -> Value:
-        interner = self.interner
-        if isinstance(a, Prop) and isinstance(b, Prop):
-            return interner.conjunction([interner.disjunction([p.negation, a]), interner.disjunction([p, b])])
-        if isinstance(a, Expr) and isinstance(b, Expr):
-            return interner.ite(p, a, b)
-        raise NotExpressible("the values of a choice are not all integers, or not all propositions")
 
     def operation(self, kind: str, node: sympy.Basic, values: list[Value]) -> tuple[Value, list[Prop]]:
         """The value of an operation, and what it needs to make sense."""
@@ -296,12 +276,6 @@ def simplified(x: Ratio) -> Expr | Ratio:
         if not rest.terms and not rest.constant:
             return exact
     return n if d is n.interner.one else Ratio(n, d)
-
-
-def same(p: Prop, q: Prop) -> Prop:
-    """Both or neither."""
-    join = p.interner
-    return join.disjunction([join.conjunction([p, q]), join.conjunction([p.negation, q.negation])])
 
 
 def added(a: Expr | Ratio, b: Expr | Ratio) -> Expr | Ratio:

@@ -10,10 +10,9 @@
     >>> print(parsed.domain)
     b*s % 16 != 0 or s != 0
 
-A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common
-comparison of two polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no
-negative shift, as far as Python would evaluate it) is gathered beside it. Where sides that were read before are kept,
-`solver.syntax.shunting_yard` reads most texts, to the same. `solver.syntax.printer` is the inverse.
+Most texts are read by `solver.syntax.shunting_yard`, all others by the recursive descent here, to the same. The
+*domain* of what was read (no divisor zero, no negative shift, as far as Python would evaluate it) is gathered beside
+it. `solver.syntax.printer` is the inverse.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from solver.syntax.arithmetic import Arithmetic
-from solver.syntax.shunting_yard import Side, compared, read_condition
+from solver.syntax.connectives import chosen, same
+from solver.syntax.shunting_yard import Side, compared, read_condition, read_side
 from solver.syntax.tokens import BITWISE, COMPARISONS, Decimals, Value
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
@@ -61,10 +61,9 @@ def parse(
     Raises:
         ParseError: the text is not a proposition over these names; it has the column.
     """
-    if sides is not None:
-        found = read_condition(text, names, interner, sides)
-        if found is not None:
-            return Parsed(*found)
+    found = read_condition(text, names, interner, {} if sides is None else sides)
+    if found is not None:
+        return Parsed(*found)
     reader = Reader(text, names, interner, decimals)
     prop = reader.read(reader.condition)
     return Parsed(prop, reader.domain())
@@ -76,6 +75,9 @@ def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, deci
     Raises:
         ParseError: the text is not an integer expression over these names; it has the column.
     """
+    found = read_side(text, names, interner)
+    if found is not None:
+        return ParsedExpr(found[0], interner.conjunction(found[1]))
     reader = Reader(text, names, interner, decimals)
     expr = reader.read(reader.integer)
     return ParsedExpr(expr, reader.domain())
@@ -85,9 +87,6 @@ class Reader(Arithmetic):
     """The rules of logic, comparison and bits, above those of arithmetic."""
 
     __slots__ = ()
-
-    def value(self) -> Value:
-        return self.ternary()
 
     # ------------------------------------------------------------------ kinds of values
 
@@ -142,8 +141,7 @@ class Reader(Arithmetic):
         self.oblige_under(p, of_value)
         self.oblige_under(p.negation, of_other)
         if isinstance(value, Prop) and isinstance(other, Prop):
-            join = self.interner
-            return join.conjunction([join.disjunction([p.negation, value]), join.disjunction([p, other])])
+            return chosen(p, value, other)
         a, b = self.number(value), self.number(other)
         if isinstance(a, Expr) and isinstance(b, Expr):
             return self.interner.ite(p, a, b)
@@ -187,32 +185,6 @@ class Reader(Arithmetic):
 
     def comparison(self) -> Value:
         """A value, or a chain of comparisons of values."""
-        start, before = self.at, len(self.obligations)
-        coefficients: dict[int, int] = {}
-        left = self.gather(coefficients, 0, 1)
-        op = self.tokens[self.at]
-        if type(left) is int:
-            if op in COMPARISONS:
-                self.at += 1
-                right = self.gather(coefficients, left, -1)
-                if (
-                    type(right) is int
-                    and self.tokens[self.at] not in COMPARISONS
-                    and self.tokens[self.at] not in BITWISE
-                ):
-                    return self.compare_with_zero(op, coefficients, right)
-            elif op not in BITWISE:
-                return self.interner.collect(coefficients, left)
-        self.at = start
-        del self.obligations[before:]
-        return self.general_comparison()
-
-    def compare_with_zero(self, op: str, coefficients: dict[int, int], constant: int) -> Prop:
-        """`coefficients + constant op 0`."""
-        return compared(op, self.interner.collect(coefficients, constant), self.interner.zero)
-
-    def general_comparison(self) -> Value:
-        """Chains, real values and bitwise operators."""
         left = self.bitwise(1)
         if self.tokens[self.at] not in COMPARISONS:
             return left
@@ -232,18 +204,11 @@ class Reader(Arithmetic):
 
     def compare(self, op: str, left: Value, right: Value) -> Prop:
         if isinstance(left, Prop) and isinstance(right, Prop) and op in ("==", "!="):
-            join = self.interner
-            same = join.disjunction(
-                [join.conjunction([left, right]), join.conjunction([left.negation, right.negation])]
-            )
-            return same if op == "==" else same.negation
+            return same(left, right) if op == "==" else same(left, right).negation
         a, b = self.number(left), self.number(right)
         if isinstance(a, Expr) and isinstance(b, Expr):
             return compared(op, a, b)
         return self.numerals.compare(op, a, b)
-
-    def bits(self) -> Value:
-        return self.bitwise(1)
 
     def bitwise(self, level: int) -> Value:
         """`|`, `^`, `&` and shifts, by precedence climbing."""

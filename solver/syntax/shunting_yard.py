@@ -81,13 +81,17 @@ class Level:
             return
         if value.terms or not value.constant:
             obligations.append(interner.ne(value, 0))
-        left = interner.expr(((self.monomial, 1),), 0) if self.monomial else interner.one
-        if self.expr is not None:
-            left = interner.multiply(left, self.expr)
-        left = interner.scale(left, self.coefficient * self.sign)
+        left = self.product(interner)
         self.coefficient = self.sign
         self.monomial = 0
         self.expr = interner.floordiv(left, value) if self.op == "//" else interner.mod(left, value)
+
+    def product(self, interner: Interner) -> Expr:
+        """The product without its sign."""
+        value = interner.expr(((self.monomial, 1),), 0) if self.monomial else interner.one
+        if self.expr is not None:
+            value = interner.multiply(value, self.expr)
+        return interner.scale(value, self.coefficient * self.sign)
 
     def add(self, interner: Interner) -> None:
         """The product becomes part of the sum."""

@@ -38,7 +38,6 @@ class Tokens:
 
     __slots__ = (
         "at",
-        "bracketed_before",
         "decimals",
         "defined",
         "interner",
@@ -60,7 +59,6 @@ class Tokens:
         self.interner = interner
         self.decimals = decimals
         self.obligations: list[Prop] = []
-        self.bracketed_before: dict[int, tuple[Value, int, list[Prop]]] = {}
         self.defined: dict[str, tuple[Value, Prop]] = {}
         """What a text calls by names of its own, and where that makes sense."""
 
@@ -101,9 +99,9 @@ class Tokens:
             if name in self.defined:
                 self.fail(f"`{name}` is defined twice")
             self.at += 2
-            value = self.value()
+            value = self.ternary()
             needed = self.domain()
-            self.obligations, self.bracketed_before = [], {}
+            self.obligations = []
             self.defined[name] = (value, needed)
             if name in self.names:
                 self.names = {known: e for known, e in self.names.items() if known != name}
@@ -114,8 +112,8 @@ class Tokens:
             self.fail(f"unexpected `{tokens[self.at]}`")
         self.at, self.tokens = 0, [*tokens[:start], ""]
 
-    def value(self) -> Value:
-        """Anything that may stand in brackets."""
+    def ternary(self) -> Value:
+        """Anything at all: `a if p else b` and what binds tighter."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------ errors

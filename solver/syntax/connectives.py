@@ -1,0 +1,56 @@
+"""Connectives and choices of what was read, with domains: where each part makes sense.
+
+    >>> from solver.syntax.connectives import connective
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> print(*connective("and", [(terms.ge(8 // s, 2), terms.ne(s, 0)), (terms.ge(s, 1), terms.true)]), sep="; ")
+    8//s >= 2 and s >= 1; s <= 0 or s != 0
+
+SMT-LIB and sympy have no order of evaluation: of a conjunction or disjunction, the parts that always make sense are
+taken to come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+
+
+def same(p: Prop, q: Prop) -> Prop:
+    """Both or neither."""
+    join = p.interner
+    return join.disjunction([join.conjunction([p, q]), join.conjunction([p.negation, q.negation])])
+
+
+Value = TypeVar("Value", Expr, Prop)
+
+
+def chosen(p: Prop, a: Value, b: Value) -> Value:
+    """`a if p else b`, of two integers or two propositions."""
+    join = p.interner
+    if isinstance(a, Prop):
+        return join.conjunction([join.disjunction([p.negation, a]), join.disjunction([p, b])])
+    return join.ite(p, a, b)
+
+
+def domain_of_choice(p: Prop, of_p: Prop, of_a: Prop, of_b: Prop) -> Prop:
+    """Where `a if p else b` makes sense."""
+    join = p.interner
+    return join.conjunction([of_p, join.disjunction([p.negation, of_a]), join.disjunction([p, of_b])])
+
+
+def connective(kind: str, read: Sequence[tuple[Prop, Prop]]) -> tuple[Prop, Prop]:
+    """The propositions joined by "and" or "or", and where that makes sense."""
+    interner = read[0][0].interner
+    before = [p for p, domain in read if domain.kind == "true"]
+    needed: list[Prop] = []
+    for p, domain in read:
+        if domain.kind != "true":
+            so_far = Prop.join(interner, kind, before)
+            needed.append(interner.disjunction([so_far.negation if kind == "and" else so_far, domain]))
+            before.append(p)
+    return Prop.join(interner, kind, [p for p, _ in read]), interner.conjunction(needed)
