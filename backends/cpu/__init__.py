@@ -32,7 +32,7 @@ import torch
 from backends.backend import Launch, Part
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
-from backends.cpu.launcher import interleaved_by
+from backends.cpu.launcher import Launcher, interleaved_by
 from backends.cpu.launcher import launcher as launching
 from backends.cpu.pages import LARGE, in_large_pages, pooled
 from backends.decisions.questions import Decisions
@@ -63,11 +63,18 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Launch] |
         decisions.files.append(path)
         library = load(path)
         for place, kernel in enumerate(inside):
-            address, several = _address(library, f"k{place}"), f"k{place}_interleaved"
-            group = kernel.interleaved if hasattr(library, several) else None
-            begun = () if group is None else (_address(library, several), group.kernels)
-            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.scalars) + 1, library, *begun))
+            length = kernel.interleaved.kernels if kernel.interleaved else 0
+            calls.append(launch_of(native, library, place, len(kernel.buffers), len(kernel.scalars), length))
     return calls
+
+
+def launch_of(
+    native: Launcher, library: ctypes.CDLL, place: int, buffers: int, scalars: int, interleaved: int
+) -> Launch:
+    """A kernel of a library, of so many arguments; `interleaved` is the length of the group that starts with it."""
+    several = f"k{place}_interleaved"
+    begun = (_address(library, several), interleaved) if interleaved and hasattr(library, several) else ()
+    return native.Kernel(_address(library, f"k{place}"), buffers, scalars + 1, library, *begun)
 
 
 def combine(parts: Sequence[Part], tensors: int, scalars: int) -> Launch:

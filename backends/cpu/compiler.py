@@ -77,14 +77,11 @@ def compile_source(
     """
     if sanitize is None:
         sanitize = os.environ.get("SYMSHAPE_SANITIZE") == "1"
-    pool = _pool() if openmp else None
-    for_whom = "" if pool is None else os.path.basename(pool)
-    identity = digest(text, _processor(), architecture or chosen_architecture(), str(openmp), for_whom)
-    given = None if sanitize else supplied(identity, ".so", load=_load, known=_libraries)
+    for_whom = pool_name() if openmp else None
+    identity = digest(text, _processor(), architecture or chosen_architecture(), str(openmp), for_whom or "")
+    given = None if sanitize else _supplied(identity)
     if given is not None:
-        path, _libraries[path] = given
-        identities[path] = identity
-        return path
+        return given
     command = compiler()
     if isinstance(command, Unavailable):
         return command
@@ -136,9 +133,11 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
 
 def supplied_library(identity: str) -> Path | None:
     """A library by what it is made of: one that is loaded, or that was supplied; None where there is none."""
-    for path, known in identities.items():
-        if known == identity:
-            return path
+    loaded = next((path for path, known in identities.items() if known == identity), None)
+    return _supplied(identity) if loaded is None else loaded
+
+
+def _supplied(identity: str) -> Path | None:
     given = supplied(identity, ".so", load=_load, known=_libraries)
     if given is None:
         return None

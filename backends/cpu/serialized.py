@@ -158,12 +158,9 @@ def _launches(told: Sequence[Sequence[Any]]) -> list[Launch] | Unavailable:  # t
     if isinstance(native, Unavailable):
         return native
     made: list[Launch] = []
-    for identity, place, buffers, numbers, length in told:
+    for identity, *numbers in told:
         path = compiler.supplied_library(identity)
         if path is None:
             return Unavailable(f"the library {identity} is not here")
-        library = compiler.load(path)
-        several = f"k{place}_interleaved"
-        begun = (cpu._address(library, several), length) if length and hasattr(library, several) else ()
-        made.append(native.Kernel(cpu._address(library, f"k{place}"), buffers, numbers + 1, library, *begun))
+        made.append(cpu.launch_of(native, compiler.load(path), *numbers))
     return made

@@ -82,44 +82,40 @@ class Pointwise(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class View(Tensor):
+class OfSource(Tensor):
+    """A tensor of the elements of another."""
+
+    source: Tensor
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class View(OfSource):
     """For each axis of the source, its index as an affine map of the result's axes."""
 
-    source: Tensor
     indices: Indices
 
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
-
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class CollapseAxes(Tensor):
+class CollapseAxes(OfSource):
     """Runs of consecutive axes of the source, each collapsed to one axis; an empty run is an axis of size 1."""
 
-    source: Tensor
     runs: tuple[tuple[int, ...], ...]
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Reduce(Tensor):
+class Reduce(OfSource):
     """Some axes of the source reduced to one value; the others are kept in order."""
 
     operation: str
-    source: Tensor
     axes: tuple[int, ...]
 
     @property
     def kept(self) -> tuple[int, ...]:
         return tuple([axis for axis in range(self.source.rank) if axis not in self.axes])
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -71,7 +71,7 @@ class Expressions(Elementwise):
                 return self.cast(self._reduced(OF_BOOLS[operation], truth, axes), x.dtype)
         if not isinstance(x, CollapseAxes):
             found = one_hot_sum(self, x, axes) if operation == "sum" else None
-            return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)
+            return Reduce(sizes, x.dtype, x, operation, axes) if found is None else self.reduce(operation, *found)
         inside = tuple([part for axis in axes for part in x.runs[axis]])
         whole = self._reduced(operation, x.source, inside) if inside else x.source
         kept = [run for axis, run in enumerate(x.runs) if axis not in axes]

@@ -75,20 +75,21 @@ def _bounds(build: Expressions, x: Tensor, known: Mapping[Tensor, Bounds | None]
 def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> Bounds | None:
     """The interval of an operation on intervals; None where int64 may overflow."""
     interner = build.interner
-    match operation, operands:
-        case "select", (_, (first, last), (other_first, other_last)):
+    if len(operands) < 2:
+        return None
+    (first, last), (other_first, other_last) = operands[-2:]
+    match operation:
+        case "select":
             return interner.minimum(first, other_first), interner.maximum(last, other_last)
-        case "minimum", ((first, last), (other_first, other_last)):
+        case "minimum":
             return interner.minimum(first, other_first), interner.minimum(last, other_last)
-        case "maximum", ((first, last), (other_first, other_last)):
+        case "maximum":
             return interner.maximum(first, other_first), interner.maximum(last, other_last)
-        case "add", ((first, last), (other_first, other_last)):
+        case "add":
             made = first + other_first, last + other_last
-        case "sub", ((first, last), (other_first, other_last)):
+        case "sub":
             made = first - other_last, last - other_first
-        case "mul", ((first, last), (other_first, other_last)):
-            if not _holds(build, interner.conjunction([interner.ge(first, 0), interner.ge(other_first, 0)])):
-                return None
+        case "mul" if _holds(build, interner.conjunction([interner.ge(first, 0), interner.ge(other_first, 0)])):
             made = first * other_first, last * other_last
         case _:
             return None

@@ -91,7 +91,9 @@ def _template(name: str, element: str) -> dict[str, str]:
         "b": str(8 * found.size),
         "u": f"u{8 * found.size}v",
         "f": "f" if element == "f32" else "",
-    } | CONSTANTS.get(element, {})
+    }
+    if element in FLOATS:
+        words |= {word: of_both[FLOATS.index(element)] for word, of_both in CONSTANTS.items()}
     text = Template(Path(__file__).with_name(f"{name}.c").read_text()).substitute(words)
     functions = re.split(r"\n(?=INLINE|COLD|/\*)", text)
     defined = [(DEFINITION.search(function), function) for function in functions]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from itertools import pairwise, permutations
 from typing import Final
 
-from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, Element, chunks
+from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, Element, by_chunks, chunks
 from backends.cpu.vector.machine import InstructionSet
 
 SMALLEST_REGISTER: Final = 16
@@ -33,9 +33,7 @@ def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
         texts |= _masks(bits)
     for element in ELEMENTS.values():
         vector, mask = element.vector, element.mask
-        texts[f"splat_{element.name}"] = _function(
-            f"{vector} splat_{element.name}({element.scalar} x)", *_splat(element, lanes, instructions)
-        )
+        texts[f"splat_{element.name}"] = _splat(element, lanes, instructions)
         texts[f"select_{element.name}"] = _function(
             f"{vector} select_{element.name}({mask} mask, {vector} a, {vector} b)",
             f"return ({vector})((mask & ({mask})a) | (~mask & ({mask})b));",
@@ -86,17 +84,14 @@ def _spread(element: Element, lanes: int) -> dict[str, str]:
     return texts
 
 
-def _splat(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
+def _splat(element: Element, lanes: int, instructions: InstructionSet) -> str:
     """One number in all lanes. What is more than a register the compiler would write to memory, number by number."""
     width, count = chunks(instructions, element.size, lanes)
+    signature = f"{element.vector} splat_{element.name}({element.scalar} x)"
     if count == 1:
-        return [f"return x - ({element.vector}){{0}};"]
-    return [
-        f"typedef {element.scalar} part __attribute__((vector_size({width}), may_alias));",
-        f"{element.vector} r;",
-        *(f"((part *)&r)[{chunk}] = x - (part){{0}};" for chunk in range(count)),
-        "return r;",
-    ]
+        return _function(signature, f"return x - ({element.vector}){{0}};")
+    number = f"(x - ({element.scalar}_part){{{{0}}}})"
+    return by_chunks(signature, element.vector, (), element.scalar, width, count, number)
 
 
 def _function(signature: str, *body: str) -> str:
