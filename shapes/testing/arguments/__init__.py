@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -27,10 +27,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from shapes.rules.registry import FAMILIES
 from shapes.testing.arguments.alterations import altered
-from shapes.testing.calls import Call
+from shapes.testing.calls import Call, Input
 
 Factory = Callable[[str], SearchStrategy[Call]]
 Drawn = Callable[[DrawFn, str], Call]
+Ranked = Callable[[DrawFn, int], object]
+"""Draws an argument for a tensor of this rank."""
 
 _factories: Final[dict[str, Factory]] = {}
 _pending: Final = list(FAMILIES)
@@ -62,6 +64,28 @@ def calls_of(
 ) -> Callable[[Drawn], Factory]:
     """Register a function that draws a call of an operator, as `arguments_of` does its strategy."""
     return lambda drawn: arguments_of(*names, as_written=as_written, only=only)(st.composite(drawn))
+
+
+def calls_of_tensor(
+    tensor: SearchStrategy[Input],
+    *names: str,
+    then: Sequence[Ranked] = (),
+    only: Callable[[Call], bool] | None = None,
+    **options: Ranked,
+) -> None:
+    """Register operators of a tensor, of what comes `then` and of some options, each drawn for the tensor's rank."""
+
+    @calls_of(*names, only=only)
+    def drawn(draw: DrawFn, name: str) -> Call:
+        x = draw(tensor)
+        more = [argument(draw, len(x)) for argument in then]
+        given = {option: value(draw, len(x)) for option, value in options.items() if draw(st.booleans())}
+        return Call((x, *more), given)
+
+
+def among(*values: object) -> Ranked:
+    """One of these, whatever the rank."""
+    return lambda draw, rank: draw(st.sampled_from(values))
 
 
 def arguments_for(name: str) -> SearchStrategy[Call]:

@@ -7,28 +7,25 @@ from typing import Final
 from hypothesis import strategies as st
 
 from shapes.rules.pointwise import names
-from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import optional, seldom, sizes, slipped, some_axis
+from shapes.testing.arguments import among, calls_of, calls_of_tensor
+from shapes.testing.arguments.mistakes import ANY, optional, seldom, sizes, slipped, some_axis
 from shapes.testing.calls import Call, Input
 
 OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
     **{name: {"inplace": (True,)} for name in names("relu relu6 selu silu mish hardswish hardsigmoid")},
     **{name: {} for name in names("relu_ selu_ sigmoid tanh softsign tanhshrink logsigmoid")},
-    "elu": {"alpha": (0.5, 2)},
-    "celu": {"alpha": (0.5, 2)},
+    **{name: {"alpha": (0.5, 2)} for name in names("elu celu")},
     "leaky_relu": {"negative_slope": (0.1, -1), "inplace": (True,)},
     "gelu": {"approximate": ("none", "tanh", "sigmoid")},
-    "hardshrink": {"lambd": (-1, 0, 1)},
-    "softshrink": {"lambd": (-1, 0, 1)},
+    **{name: {"lambd": (-1, 0, 1)} for name in names("hardshrink softshrink")},
     "softplus": {"beta": (2,), "threshold": (1,)},
     "hardtanh": {"min_val": (0, 2), "max_val": (0.5, -2, 0, 2)},
     "rrelu": {"lower": (0.1, 0.2), "upper": (0.2, 0.15), "training": (True,)},
-    "dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
-    "alpha_dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
-    "feature_alpha_dropout": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
-    "dropout1d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
-    "dropout2d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
-    "dropout3d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
+    **{name: {"p": (0, 1, 1.5, -0.5), "training": (True, False)} for name in names("dropout alpha_dropout")},
+    **{
+        name: {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)}
+        for name in names("feature_alpha_dropout dropout1d dropout2d dropout3d")
+    },
 }
 """What each takes besides its input, with values that it accepts and values that it does not."""
 
@@ -40,9 +37,7 @@ def activation(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(draw(sizes(0, most))),), optional(draw, **options))
 
 
-@calls_of("threshold")
-def threshold(draw: st.DrawFn, name: str) -> Call:
-    return Call((Input(draw(sizes(0, 4))), 0.5, 2))
+calls_of_tensor(ANY, "threshold", then=(among(0.5), among(2)))
 
 
 @calls_of("glu")

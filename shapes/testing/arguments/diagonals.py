@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import calls_of
+from shapes.testing.arguments import among, calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import SIZE, chosen, seldom, sizes, slipped
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
@@ -46,7 +46,4 @@ def vander(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(slipped(draw, (draw(SIZE),))),), kwargs)
 
 
-@calls_of("linalg.vander")
-def linalg_vander(draw: st.DrawFn, name: str) -> Call:
-    kwargs = chosen(draw, N=st.integers(-1, 4))
-    return Call((Input(draw(sizes(0, 3))),), kwargs)
+calls_of_tensor(sizes(0, 3).map(Input), "linalg.vander", N=among(-1, 0, 1, 2, 3, 4))

@@ -1,6 +1,8 @@
 """Sizes, axes and options that mostly fit, and now and then do not, so that refused calls come up as well.
 
 >>> from hypothesis import strategies as st
+
+from shapes.testing.calls import Input
 >>> from shapes.testing.arguments.mistakes import sizes, slipped
 >>> st.composite(lambda draw: slipped(draw, draw(sizes(2))))().example()     # doctest: +SKIP
 (3, 0)
@@ -13,6 +15,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from shapes.testing.calls import Input
+
 SIZE: Final = st.sampled_from((2, 3, 4, 1, 5, 0))
 """One size, small, with the edges among them."""
 WRONG: Final = st.sampled_from((False, False, True))
@@ -22,6 +26,10 @@ WRONG: Final = st.sampled_from((False, False, True))
 def sizes(least: int, most: int | None = None) -> st.SearchStrategy[tuple[int, ...]]:
     """The sizes of a tensor with `least` to `most` axes."""
     return st.lists(SIZE, min_size=least, max_size=least if most is None else most).map(tuple)
+
+
+ANY: Final = sizes(0, 4).map(Input)
+"""A tensor."""
 
 
 @st.composite

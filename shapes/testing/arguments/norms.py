@@ -6,8 +6,9 @@ from math import inf
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import calls_of
+from shapes.testing.arguments import among, calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import (
+    ANY,
     SIZE,
     WRONG,
     narrowed,
@@ -31,10 +32,7 @@ def softmax(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), dim))
 
 
-@calls_of("gumbel_softmax")
-def gumbel_softmax(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    return Call((Input(one),), optional(draw, hard=True, dim=some_axis(draw, len(one))))
+calls_of_tensor(ANY, "gumbel_softmax", hard=among(True), dim=some_axis)
 
 
 @calls_of("layer_norm", "native_layer_norm", "rms_norm")
@@ -104,22 +102,13 @@ def group_norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), groups), {"weight": weight, "bias": bias})
 
 
-@calls_of("local_response_norm")
-def local_response_norm(draw: st.DrawFn, name: str) -> Call:
-    return Call((Input(draw(sizes(2, 5))), draw(st.integers(0, 4))))
+calls_of_tensor(sizes(2, 5).map(Input), "local_response_norm", then=(among(2, 1, 3, 4, 0),))
 
 
-@calls_of("normalize")
-def normalize(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    order = draw(st.sampled_from([1, 2, 0.5, inf, -1]))
-    return Call((Input(one),), optional(draw, p=order, dim=some_axes(draw, len(one))))
+calls_of_tensor(ANY, "normalize", p=among(1, 2, 0.5, inf, -1), dim=some_axes)
 
 
-@calls_of("renorm")
-def renorm(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(1, 4))
-    return Call((Input(one), draw(st.sampled_from([1, 2, 2, 0])), some_axis(draw, len(one)), 1.0))
+calls_of_tensor(sizes(1, 4).map(Input), "renorm", then=(among(1, 2, 2, 0), some_axis, among(1.0)))
 
 
 @calls_of("cosine_similarity")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shapes.rules import pointwise
 from shapes.rules.axes import replaced
 from shapes.symbolic.choices import Int
-from shapes.testing.arguments import arguments_of, calls_of
-from shapes.testing.arguments.mistakes import narrowed, seldom, sizes, slipped
+from shapes.testing.arguments import among, arguments_of, calls_of, calls_of_tensor
+from shapes.testing.arguments.mistakes import ANY, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input
 
 NUMBER_OR_TENSOR: Final = pointwise.names(
@@ -173,6 +173,4 @@ def masked_fill(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(mask, dtype="float32" if seldom(draw) else "bool"), value))
 
 
-@calls_of("fill_")
-def fill(draw: st.DrawFn, name: str) -> Call:
-    return Call((Input(draw(sizes(0, 4))), draw(st.sampled_from([1.5, 2, Input(()), Input((1,))]))))
+calls_of_tensor(ANY, "fill_", then=(among(1.5, 2, Input(()), Input((1,))),))

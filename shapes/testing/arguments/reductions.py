@@ -6,8 +6,8 @@ from math import inf
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import calls_of
-from shapes.testing.arguments.mistakes import optional, seldom, sizes, some_axes, some_axis
+from shapes.testing.arguments import among, calls_of, calls_of_tensor
+from shapes.testing.arguments.mistakes import ANY, optional, seldom, sizes, some_axes, some_axis
 from shapes.testing.arguments.pointwise import meeting
 from shapes.testing.calls import Call, Input
 
@@ -35,17 +35,11 @@ def logsumexp(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), dim), optional(draw, keepdim=True))
 
 
-@calls_of("count_nonzero")
-def count_nonzero(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    return Call((Input(one),), optional(draw, dim=some_axes(draw, len(one))))
+calls_of_tensor(ANY, "count_nonzero", dim=some_axes)
 
 
-@calls_of("linalg.vector_norm")
-def vector_norm(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    order = draw(st.sampled_from([0, 1, 2, 2.5, inf, -inf, -1, "fro"]))
-    return Call((Input(one),), optional(draw, ord=order, dim=some_axes(draw, len(one)), keepdim=True))
+ORDERS = among(0, 1, 2, 2.5, inf, -inf, -1, "fro")
+calls_of_tensor(ANY, "linalg.vector_norm", ord=ORDERS, dim=some_axes, keepdim=among(True))
 
 
 @calls_of("norm")
@@ -73,10 +67,7 @@ def over_axis(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one),), kwargs)
 
 
-@calls_of("aminmax", "mode")
-def aminmax(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    return Call((Input(one),), optional(draw, dim=some_axis(draw, len(one)), keepdim=True))
+calls_of_tensor(ANY, "aminmax", "mode", dim=some_axis, keepdim=among(True))
 
 
 @calls_of("max", "min")

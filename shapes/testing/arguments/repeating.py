@@ -1,21 +1,14 @@
-"""Arguments of operators that repeat, shift or flip.
-
->>> from hypothesis import find
->>> from shapes.testing.arguments.repeating import repeats_for
->>> find(repeats_for(2), lambda repeats: repeats == (0, 0, 0))
-(0, 0, 0)
-"""
+"""Arguments of operators that repeat, shift or flip."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments import calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import seldom, sizes, some_axes, some_axis
 from shapes.testing.calls import Call, Input
 
 
-@st.composite
 def repeats_for(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
     """How often each size is repeated; further numbers in front, now and then too few or a negative one."""
     number = max(rank + draw(st.sampled_from((0, 0, 0, 1, 2, -1))), 0)
@@ -23,10 +16,7 @@ def repeats_for(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
     return tuple([draw(st.integers(least, 3)) for _ in range(number)])
 
 
-@calls_of("repeat", "tile")
-def of_repeat(draw: st.DrawFn, name: str) -> Call:
-    x = draw(sizes(0, 3))
-    return Call((Input(x), draw(repeats_for(len(x)))))
+calls_of_tensor(sizes(0, 3).map(Input), "repeat", "tile", then=(repeats_for,))
 
 
 @calls_of("roll")
@@ -49,9 +39,7 @@ def of_flip(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(x), (axes,) if isinstance(axes, int) else axes))
 
 
-@arguments_of("fliplr", "flipud")
-def of_one(name: str) -> st.SearchStrategy[Call]:
-    return sizes(0, 3).map(lambda x: Call((Input(x),)))
+calls_of_tensor(sizes(0, 3).map(Input), "fliplr", "flipud")
 
 
 @calls_of("rot90")

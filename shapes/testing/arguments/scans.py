@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.rules.axes import replaced
-from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments import calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import (
+    ANY,
     SIZE,
     WRONG,
     narrowed,
@@ -27,12 +28,8 @@ def _looks_at_dim(call: Call) -> bool:
     return len(one) > 0 and 0 not in one or dim in (0, -1)
 
 
-@arguments_of("cummax", "cummin", only=_looks_at_dim)
-@calls_of("cumsum", "cumprod", "logcumsumexp")
-def along(draw: st.DrawFn, name: str) -> Call:
-    one = draw(sizes(0, 4))
-    dim = some_axis(draw, len(one))
-    return Call((Input(one), dim))
+calls_of_tensor(ANY, "cumsum", "cumprod", "logcumsumexp", then=(some_axis,))
+calls_of_tensor(ANY, "cummax", "cummin", then=(some_axis,), only=_looks_at_dim)
 
 
 @calls_of("diff")

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import calls_of
+from shapes.testing.arguments import among, calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped, some_axis, with_axes
 from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call
+
+WITH_AXES = with_axes(3).flatmap(laid_out)
 
 
 @st.composite
@@ -40,16 +42,10 @@ def of_split(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(laid_out(x)), where, axis))
 
 
-@calls_of("chunk", "unsafe_chunk")
-def of_chunk(draw: st.DrawFn, name: str) -> Call:
-    x = draw(with_axes(3))
-    return Call((draw(laid_out(x)), draw(st.sampled_from((1, 2, 3, 4, 7, 0))), some_axis(draw, len(x))))
+calls_of_tensor(WITH_AXES, "chunk", "unsafe_chunk", then=(among(1, 2, 3, 4, 7, 0), some_axis))
 
 
-@calls_of("unbind")
-def of_unbind(draw: st.DrawFn, name: str) -> Call:
-    x = draw(with_axes(3))
-    return Call((draw(laid_out(x)), some_axis(draw, len(x))))
+calls_of_tensor(WITH_AXES, "unbind", then=(some_axis,))
 
 
 @calls_of("tensor_split", "hsplit", "vsplit", "dsplit")

@@ -12,15 +12,12 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments import arguments_of, calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped
-from shapes.testing.arguments.views import laid_out
+from shapes.testing.arguments.views import LAID_OUT, laid_out
 from shapes.testing.calls import Call, Input
 
-
-@arguments_of("detach", "conj", "resolve_conj", "resolve_neg", "contiguous", "clone")
-def of_one(name: str) -> st.SearchStrategy[Call]:
-    return sizes(0, 4).flatmap(laid_out).map(lambda x: Call((x,)))
+calls_of_tensor(LAID_OUT, "detach", "conj", "resolve_conj", "resolve_neg", "contiguous", "clone")
 
 
 @arguments_of("view_as_real", "real", "imag")

@@ -14,7 +14,7 @@ from operator import mul
 
 from hypothesis import strategies as st
 
-from shapes.testing.arguments import arguments_of, calls_of
+from shapes.testing.arguments import arguments_of, calls_of, calls_of_tensor
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, some_axes, some_axis, with_axes
 from shapes.testing.calls import Call, Input
 
@@ -116,15 +116,12 @@ def of_unflatten(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(laid_out(x)), axis, parts))
 
 
-@arguments_of("ravel", "t", "T", "mT", "mH", "H", "adjoint")
-def of_one(name: str) -> st.SearchStrategy[Call]:
-    return sizes(0, 3 if name in "tH" else 4).flatmap(laid_out).map(lambda x: Call((x,)))
+LAID_OUT = sizes(0, 4).flatmap(laid_out)
+calls_of_tensor(LAID_OUT, "ravel", "T", "mT", "mH", "adjoint")
+calls_of_tensor(sizes(0, 3).flatmap(laid_out), "t", "H")
 
 
-@calls_of("transpose", "swapdims", "swapaxes")
-def of_two_axes(draw: st.DrawFn, name: str) -> Call:
-    x = draw(sizes(0, 4))
-    return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
+calls_of_tensor(LAID_OUT, "transpose", "swapdims", "swapaxes", then=(some_axis, some_axis))
 
 
 @calls_of("permute")
@@ -184,10 +181,7 @@ def of_squeeze(draw: st.DrawFn, name: str) -> Call:
     return Call((draw(laid_out(x)), some_axes(draw, len(x))))
 
 
-@calls_of("unsqueeze")
-def of_unsqueeze(draw: st.DrawFn, name: str) -> Call:
-    x = draw(sizes(0, 4))
-    return Call((draw(laid_out(x)), some_axis(draw, len(x) + 1)))
+calls_of_tensor(LAID_OUT, "unsqueeze", then=(lambda draw, rank: some_axis(draw, rank + 1),))
 
 
 @arguments_of("atleast_1d", "atleast_2d", "atleast_3d")
