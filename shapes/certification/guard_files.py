@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from shapes.certification.certificates import Condition, Conditions
+from shapes.certification.size_names import names_in
 from shapes.errors import ShapeError
 from shapes.origin import Origin
 from shapes.sessions.recording import (
@@ -116,8 +117,6 @@ def read_session(session: RecordedSession) -> Conditions:
 
 def without_unbacked(conditions: Sequence[Condition], unbacked: set[str]) -> list[Condition]:
     """Those that a check of the inputs can be about."""
-    from shapes.certification.size_names import names_in
-
     return [each for each in conditions if each.fault or unbacked.isdisjoint(names_in(each.text))]
 
 

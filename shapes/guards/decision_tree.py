@@ -136,17 +136,8 @@ class _State:
     def is_open(self, condition: Operation) -> bool:
         """Whether a condition of the variant is still to be tested."""
         code, subject, bound = _bound(condition)
-        if condition in self.others:
-            return True
-        match code:
-            case "eq":
-                return self.values.get(subject, _NOTHING) == bound
-            case "ge":
-                return self.least.get(subject) == bound
-            case "le":
-                return self.most.get(subject) == bound
-            case _:
-                return False
+        known = self.values if code == "eq" else self.least if code == "ge" else self.most
+        return condition in self.others or (code != "" and known.get(subject, _NOTHING) == bound)
 
     def settle(self, condition: Operation) -> _State:
         """The state where the condition has held."""

@@ -217,19 +217,14 @@ def _tightest(conditions: Iterable[Operation]) -> list[Operation]:
 def _implies(strong: Operation, weak: Operation) -> bool:
     """Whether one bound by a constant implies another of the same operation, which is not the same bound."""
     a, b = strong.operands[1].number, weak.operands[1].number
-    if strong is weak:
-        return False
-    match strong.code, weak.code:
-        case "eq", code:
-            return {"ge": a >= b, "gt": a > b, "le": a <= b, "lt": a < b, "ne": a != b, "eq": False}[code]
-        case "ge", "ge":
-            return a > b
-        case "ge", "ne":
-            return a > b
-        case "le", "le":
-            return a < b
-        case "le", "ne":
-            return a < b
+    low, high = a if strong.code in ("eq", "ge") else None, a if strong.code in ("eq", "le") else None
+    match weak.code:
+        case "ge" | "gt":
+            return strong is not weak and low is not None and low - b >= (weak.code == "gt")
+        case "le" | "lt":
+            return strong is not weak and high is not None and b - high >= (weak.code == "lt")
+        case "ne":
+            return (low is not None and low > b) or (high is not None and high < b)
         case _:
             return False
 

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.environment.ledger import Checkpoint
 from shapes.errors import Contradiction
@@ -192,11 +193,7 @@ class Session:
         verdict = self._reading(text, argument, self.env.ask)
         self._last = (argument.text, verdict)
         where = display.obligation(self.env, argument.text)
-        return display.verdict_page(verdict, label=self.label, first=self._mentioned(argument.text), where=where)
-
-    def _mentioned(self, question: str) -> list[str]:
-        prop, _ = self.env.parse(question)
-        return [atom.name for atom in prop.symbols]
+        return display.verdict_page(verdict, label=self.label, first=names_in(argument.text), where=where)
 
     def _why(self) -> Page:
         if self._last is None:

@@ -190,14 +190,10 @@ def _escapes(p: Prop) -> Iterator[tuple[tuple[Prop, ...], Expr | None]]:
                 yield (Prop.nonnegative(slack),), slack
         case "ne":
             yield (p.negation,), None
-        case "and":
+        case "and" | "or":
             for part in p.parts:
-                rest = tuple([other for other in p.parts if other is not part])
-                for goals, inner in _escapes(part):
-                    yield (*rest, *goals), inner
-        case "or":
-            for part in p.parts:
-                rest = tuple([other.negation for other in p.parts if other is not part])
+                others = [other for other in p.parts if other is not part]
+                rest = others if p.kind == "and" else [other.negation for other in others]
                 for goals, inner in _escapes(part):
                     yield (*rest, *goals), inner
 

@@ -166,19 +166,8 @@ def _probing(rule: Rule, kinds: Mapping[str, Kind], shape: Input) -> Iterator[tu
     for name, parameter in _parameters(rule).items():
         if parameter.default is not inspect.Parameter.empty:
             continue
-        match kinds[name]:
-            case "shape":
-                yield name, shape
-            case "shapes":
-                yield name, [shape, shape]
-            case "ints":
-                yield name, (1, 1)
-            case "dim":
-                yield name, -1
-            case "bool":
-                yield name, True
-            case _:
-                yield name, 2
+        given = {"shape": shape, "shapes": [shape, shape], "ints": (1, 1), "dim": -1, "bool": True}
+        yield name, given.get(kinds[name], 2)
 
 
 # ---------------------------------------------------------------------- strategies
