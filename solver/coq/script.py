@@ -6,20 +6,19 @@ implication from them, so that it can be used anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from solver.coq.canonical import Canonical
 from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES, product_apart
-from solver.coq.terms import Names, argument, by_lia, call, comment
+from solver.coq.terms import argument, by_lia, call, comment
+from solver.coq.theorem import Theorem
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
 from solver.errors import NotExported, NotExpressible
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.fact import Fact
 from solver.proofs.inference import Wrong
 from solver.proofs.step import ProofStep, leaves
@@ -36,76 +35,21 @@ def conjunct(proof: str, index: int, count: int) -> str:
     return proof if index == count - 1 else call("proj1", proof)
 
 
-class Script:
+class Script(Theorem):
     """One theorem in the making."""
 
     def __init__(self, proof: ProofStep, goal: Prop, domain: Prop) -> None:
-        self.names = Names()
-        self.canonical = Canonical(self.names, self.nonzero)
+        super().__init__(self.nonzero)
         self.goal, self.domain, self.root = goal, domain, proof
         self.facts = leaves(proof)
         self.lines: list[str] = []
-        self.local: list[str] = []
-        self.known: dict[int, tuple[str, tuple[Prop, ...]]] = {}
-        self.hypotheses: dict[Prop, str] = {}
         self.stated: dict[tuple[Fact | None, str], tuple[str, Prop]] = {}
-        self.assumptions: list[tuple[str, str, str]] = []
-        self.shown: list[Prop] = [goal]
-        self.count = 0
+        self.shown.append(goal)
         self.resting: tuple[Prop, ...] = ()
         self.wanted: set[Expr] = set()
         self.beside: list[ProofStep] = []
         self.parts: dict[Prop, tuple[str, tuple[Prop, ...]]] = {}
         self.concluded: dict[Prop, str] = {}
-
-    # ------------------------------------------------------------------ what rules ask for
-
-    def given(self, premise: ProofStep) -> str:
-        """The proof of a premise."""
-        term, open_ = self.known[id(premise)]
-        if premise.rule == "hypothesis" and term:
-            return term
-        return " ".join([term, *[self.hypotheses[p] for p in open_]]).strip()
-
-    def hypothesis(self, p: Prop) -> str:
-        """The name of a hypothesis."""
-        found = self.hypotheses.get(p)
-        if found is None:
-            found = self.hypotheses[p] = f"h{len(self.hypotheses) + 1}_"
-        return found
-
-    def remember(self, statement: str, term: str) -> str:
-        """A local lemma of the current step."""
-        return self._assert("E", statement, f"exact ({term}).")
-
-    def computed(self, statement: str) -> str:
-        """A closed statement that computation decides."""
-        return self._assert("E", statement, "vm_compute. reflexivity.")
-
-    def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:
-        """A statement about operations from one about what they are."""
-        back = "".join([f" rewrite <- {name} in B_." for name in equations])
-        return self._assert("E", statement, f"pose proof ({term}) as B_. cbv zeta beta in B_.{back} exact B_.")
-
-    def _assert(self, letter: str, statement: str, tactic: str) -> str:
-        self.count += 1
-        name = f"{letter}{self.count}_"
-        self.local.append(f"assert ({name} : {statement}). {{ {tactic} }}")
-        return name
-
-    def assumed(self, step: ProofStep, why: str) -> str:
-        """A property of an opaque function, stated as a hypothesis.
-
-        `solver.proofs.checker` verifies it, so that a certificate cannot assume more.
-        """
-        if CHECKED[step.rule](step) is not step.conclusion:
-            raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
-        parts = [*[premise.conclusion for premise in step.premises], step.conclusion]
-        self.shown += parts
-        name = f"A{len(self.assumptions) + 1}_"
-        statement = " -> ".join([argument(self.names.proposition(p)) for p in parts])
-        self.assumptions.append((name, statement, f"assumed: {why}"))
-        return call(name, *[self.given(premise) for premise in step.premises])
 
     def nonzero(self, d: Expr) -> str:
         """That a divisor is not zero, from what the facts and the question need to make sense, and from the facts."""
