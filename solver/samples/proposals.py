@@ -17,7 +17,9 @@ yet to be proven equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Final
 
 from solver.knowledge.symbols import by_age
@@ -32,6 +34,22 @@ ENOUGH_ROWS: Final = 6
 """Fewest samples: with fewer, too much would match."""
 
 
+OF_INTEGERS: Final[dict[str, Callable[[int, int], int]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+}
+OF_EXPRESSIONS: Final[dict[str, Callable[[Expr, Expr | int], Expr]]] = {
+    **OF_INTEGERS,  # type: ignore[dict-item]
+    "min": lambda a, b: a.interner.minimum(a, b),
+    "max": lambda a, b: a.interner.maximum(a, b),
+}
+
+
 class Block:
     """An expression, or one operation on two, with its column of values; built only when it matches."""
 
@@ -44,24 +62,7 @@ class Block:
         self.b = b
 
     def build(self) -> Expr:
-        a, b = self.a, self.b
-        match self.operation:
-            case "+":
-                return a + b
-            case "-":
-                return a - b
-            case "*":
-                return a * b
-            case "//":
-                return a // b
-            case "%":
-                return a % b
-            case "min":
-                return a.interner.minimum(a, b)
-            case "max":
-                return a.interner.maximum(a, b)
-            case _:
-                return a
+        return OF_EXPRESSIONS[self.operation](self.a, self.b) if self.operation else self.a
 
 
 def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:
@@ -170,31 +171,23 @@ def shifted(blocks: Sequence[Block], target: Column) -> Iterator[Expr]:
 
 def one_operation(blocks: Sequence[Block], numbers: Sequence[int]) -> Iterator[Block]:
     """One operation on two blocks, or on a block and a number."""
+
+    def applied(name: str, a: Block, b: Expr | int, column: Iterable[int]) -> Block:
+        return Block(tuple(map(OF_INTEGERS[name], a.column, column)), a.a, name, b)
+
     for block in blocks:
-        x, a = block.column, block.a
         for k in numbers:
-            if k > 1:
-                yield Block(tuple([v // k for v in x]), a, "//", k)
-                yield Block(tuple([v % k for v in x]), a, "%", k)
-                yield Block(tuple([v * k for v in x]), a, "*", k)
+            for name in ("//", "%", "*") if k > 1 else ():
+                yield applied(name, block, k, repeat(k))
         for k in (0, 1, *numbers):
-            yield Block(tuple([v if v < k else k for v in x]), a, "min", k)
-            yield Block(tuple([v if v > k else k for v in x]), a, "max", k)
+            for name in ("min", "max"):
+                yield applied(name, block, k, repeat(k))
     for i, first in enumerate(blocks):
         for j, second in enumerate(blocks):
-            pairs = list(zip(first.column, second.column, strict=True))
-            a, b = first.a, second.a
-            if i != j:
-                yield Block(tuple([v - w for v, w in pairs]), a, "-", b)
-                if 0 not in second.column:
-                    yield Block(tuple([v // w for v, w in pairs]), a, "//", b)
-                    yield Block(tuple([v % w for v, w in pairs]), a, "%", b)
-            if i <= j:
-                yield Block(tuple([v * w for v, w in pairs]), a, "*", b)
-            if i < j:
-                yield Block(tuple([v + w for v, w in pairs]), a, "+", b)
-                yield Block(tuple([v if v < w else w for v, w in pairs]), a, "min", b)
-                yield Block(tuple([v if v > w else w for v, w in pairs]), a, "max", b)
+            unordered = ("-", "//", "%") if 0 not in second.column else ("-",)
+            ordered = ("*", "+", "min", "max") if i < j else ("*",) if i == j else ()
+            for name in (*(unordered if i != j else ()), *ordered):
+                yield applied(name, first, second.a, second.column)
 
 
 def linear(block: Block, target: Column) -> Expr | None:
@@ -270,7 +263,6 @@ def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> 
 
 def matches(target: Column, a: Column, b: Column, pick: Callable[[int, int], int]) -> bool:
     return all(pick(v, w) == t for t, v, w in zip(target, a, b, strict=True))
-
 
 
 def _size(number: int) -> tuple[int, int]:
