@@ -48,10 +48,6 @@ class FloorDiv(IntegerFunction):
         tight = PRECEDENCE["Atom"] - 0.5
         return f"{printer.parenthesize(n, tight)}//{printer.parenthesize(d, tight)}"
 
-    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
-        n, d = (printer._print(arg) for arg in self.args)
-        return rf"\left\lfloor \frac{{{n}}}{{{d}}} \right\rfloor"
-
 
 class Relu(IntegerFunction):
     """`max(e, 0)`."""
@@ -62,9 +58,6 @@ class Relu(IntegerFunction):
 
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         return f"max({printer._print(self.args[0])}, 0)"
-
-    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
-        return rf"\max\left({printer._print(self.args[0])}, 0\right)"
 
 
 class Choice(IntegerFunction):
@@ -84,10 +77,6 @@ class Choice(IntegerFunction):
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         p, a, b = (printer._print(arg) for arg in self.args)
         return f"({a} if {p} else {b})"
-
-    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
-        p, a, b = (printer._print(arg) for arg in self.args)
-        return rf"\begin{{cases}} {a} & {p} \\ {b} & \text{{otherwise}} \end{{cases}}"
 
 
 class BitAnd(IntegerFunction):
@@ -111,10 +100,6 @@ class IntegerPower(IntegerFunction):
     def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
         base, exponent = (printer.parenthesize(arg, PRECEDENCE["Atom"] - 0.5) for arg in self.args)
         return f"{base}**{exponent}"
-
-    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
-        base = printer.parenthesize(self.args[0], PRECEDENCE["Pow"])
-        return f"{base}^{{{printer._print(self.args[1])}}}"
 
 
 class Product(IntegerFunction):

@@ -27,24 +27,9 @@ from solver.errors import NotExpressible, ParseError
 from solver.syntax import float_printer, resugar
 from solver.syntax.factored import Pieces
 from solver.syntax.parser import parse, parse_expr
-from solver.syntax.precedence import (
-    AND,
-    BIT_AND,
-    BIT_OR,
-    BIT_XOR,
-    CHOICE,
-    COMPARISON,
-    DIVISION,
-    OR,
-    POWER,
-    PRODUCT,
-    SHIFT,
-    SUM,
-    WHOLE,
-    Comparison,
-    Text,
-)
+from solver.syntax.precedence import AND, BIT_OR, COMPARISON, OR, POWER, SHIFT, WHOLE, Comparison, Text
 from solver.syntax.sharing import Shared, joined
+from solver.syntax.writer import Writer
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Sum
@@ -151,7 +136,7 @@ def operators(value: Expr | Prop) -> int:
     return Printer(value.interner).operators(value)
 
 
-class Printer:
+class Printer(Writer):
     """What has been written so far for one text.
 
     Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max`
@@ -260,7 +245,7 @@ class Printer:
         """The number of the piece that is an operation of the source language."""
         found = self._of_operation.get((operation, arguments))
         if found is None:
-            text = self._kept(resugar.text_of(self, operation, arguments))
+            text = self._kept(self.operation(operation, arguments))
             found = self._of_operation[operation, arguments] = self.pieces.add(text)
             self._values[found] = resugar.value_of(operation, arguments)
             self.weights[found] = text.cost
@@ -281,16 +266,10 @@ class Printer:
                 x, y = self.expression(a), self.expression(b)
                 # it binds loosely: in parentheses, nothing beside it is multiplied into one factor first
                 return self._kept(Text(f"{x.within(POWER)}*{y.within(POWER)}", SHIFT, x.cost + y.cost + 1))
-            case "floordiv", (Expr() as n, Expr() as d):
-                return self._kept(self.quotient(n, d))
-            case "relu", (Expr() as e,):
-                return self._kept(self.extreme("max", e, e.interner.zero))
-            case "ite", (Prop() as p, Expr() as e):
-                return self._kept(self.choice(p, e, e.interner.zero))
-            case "bitand", (Expr() as a, Expr() as b):
-                return self._kept(self.bits("&", a, b))
-            case _:
+            case "function", _:
                 return self._kept(self._call(atom))
+            case _:
+                return self._kept(self.operation(atom.kind, atom.args))
 
     def _call(self, atom: Atom) -> Text:
         if "from_ordinal({" in atom.name:
@@ -302,67 +281,6 @@ class Printer:
         own = max(1, len(arguments) - 1) if known.template is None else len(OPERATION.findall(known.template))
         cost = own + sum([argument.cost for argument in arguments])
         return Text(known.text(texts), WHOLE, cost)
-
-    # ------------------------------------------------------------------ operations
-
-    def quotient(self, n: Expr, d: Expr) -> Text:
-        """`n // d`, or `ceildiv` where that is shorter."""
-        exponent = resugar.exponent_of_two(d)
-        if exponent is not None:
-            left, right = self.expression(n), self.expression(exponent)
-            return Text(f"{left.within(SUM)} >> {right.within(SUM)}", SHIFT, left.cost + right.cost + 1)
-        best = self.division("//", n, d)
-        for upper in resugar.ceiling_numerators(n, d):
-            other = self.ceiling(upper, d)
-            if other.cost < best.cost:
-                best = other
-        return best
-
-    def division(self, operator: str, n: Expr, d: Expr) -> Text:
-        left, right = self.expression(n), self.expression(d)
-        gap = " % " if operator == "%" else operator
-        terms = 1
-        if operator == "%":
-            terms = max(1, len(n.terms) + max(1, len(d.terms)))
-        return Text(f"{left.within(PRODUCT)}{gap}{right.within(POWER)}", DIVISION, left.cost + right.cost + 1, terms)
-
-    def ceiling(self, n: Expr, d: Expr) -> Text:
-        left, right = self.expression(n), self.expression(d)
-        return Text(f"ceildiv({left.text}, {right.text})", WHOLE, left.cost + right.cost + 1)
-
-    def extreme(self, name: str, a: Expr, b: Expr) -> Text:
-        """`max(a, b)` or `min(a, b)`; one nested in the first place shares the call."""
-        x, y = self.expression(a), self.expression(b)
-        inner = [argument for argument in (x, y) if argument.arguments and argument.text.startswith(name)]
-        others = [argument for argument in (x, y) if not inner or argument is not inner[0]]
-        if not a.terms or (b.terms and not inner and _first_in_call(y) < _first_in_call(x)):
-            others.reverse()
-        arguments = (*(inner[0].arguments if inner else ()), *[argument.text for argument in others])
-        cost = x.cost + y.cost + 1
-        return Text(f"{name}({', '.join(arguments)})", WHOLE, cost, 1 + len(a.terms) + len(b.terms), arguments)
-
-    def magnitude(self, e: Expr) -> Text:
-        inner, opposite = self.expression(e), self.expression(-e)
-        if opposite.rank < inner.rank:
-            inner = opposite
-        return Text(f"abs({inner.text})", WHOLE, inner.cost + 1, 1 + len(e.terms))
-
-    def choice(self, p: Prop, a: Expr, b: Expr) -> Text:
-        """`a if p else b`, with the complement where that is shorter."""
-        x, y = self.expression(a), self.expression(b)
-        condition, opposite = self.proposition(p), self.proposition(p.negation)
-        if (opposite.cost, len(opposite.text)) < (condition.cost, len(condition.text)):
-            x, condition, y = y, opposite, x
-        cost = x.cost + y.cost + condition.cost + 1
-        text = f"{x.within(OR)} if {condition.within(OR)} else {y.text}"
-        return Text(text, CHOICE, cost, 1 + len(a.terms) + len(b.terms))
-
-    def bits(self, operator: str, a: Expr, b: Expr) -> Text:
-        level = {"&": BIT_AND, "^": BIT_XOR, "|": BIT_OR}[operator]
-        first, second = sorted((self.expression(a), self.expression(b)), key=_first_in_call)
-        text = f"{first.within(SHIFT)} {operator} {second.within(SHIFT)}"
-        terms = 1 if operator == "&" else 1 + len(a.terms) + len(b.terms)
-        return Text(text, level, first.cost + second.cost + 1, terms)
 
     # ------------------------------------------------------------------ propositions
 
@@ -461,11 +379,6 @@ def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Compariso
 def _has_ordinals(p: Prop) -> bool:
     """Whether it is about the order of floats."""
     return not p.parts and any(atom.kind == "function" and atom.name.startswith("ordinal(") for atom in p.schedule)
-
-
-def _first_in_call(text: Text) -> tuple[bool, int, str]:
-    """Names and sums before numbers, short before long."""
-    return (text.text.isdigit() or text.text[0] == "-", len(text.text), text.text)
 
 
 def _rank(text: Text) -> tuple[int, int, int, str]:

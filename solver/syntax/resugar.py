@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final
 
-from solver.syntax.precedence import Text
 from solver.syntax.writer import Writer
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
@@ -278,25 +277,6 @@ def offsets(printer: Writer, e: Expr, whole: Sum, frugal: bool) -> list[Sum]:
     return kept
 
 
-def exponent_of_two(d: Expr) -> Expr | None:
-    """n when the expression is `2**n`."""
-    if len(d.terms) != 1 or d.terms[0][1] != 1 or d.constant:
-        return None
-    atoms = d.interner.monomials[d.terms[0][0]]
-    if len(atoms) != 1 or atoms[0].kind != "power":
-        return None
-    base, exponent = atoms[0].args
-    two = isinstance(base, Expr) and not base.terms and base.constant == 2
-    return exponent if two and isinstance(exponent, Expr) else None
-
-
-def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
-    """Those m with `n // d == ceildiv(m, d)` that may be shorter, for a constant d."""
-    if d.terms or d.constant == 1:
-        return []
-    return [n - (d.constant - 1)] if n.constant else []
-
-
 # ---------------------------------------------------------------------- exactness
 
 
@@ -309,27 +289,6 @@ def _holds(printer: Writer, atom: Atom, candidate: Candidate) -> bool:
     value = value_of(candidate.operation, candidate.arguments)
     left = printer.value(candidate.scale) * atom.expr
     return left is printer.value(candidate.offset) + value * candidate.sign
-
-
-def text_of(printer: Writer, operation: str, arguments: tuple[Expr | Prop, ...]) -> Text:
-    match operation, arguments:
-        case "mod", (Expr() as n, Expr() as d):
-            return printer.division("%", n, d)
-        case "floordiv", (Expr() as n, Expr() as d):
-            return printer.quotient(n, d)
-        case "ceildiv", (Expr() as n, Expr() as d):
-            return printer.ceiling(n, d)
-        case ("max" | "min") as name, (Expr() as a, Expr() as b):
-            return printer.extreme(name, a, b)
-        case "abs", (Expr() as e,):
-            return printer.magnitude(e)
-        case "bitor", (Expr() as a, Expr() as b):
-            return printer.bits("|", a, b)
-        case "bitxor", (Expr() as a, Expr() as b):
-            return printer.bits("^", a, b)
-        case "select", (Prop() as p, Expr() as a, Expr() as b):
-            return printer.choice(p, a, b)
-    raise AssertionError(operation)
 
 
 # ---------------------------------------------------------------------- how many operators
