@@ -4,9 +4,7 @@
    operations are those of solver.terms.operations that have a C text, with equal results; Python emits the steps. */
 typedef enum {
     SIZE, STRIDE, INTEGER_ARGUMENT, THREADS,       /* leaves: the argument a, its axis b */
-    MULTIPLY_ADD, AND, OR, IS_EQUAL, IS_UNEQUAL, IS_LESS, IS_AT_MOST, @OPERATIONS@,
-    MUST, MUST_EQUAL, MUST_DIFFER, MUST_LESS, MUST_AT_MOST,
-    CODES
+    MULTIPLY_ADD, @OPERATIONS@, MUST, @COMPARISONS@, CODES
 } Code;
 typedef struct {
     int32_t code, target, a, b, c;
@@ -29,18 +27,8 @@ static int compute(const Step *step, const Step *end, const Tensor *const *tenso
                 if (__builtin_mul_overflow(v[b], step->factor, &product)) return 0;
                 if (__builtin_add_overflow(v[a], product, to)) return 0;
                 break;
-            case AND: *to = v[a] && v[b]; break;
-            case OR: *to = v[a] || v[b]; break;
-            case IS_EQUAL: *to = v[a] == v[b]; break;
-            case IS_UNEQUAL: *to = v[a] != v[b]; break;
-            case IS_LESS: *to = v[a] < v[b]; break;
-            case IS_AT_MOST: *to = v[a] <= v[b]; break;
 @CASES@
             case MUST: if (!v[a]) return 0; break;
-            case MUST_EQUAL: if (v[a] != v[b]) return 0; break;
-            case MUST_DIFFER: if (v[a] == v[b]) return 0; break;
-            case MUST_LESS: if (v[a] >= v[b]) return 0; break;
-            case MUST_AT_MOST: if (v[a] > v[b]) return 0; break;
             case CODES: return 0;
         }
     }

@@ -13,8 +13,8 @@
     ...     print(CODES[code], step)
     size [1, 1, 0, 0, 0]
     size [2, 0, 0, 0, 0]
-    must eq [1, 1, 2, 1, 0]
-    multiply and add [3, 0, 2, 0, 2]
+    must_eq [1, 1, 2, 1, 0]
+    multiply_add [3, 0, 2, 0, 2]
     >>> steps.places([wanted])
     (3,)
 
@@ -28,19 +28,22 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from shapes.guards.emit_c import ARITHMETIC, LARGEST, LEAST, MOST, NotNative, native_row
-from shapes.guards.emit_python import reachable
+from shapes.guards.emit_python import SIGNS, reachable
 from shapes.guards.lowering import COMPARISONS, Lowering, Operation, Operations
 from solver.terms.expr import Expr
 from solver.terms.operations import OPERATIONS
 
-NATIVE: Final = {name: row.c for name, row in OPERATIONS.items() if row.c}
-"""The operations of the table that have a C text."""
 COMPARED: Final = ("eq", "ne", "lt", "le")
-CODES: Final = (
-    *("size", "stride", "integer", "threads", "multiply and add", "all", "any"),
-    *(*COMPARED, *NATIVE, "must", *[f"must {code}" for code in COMPARED]),
-)
-"""In the order of the codes in `numbers.c`; a comparison that must hold is one step."""
+VALUES: Final = {
+    **{name: row.c for name, row in OPERATIONS.items() if row.c},
+    **{"all": "{v} = {0} && {1};", "any": "{v} = {0} || {1};"},
+    **{code: f"{{v}} = {{0}} {SIGNS[code]} {{1}};" for code in COMPARED},
+}
+"""What steps compute, in C: the operations of the table that have a C text, and conditions."""
+REQUIRED: Final = {f"must_{code}": f"if (!({{0}} {SIGNS[code]} {{1}})) goto python;" for code in COMPARED}
+"""Comparisons that must hold, in one step."""
+CODES: Final = ("size", "stride", "integer", "threads", "multiply_add", *VALUES, "must", *REQUIRED)
+"""In the order of the codes in `numbers.c`."""
 CODE: Final = {name: code for code, name in enumerate(CODES)}
 SIZE, STRIDE, INTEGER, THREADS = range(4)
 """The codes of leaves."""
@@ -80,7 +83,7 @@ class Steps:
         code, operands = _mirrored(condition)
         if code in COMPARED:
             a, b = [self.value(operand) for operand in operands]
-            self._steps.append((CODE[f"must {code}"], a, a, b, a, 0))
+            self._steps.append((CODE[f"must_{code}"], a, a, b, a, 0))
         else:
             value = self.value(condition)
             self._steps.append((CODE["must"], value, value, value, value, 0))
@@ -150,7 +153,7 @@ class Steps:
                 for value, factor in zip(values, node.coefficients):
                     if not LEAST <= factor <= MOST:
                         raise NotNative("a coefficient is beyond 64 bits")
-                    total = self._step(CODE["multiply and add"], total, value, factor=factor)
+                    total = self._step(CODE["multiply_add"], total, value, factor=factor)
                 return total
             case "all" | "any":
                 joined, *rest = values
@@ -171,11 +174,12 @@ def _mirrored(node: Operation) -> tuple[str, tuple[Operation, ...]]:
 def with_operations(text: str) -> str:
     """The text of the extension module with the operations of the table, and what they call."""
     cases = [
-        f"            case OPERATION_{name}: {{ long long result; "
-        f"{c.format('v[a]', 'v[b]', 'v[c]', v='result')} *to = result; break; }}"
-        for name, c in NATIVE.items()
+        f"            case OPERATION_{name}: {{ long long result = 0; "
+        f"{c.format('v[a]', 'v[b]', 'v[c]', v='result')} {'*to = result; ' * (name in VALUES)}break; }}"
+        for name, c in (VALUES | REQUIRED).items()
     ]
-    text = text.replace("@OPERATIONS@", ", ".join([f"OPERATION_{name}" for name in NATIVE]))
+    for mark, names in (("@OPERATIONS@", VALUES), ("@COMPARISONS@", REQUIRED)):
+        text = text.replace(mark, ", ".join([f"OPERATION_{name}" for name in names]))
     return text.replace("@CASES@", "\n".join(cases)).replace("@ARITHMETIC@", ARITHMETIC)
 
 
