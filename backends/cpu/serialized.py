@@ -121,15 +121,15 @@ def function_of(  # type: ignore[explicit-any]
     launches = _launches(text["kernels"])
     if isinstance(launches, Unavailable):
         return launches
-    scope: dict[str, object] = {**ALWAYS, **{f"k{place}": launch for place, launch in enumerate(launches)}}
-    single = {f"k{place}": launch for place, launch in enumerate(launches)}
+    by_name = {f"k{place}": launch for place, launch in enumerate(launches)}
+    scope: dict[str, object] = {**ALWAYS, **by_name}
     for name, (inside, tensors, numbers, lengths) in text["joins"].items():
-        if name not in single:
-            raise LookupError(f"kernels that are launched together: {name!r}")
-        scope[name], _ = combine(cpu.combine, [single[each] for each in inside], tensors, numbers, lengths)
+        if name not in by_name:
+            raise LookupError(f"a launch group of an unknown kernel: {name!r}")
+        scope[name], _ = combine(cpu.combine, [by_name[each] for each in inside], tensors, numbers, lengths)
     for name, found in text["names"].items():
         if name in scope:
-            raise LookupError(f"a name that is taken: {name!r}")
+            raise LookupError(f"a duplicate name: {name!r}")
         scope[name] = _meant(found, constants)
     return defined(text["source"], f"<program again {next(_serial)}>", scope)
 
@@ -149,7 +149,7 @@ def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:  
             return getattr(torch, name)
         case ["function", str() as module, str() as name] if module.startswith(OURS):
             return getattr(sys.modules[module], name)
-    raise LookupError(f"something that is called {found!r}")
+    raise LookupError(f"an unknown reference: {found!r}")
 
 
 def _launches(told: Sequence[Sequence[Any]]) -> list[Launch] | Unavailable:  # type: ignore[explicit-any]

@@ -48,7 +48,7 @@ def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
         readers[tensor] = above
         if isinstance(tensor, Pointwise) and tensor not in found:
             costs, loads = work[tensor]
-            if len(above) > 1 and (costs or loads > 1) or costs and any(_repeats(parent) for parent in parents[tensor]):
+            if len(above) > 1 and (costs or loads > 1) or costs and any(map(_broadcasts, parents[tensor])):
                 found.add(tensor)
     return found
 
@@ -69,14 +69,14 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
                 found[tensor] = (costs, sum([loads for _, loads in below]))
             case View() | Gather() | Concat():
                 below = [found[source] for source in tensor.sources]
-                loads = 0 if _repeats(tensor) else sum([loads for _, loads in below])
+                loads = 0 if _broadcasts(tensor) else sum([loads for _, loads in below])
                 found[tensor] = (any(costs for costs, _ in below), loads)
             case _:
                 found[tensor] = (False, 0)
     return found
 
 
-def _repeats(tensor: Tensor) -> bool:
+def _broadcasts(tensor: Tensor) -> bool:
     """Whether a view broadcasts its source."""
     if not isinstance(tensor, View) or isinstance(tensor.source, Number):
         return False

@@ -62,7 +62,7 @@ def schedule(program: Program, *, prefix: str = "k", interchanges: bool = False)
     fusion = Fusion(program.build, builder.bodies, interchanges=interchanges)
     homes = _homes(program)
     in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, CollapseAxes)}
-    across = strided_inputs(values, needed, read_only_buffers(program), program.build)
+    strided = strided_inputs(values, needed, read_only_buffers(program), program.build)
     copies: dict[object, Buffer] = {}
     for step in program.steps:
         if isinstance(step, Assign):
@@ -76,8 +76,8 @@ def schedule(program: Program, *, prefix: str = "k", interchanges: bool = False)
                             nest = builder.nest(home)
                     fusion.add_nest(nest)
                     memory[tensor] = program.build.memory(nest.stores[0].buffer)
-                elif isinstance(tensor, Memory) and tensor in across and tensor not in memory and tensor not in homes:
-                    memory[tensor], copy = repack(program, tensor, across[tensor], copies)
+                elif isinstance(tensor, Memory) and tensor in strided and tensor not in memory and tensor not in homes:
+                    memory[tensor], copy = repack(program, tensor, strided[tensor], copies)
                     if copy is not None:
                         with program.decisions.at("", step.origin):
                             fusion.add_nest(builder.nest(replace(copy, origin=step.origin)))

@@ -279,7 +279,7 @@ class _Allocation:
         if large is small:
             return True
         question, likely = at_most(large, small * WASTED), self._is_likely_near(owner, buffer)
-        return self.decisions.sooner("reuse", question, Choice("a place as large", "too large a place"), likely=likely)
+        return self.decisions.sooner("reuse", question, Choice("a slot as large", "too large a slot"), likely=likely)
 
     def _is_likely_kept(self, owner: Buffer, end: int, life: Life) -> bool:
         return self._most is None or all(

@@ -65,8 +65,8 @@ class Sums:
         """The sums of one block for such a function."""
         found = [f"({kind} *)({block} + columns * {offset})" for kind, offset in zip(self._kinds(), self._offsets())]
         if self.may_be_direct():
-            places = [self._writer.buffer(store.buffer) for store in self.stores]
-            found = [f"direct ? {place} : {sums}" for place, sums in zip(places, found)]
+            outputs = [self._writer.buffer(store.buffer) for store in self.stores]
+            found = [f"direct ? {place} : {sums}" for place, sums in zip(outputs, found)]
         return "".join([f", {each}" for each in found])
 
     def begin(self) -> None:

@@ -43,7 +43,7 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
     text = Text()
     line = text.line
     group = [each.forms[0].loops for each in kernels]
-    places = range(len(group))
+    indices = range(len(group))
     for name in names:
         parameters = "void *const *pointers, const int64_t *numbers"
         line(f"void {name}({parameters});")
@@ -55,32 +55,32 @@ def interleaved_source(kernels: Sequence[KernelPlan], names: Sequence[str]) -> s
     def all_blocks(begin: str, end: str) -> None:
         with text.block(f"for (int64_t begin = {begin}; begin < {end}; begin += block)"):
             line(f"const int64_t left = {end} - begin < block ? {end} - begin : block;")
-            for place, name in zip(places, names):
+            for place, name in zip(indices, names):
                 line(f"{name}_block(pointers[{place}], numbers[{place}], begin, left, each{place});")
 
     def one_after_the_other() -> None:
-        for place, name in zip(places, names):
+        for place, name in zip(indices, names):
             line(f"{name}(pointers[{place}], numbers[{place}]);")
         line("return;")
 
     with text.block(f"void {names[0]}_interleaved(void *const *const *pointers, const int64_t *const *numbers)"):
         line(f"const int64_t iterations = {_iterations(group, numbers)};")
         line("if (iterations <= 0) return;")
-        ones = [f"{all_[each.unit_axis[0]]} == 1" for each, all_ in zip(kernels, numbers) if each.unit_axis]
-        if ones:
-            with text.block(f"if ({' || '.join(dict.fromkeys(ones))})"):
+        unit_axes = [f"{all_[each.unit_axis[0]]} == 1" for each, all_ in zip(kernels, numbers) if each.unit_axis]
+        if unit_axes:
+            with text.block(f"if ({' || '.join(dict.fromkeys(unit_axes))})"):
                 one_after_the_other()
-        for place in places:
+        for place in indices:
             line(f"const int64_t each{place} = {outer[place]} / iterations;")
             line(f"const int64_t elements{place} = each{place} * {inner[place]};")
         line("int64_t bytes = 1;")
-        for place, loops in zip(places, group):
+        for place, loops in zip(indices, group):
             size = f"elements{place} * {row_bytes(loops)}"
             line(f"if ({size} > bytes) bytes = {size};")
         with text.block(f"if (bytes > {LARGEST})"):
             one_after_the_other()
         line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
-        work = " + ".join([f"iterations * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
+        work = " + ".join([f"iterations * elements{place} / {loops.grain}" for place, loops in zip(indices, group)])
         threads = f"numbers[0][{len(group[0].scalars)}]"
         text.count_threads(work, "", threads)
         with text.block("if (parts > 1)"):

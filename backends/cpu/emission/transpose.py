@@ -48,14 +48,14 @@ def _innermost(kernel: Kernel, axis: int, lanes: int) -> Kernel:
     order = [each for each in range(len(kernel.extents)) if each not in (axis, lanes)] + [lanes, axis]
     roots = [store.value for store in kernel.stores]
     interner = kernel.extents[0].interner
-    places = tuple([Affine.axis(order.index(each), interner) for each in range(len(order))])
-    values = rewritten(Bodies(), roots, places, {})
+    indices = tuple([Affine.axis(order.index(each), interner) for each in range(len(order))])
+    values = rewritten(Bodies(), roots, indices, {})
     return Kernel(
         kernel.name,
         tuple([kernel.extents[each] for each in order]),
         len(order) - 1,
         (),
-        tuple([replace(s, offset=s.offset.at(places), value=value) for s, value in zip(kernel.stores, values)]),
+        tuple([replace(s, offset=s.offset.at(indices), value=value) for s, value in zip(kernel.stores, values)]),
         (),
         len(order) - 2,
         kernel.origins,

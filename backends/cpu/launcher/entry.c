@@ -284,7 +284,7 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
     if (!places) return NULL;
     int fits = PyTuple_GET_SIZE(given) == expected;
     for (Py_ssize_t place = 0; leaf && fits && place < expected; place++) fits = leaf[places[place]].kind == kind;
-    return fits ? places : (const int32_t *)PyErr_Format(PyExc_ValueError, "these places are not for the program");
+    return fits ? places : (const int32_t *)PyErr_Format(PyExc_ValueError, "leaves of another kind or number than the program takes");
 }
 
 static PyTypeObject *program_type;
@@ -305,7 +305,7 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
         known = unnamed >= 0 && count >= 0 && unnamed + count == form->leaves;
     }
     if (!known || form->leaves > ON_STACK) {
-        PyErr_SetString(PyExc_ValueError, "arguments of a form that is not known here");
+        PyErr_SetString(PyExc_ValueError, "an unsupported pytree structure of arguments");
         return -1;
     }
     Leaf *leaf = take(block, used, (size_t)form->leaves * sizeof *leaf);
@@ -332,7 +332,7 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
         made.program = (const Program *)program;
         if (PyTuple_GET_SIZE(made.values) != form->leaves || !PyTuple_CheckExact(firsts) ||
             PyTuple_GET_SIZE(firsts) != form->leaves || made.program->tensors > ON_STACK || made.program->integers > ON_STACK) {
-            PyErr_SetString(PyExc_ValueError, "a variant of another form");
+            PyErr_SetString(PyExc_ValueError, "a variant with another number of leaves");
             return -1;
         }
         made.tensors = places_of(tensors, made.program->tensors, form, leaf, TENSOR, block, used);

@@ -32,8 +32,8 @@ MOST_DESCRIBED: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Bytes from the start; 0 where they are not known.
+class Offsets:
+    """Offsets in bytes; 0 where they are not found.
 
     Attributes:
         implementation: of a tensor's object: where its implementation is.
@@ -61,15 +61,15 @@ class Places:
     learned: tuple[int, ...] = ()
 
 
-def learned() -> Places:
-    """The places, as far as each is as it is known."""
+def learned() -> Offsets:
+    """The offsets that are found."""
     with torch.inference_mode(False), torch.enable_grad():
         kinds, elements, autograd, storage = _of_kinds(), _of_sizes(), _of_autograd(), _of_storage()
         fields = None if autograd is None else _of_learned(autograd)
     if kinds is None:
-        return Places()
+        return Offsets()
     implementation, place, usual, of_inference = kinds
-    found = Places(implementation * WORD, place * WORD, usual, of_inference)
+    found = Offsets(implementation * WORD, place * WORD, usual, of_inference)
     if elements is None:
         return found
     found = replace(found, elements=elements * WORD)

@@ -9,7 +9,7 @@ static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *bl
         long value = PyLong_AsLong(PyTuple_GET_ITEM(given, place));
         if (PyErr_Occurred()) return NULL;
         if (value < 0 || value >= limit)
-            return (const int32_t *)PyErr_Format(PyExc_ValueError, "%ld is not among %zd", value, limit);
+            return (const int32_t *)PyErr_Format(PyExc_ValueError, "index %ld is out of range of %zd", value, limit);
         if (found) found[place] = (int32_t)value;
     }
     return found ? found : &none;
@@ -89,7 +89,7 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
         made->outputs > MOST || made->scratch < 0 || made->scratch > MOST || made->values < made->fixed ||
         made->values > 64 * MOST || made->first_scratch < 0 || made->first_scratch + made->scratch > made->numbers ||
         (made->build == Py_None && made->outputs != 1)) {
-        PyErr_SetString(PyExc_ValueError, "a program that cannot be");
+        PyErr_SetString(PyExc_ValueError, "an inconsistent program");
         return -1;
     }
     made->structure = made->build == Py_None ? ALONE : made->build == (PyObject *)&PyTuple_Type ? TUPLE
@@ -118,7 +118,7 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
         Py_ssize_t end = each.place + (source == MADE ? 2 * (Py_ssize_t)each.rank : 1);
         Py_ssize_t last = source == GIVEN ? made->tensors : source == AGAIN ? place : source == FIXED ? end : made->numbers;
         if (source < 0 || source >= SOURCES || each.rank < 0 || each.place < 0 || end > last) {
-            PyErr_Format(PyExc_ValueError, "output %zd is not in the program", place);
+            PyErr_Format(PyExc_ValueError, "output %zd is out of range", place);
             return -1;
         }
         each.last = take(block, used, source == MADE ? 2 * (size_t)each.rank * sizeof(int64_t) : 0);
@@ -136,7 +136,7 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
             return -1;
         made->threads |= each.code == THREADS;
         if (expect && !is_step(made, &each)) {
-            PyErr_Format(PyExc_ValueError, "step %zd is none", place);
+            PyErr_Format(PyExc_ValueError, "step %zd is invalid", place);
             return -1;
         }
         if (step) step[place] = each;

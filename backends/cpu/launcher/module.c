@@ -41,10 +41,10 @@ static int learn_api(PyObject *type) {
 }
 
 /* Adopt the offsets in a tensor's object that Python found (`learning.py`); 0 for those that are not known. */
-static int learn_places(PyObject *places) {
+static int learn_offsets(PyObject *offsets) {
     PyObject *learned;
     unsigned long long usual, of_inference;
-    if (!PyArg_ParseTuple(places, "nnKKnnnnnnO!", &torch.implementation, &torch.kinds, &usual, &of_inference,
+    if (!PyArg_ParseTuple(offsets, "nnKKnnnnnnO!", &torch.implementation, &torch.kinds, &usual, &of_inference,
                           &torch.elements, &torch.described, &torch.words, &torch.autograd, &torch.storage, &torch.data,
                           &PyTuple_Type, &learned))
         return -1;
@@ -64,12 +64,12 @@ static Asked asked_of(PyObject *function) {
 
 /* Import torch's functions and find its offsets, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
-    PyObject *tensor, *parameter, *empty_strided, *forward_ad, *unreadable, *places, *asked[7];
+    PyObject *tensor, *parameter, *empty_strided, *forward_ad, *unreadable, *offsets, *asked[7];
     unsigned long long address;
     if (!PyArg_ParseTuple(args, "O!O!O!O!OOOOOOOOKO!", &PyType_Type, &tensor, &PyType_Type, &parameter,
                           &PyCFunction_Type, &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
                           &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6],
-                          &address, &PyTuple_Type, &places))
+                          &address, &PyTuple_Type, &offsets))
         return NULL;
     if (!torch.tensor) {
         if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
@@ -83,7 +83,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.level = PyUnicode_InternFromString("_current_level");
         torch.is_view = PyUnicode_InternFromString("_is_view");
         if (!torch.is_view || !torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
-        if (learn_places(places)) return NULL;
+        if (learn_offsets(offsets)) return NULL;
         if (torch.kinds && torch.elements) torch.address = (void *(*)(PyObject *))(uintptr_t)address;
         torch.forward_ad = Py_NewRef(forward_ad);
         torch.unreadable = Py_NewRef(unreadable);

@@ -36,7 +36,8 @@ from solver.terms.operations import OPERATIONS
 COMPARED: Final = ("eq", "ne", "lt", "le")
 VALUES: Final = {
     **{name: row.c for name, row in OPERATIONS.items() if row.c},
-    **{"all": "{v} = {0} && {1};", "any": "{v} = {0} || {1};"},
+    "all": "{v} = {0} && {1};",
+    "any": "{v} = {0} || {1};",
     **{code: f"{{v}} = {{0}} {SIGNS[code]} {{1}};" for code in COMPARED},
 }
 """What steps compute, in C: the operations of the table that have a C text, and conditions."""

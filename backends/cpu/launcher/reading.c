@@ -288,7 +288,7 @@ static int owner_traverse(PyObject *self, visitproc visit, void *arg) {
 
 /* Borrowed references are not followed after this: the object is garbage. */
 static PyObject *call_cleared(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
-    PyErr_SetString(PyExc_RuntimeError, "called while it is taken apart");
+    PyErr_SetString(PyExc_RuntimeError, "called after the garbage collector cleared it");
     return NULL;
 }
 

@@ -56,13 +56,13 @@ def described(host: Host) -> Description:
     allocated = [each.buffer for step in plan.steps for each in step.allocations]
     scratch = [buffer for buffer in allocated if buffer not in made]
     buffers = [*program.inputs, *[buffer for buffer, _ in program.constants], *made, *scratch]
-    places = {buffer: place for place, buffer in enumerate(buffers)}
+    positions = {buffer: place for place, buffer in enumerate(buffers)}
     launches = []
     for kernel, launch, count in zip(kernels, host.launches, interleaved_counts(kernels, plan.memory), strict=True):
         if any(store.buffer.role != "made" for store in kernel.stores):
             raise NotNative("an argument is written to")
         group = count if interleaved_by(launch) == count else 1
-        of_kernel = tuple([places[plan.slot(buffer)] for buffer in kernel.buffers])
+        of_kernel = tuple([positions[plan.slot(buffer)] for buffer in kernel.buffers])
         launches.append(Launch(launch, of_kernel, kernel.scalars, threads=True, kernels=group))
     symbols: dict[Expr, Path] = {atom.expr: (f"n{place}",) for place, atom in enumerate(program.numbers)}
     for source in plan.symbols:

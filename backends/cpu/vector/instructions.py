@@ -87,24 +87,24 @@ def _call(operation: str, name: str, width: int, instructions: InstructionSet) -
         return f"__builtin_aarch64_fma{shape}({{0}}, {{1}}, {{2}})" if operation == "fma" else ""
     if instructions not in (AVX2, AVX512):
         return ""
-    whole = width == 64
+    is_full = width == 64
     wide = "256" if width == 32 else ""
     if operation in ROUNDINGS:
         mode = ROUNDINGS[operation]
-        if whole:
+        if is_full:
             return f"__builtin_ia32_rndscale{kind}_mask({{0}}, {mode}, {{0}}, -1, 4)"
         return f"__builtin_ia32_round{kind}{wide}({{0}}, {mode})"
     if operation == "scale":
         if instructions is not AVX512:
             return ""
-        return f"__builtin_ia32_scalef{kind}{8 * width}_mask({{0}}, {{1}}, {{0}}, -1{', 4' if whole else ''})"
+        return f"__builtin_ia32_scalef{kind}{8 * width}_mask({{0}}, {{1}}, {{0}}, -1{', 4' if is_full else ''})"
     if operation == "fma":
-        if whole:
+        if is_full:
             return f"__builtin_ia32_vfmadd{kind}512_mask({{0}}, {{1}}, {{2}}, -1, 4)"
         return f"__builtin_ia32_vfmadd{kind}{wide}({{0}}, {{1}}, {{2}})"
     stem = {"sqrt": "sqrt", "lesser": "min", "greater": "max"}[operation]
     operands = "{0}" if operation == "sqrt" else "{0}, {1}"
-    if whole:
+    if is_full:
         return f"__builtin_ia32_{stem}{kind}512_mask({operands}, {{0}}, -1, 4)"
     return f"__builtin_ia32_{stem}{kind}{wide}({operands})"
 

@@ -44,7 +44,7 @@ def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
             if not element.is_float or name == "product"
         }
     for name in FLOATS:
-        texts |= _spread(ELEMENTS[name], lanes)
+        texts |= _all_reductions(ELEMENTS[name], lanes)
     for source, target in permutations(ELEMENTS.values(), 2):
         steps = _steps(source, target)
         if len(steps) == 1:
@@ -68,7 +68,7 @@ REDUCTIONS: Final = {
 """By what two values are joined; or by which comparison the first is chosen. Of floats only the product is taken so."""
 
 
-def _spread(element: Element, lanes: int) -> dict[str, str]:
+def _all_reductions(element: Element, lanes: int) -> dict[str, str]:
     """Reductions that leave the result in all lanes: each is joined with that half a vector away, and so on."""
     joined = {"total": "x = x + y", "greatest": "x = greater_{e}(y, x)", "least": "x = lesser_{e}(y, x)"}
     texts = {}

@@ -40,7 +40,7 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
     """Elements that are in registers what they are in memory."""
     vector, scalar = element.vector, element.scalar
 
-    def spread(place: str) -> str:
+    def lanes_of(place: str) -> str:
         return "{" + ", ".join(f"q[{place.format(lane)}]" for lane in range(lanes)) + "}"
 
     def collected(name: str, parameters: str, place: str) -> str:
@@ -48,7 +48,7 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
 {{
     const {scalar} *q = p;
     if (__builtin_constant_p(n) && n >= N)
-        return ({vector}){spread(place)};
+        return ({vector}){lanes_of(place)};
     {scalar} r[N] = {{0}};
     for (int64_t i = 0; i < n; i++)
         r[i] = q[{place.format("i")}];

@@ -119,11 +119,11 @@ def test_combined_launches_do_the_same(backend: AnyBackend, name: str) -> None:
     steps = schedule(program, interchanges=backend.interchanges)
     launches = backend.kernels([step for step in steps if isinstance(step, Kernel)], program.decisions)
     assert not isinstance(launches, Unavailable)
-    alone, together = [
+    separate, combined = [
         Host(program, steps, launches, Interpreted(backend.allocate, threads=backend.threads, combine=combine))
         for combine in (None, backend.combine)
     ]
-    assert alone.source != together.source
+    assert separate.source != combined.source
     for sizes in SIZES:
         given = on(backend.device, lowered.inputs(**sizes))
-        torch.testing.assert_close(together.function(given), alone.function(given), rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(combined.function(given), separate.function(given), rtol=0, atol=0, equal_nan=True)

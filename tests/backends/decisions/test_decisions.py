@@ -296,5 +296,5 @@ def test_a_place_that_is_much_too_large_is_let_go_of(hints, shared):
     made = Program(Decisions(env))
     second = shortened(made, b, s, c)
     assert (second in plan(made, schedule(made)).slots) == shared
-    words = "a place as large" if shared else "too large a place"
+    words = "a slot as large" if shared else "too large a slot"
     assert f"{words}, as where it was traced" in [each.chosen for each in made.decisions.log]

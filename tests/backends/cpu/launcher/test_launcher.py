@@ -9,7 +9,7 @@ import torch
 
 from backends.cpu import launcher as launching
 from backends.cpu.launcher import Unavailable, launcher
-from backends.cpu.launcher.learning import Places, learned
+from backends.cpu.launcher.learning import Offsets, learned
 from shapes.guards.extension_modules import build
 from tests.threads import at_once
 
@@ -141,7 +141,7 @@ def test_marks_are_seen_where_their_place_is_not_known(monkeypatch, known):
     places = learned()
     # a module of its own, which binds anew
     monkeypatch.setattr(launching, "build", lambda text: build(f"{text}/* {', '.join(known)} known */\n"))
-    monkeypatch.setattr(launching, "learned", lambda: Places(**{name: getattr(places, name) for name in known}))
+    monkeypatch.setattr(launching, "learned", lambda: Offsets(**{name: getattr(places, name) for name in known}))
     found = launcher.__wrapped__()
     seen = Seen(2, 0)
     kernel = found.Kernel(ctypes.cast(seen.function, ctypes.c_void_p).value, 2, 0, seen.function)
