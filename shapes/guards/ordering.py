@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shapes.guards.lowering import COMPARISONS, CONDITIONS, Operation, Operations
-from solver.terms.intervals import EVERYTHING, Interval, meet, negate, product
+from solver.terms.intervals import EVERYTHING, Interval, meet
 from solver.terms.operations import OPERATIONS
 
 LOOK: Final = 8
@@ -61,13 +61,12 @@ class Established:
 
     def _order(self, low: Operation, high: Operation, strict: int) -> None:
         """One is at most the other, or less."""
-        least, most = self.bounds(low)[0], self.bounds(high)[1]
-        for node, bounds in (
-            (high, (None if least is None else least + strict, None)),
-            (low, (None, None if most is None else most - strict)),
-        ):
-            if node.code != "constant":
-                self._bounds[node] = meet(self._bounds.get(node, EVERYTHING), bounds)
+        least = None if high.code == "constant" else self.bounds(low)[0]
+        most = None if low.code == "constant" else self.bounds(high)[1]
+        if least is not None:
+            self._bounds[high] = meet(self._bounds.get(high, EVERYTHING), (least + strict, None))
+        if most is not None:
+            self._bounds[low] = meet(self._bounds.get(low, EVERYTHING), (None, most - strict))
 
     def refuse(self, condition: Operation) -> None:
         """The condition has not held."""
@@ -90,7 +89,9 @@ class Established:
         a, b = condition.operands
         if condition.code == "ne" and b.code == "constant" and b.number == 0:
             return self.nonzero(a)
-        low, high = added(self.bounds(a), negate(self.bounds(b)))
+        (low_a, high_a), (low_b, high_b) = self.bounds(a), self.bounds(b)
+        low = None if low_a is None or high_b is None else low_a - high_b
+        high = None if high_a is None or low_b is None else high_a - low_b
         match condition.code:
             case "ge" | "gt":
                 return low is not None and low >= (condition.code == "gt")
@@ -125,8 +126,11 @@ class Established:
         """An interval that the value is in."""
         if node.code == "constant":
             return node.number, node.number
-        known = self._bounds.get(node, EVERYTHING)
-        return meet(known, self._bounds_by_form(node, look - 1)) if look and node.operands else known
+        known = self._bounds.get(node)
+        if not look or not node.operands:
+            return EVERYTHING if known is None else known
+        by_form = self._bounds_by_form(node, look - 1)
+        return by_form if known is None else meet(known, by_form)
 
     def _bounds_by_form(self, node: Operation, look: int) -> Interval:
         if node.code in CONDITIONS or node.code == "select":
@@ -134,10 +138,13 @@ class Established:
         operands = [self.bounds(operand, look) for operand in node.operands]
         match node.code:
             case "sum":
-                total: Interval = (node.number, node.number)
-                for c, operand in zip(node.coefficients, operands):
-                    total = added(total, product((c, c), operand))
-                return total
+                low: int | None = node.number
+                high: int | None = node.number
+                for c, bounds in zip(node.coefficients, operands):
+                    least, most = bounds if c > 0 else bounds[::-1]
+                    low = None if low is None or least is None else low + c * least
+                    high = None if high is None or most is None else high + c * most
+                return low, high
             case "mod" | "floordiv" if operands[1][0] == 0:  # a divisor that may be zero
                 least, most = operands[0]
                 return (0, most) if least is not None and least >= 0 else EVERYTHING
@@ -150,12 +157,6 @@ class Established:
                 return meet((operands[0][0], None), (operands[1][0], None))
         row = OPERATIONS.get("product" if node.code == "mul" else node.name or node.code)
         return EVERYTHING if row is None else row.bounds(*operands)
-
-
-def added(a: Interval, b: Interval) -> Interval:
-    """All `x + y`."""
-    (al, ah), (bl, bh) = a, b
-    return None if al is None or bl is None else al + bl, None if ah is None or bh is None else ah + bh
 
 
 def ordered(operations: Operations, conditions: Iterable[Operation]) -> list[Operation]:
