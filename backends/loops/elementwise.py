@@ -25,17 +25,7 @@ from typing import Final
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine, affine_sum, is_one, is_zero
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import (
-    CollapseAxes,
-    Indices,
-    Iota,
-    Memory,
-    Number,
-    Pointwise,
-    Sizes,
-    Tensor,
-    View,
-)
+from backends.loops.nodes import CollapseAxes, Indices, Iota, Memory, Number, Pointwise, Sizes, Tensor, View
 from backends.loops.operations import result_dtype
 from solver.terms.expr import Expr
 

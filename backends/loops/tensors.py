@@ -21,16 +21,7 @@ from typing import Final
 
 from backends.loops.elementwise import Elementwise
 from backends.loops.gather import gather, one_hot_sum
-from backends.loops.nodes import (
-    CollapseAxes,
-    Concat,
-    GatherIndices,
-    Number,
-    Pointwise,
-    Reduce,
-    Sizes,
-    Tensor,
-)
+from backends.loops.nodes import CollapseAxes, Concat, GatherIndices, Number, Pointwise, Reduce, Sizes, Tensor
 
 OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
 """What the extremes of bools are as integers. Of no elements there are none."""

@@ -30,8 +30,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from math import prod
-from types import FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from backends import interpreter
@@ -39,6 +39,7 @@ from backends.backend import Launch as BackendLaunch
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine
 from backends.loops.kernels import Kernel
+from backends.program.generated_functions import defined
 from backends.triton.emission import Source, source
 from backends.triton.facts import LARGEST, Facts
 from backends.triton.forms import Form, Parts, choose, divided, longer
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 MOST_PLANS: Final = 4096
 """Combinations of sizes that are remembered."""
 log: Final = logging.getLogger("symshape.triton")
+_serial: Final = count()
 
 
 class NotCompiled(Exception):
@@ -123,7 +125,7 @@ class Launch:
         pointers = [f"p{place}" for place in range(len(tensors))]
         key = ", ".join(["a0.get_device()", *numbers])
         lines = [
-            f"def launch({', '.join([*tensors, *numbers])}):",
+            f"def run({', '.join([*tensors, *numbers])}):",
             "    try:",
             f"        plan = plans.get(({key},)) or planned({key})",
             "        if len(plan.calls) != 1:",
@@ -135,10 +137,7 @@ class Launch:
         ]
         scope: dict[str, object] = {"plans": self._plans, "planned": self._planned, "in_steps": self._in_steps}
         scope |= {"NotCompiled": NotCompiled, "instead": self._instead}
-        exec(compile("\n".join(lines), f"<launch of {self.kernel.name}>", "exec"), scope)
-        launch = scope.pop("launch")
-        assert isinstance(launch, FunctionType)
-        return launch
+        return defined("\n".join(lines), f"<launch {next(_serial)} of {self.kernel.name}>", scope)
 
     def _planned(self, device: int, *numbers: int) -> Plan:
         """The plan for sizes that are met for the first time."""
