@@ -117,7 +117,7 @@ def _steps(one: Axes, other: Axes) -> Iterator[Int]:
 def _delinearized(one: Axes, other: Axes, distance: Int, step: Int, holds: Holds) -> Proof | None:
     """A proof that quotients differ, or remainders, where the second begins `distance` behind the first."""
     first, second = _divided(one, step), _divided(other, step)
-    for quotient in _quotients(distance, step, holds):
+    for quotient in _quotients(distance, step):
         remainder = distance - quotient * step
         conditions = [
             simple(step >= 1),
@@ -147,7 +147,7 @@ def _divided(axes: Axes, step: Int) -> tuple[Axes, Axes]:
     return tuple(outer), tuple(inner)
 
 
-def _quotients(distance: Int, step: Int, holds: Holds) -> Iterator[Int]:
+def _quotients(distance: Int, step: Int) -> Iterator[Int]:
     """The distance divided by the step, plain forms first: any is right whose remainder is below the step."""
     exact = distance // step
     if isinstance(exact, int):

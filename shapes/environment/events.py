@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shapes.origin import Origin
     from solver.decide.verdict import Verdict
     from solver.proofs.fact import Fact
-    from solver.terms.expr import Expr
+    from solver.terms.expr import Atom, Expr
     from solver.terms.prop import Prop
 
 Purpose = Literal["program", "optional", "person"]
@@ -174,3 +174,13 @@ def fact_of(commitment: Commitment) -> Fact | None:
     """The fact that a commitment added, if it added one."""
     fact: Fact | None = getattr(commitment, "fact", None)
     return fact
+
+
+def within(fact: Fact) -> Prop:
+    """A fact's proposition together with its domain, which comes first."""
+    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
+
+
+def symbols_of(fact: Fact) -> frozenset[Atom]:
+    """The symbols that a fact is about."""
+    return fact.prop.symbols | fact.domain.symbols

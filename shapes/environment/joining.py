@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from shapes.environment.answers import Answers
-from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, fact_of
+from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, fact_of, symbols_of, within
 from shapes.environment.symbols import range_text
 from solver.decide.verdict import Always
+from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact, Kind
-from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 DISJUNCTION: Final = 8
@@ -63,7 +63,7 @@ def _since(here: Answers, branch: Answers) -> list[Fact]:
     return [
         fact
         for fact in facts
-        if fact is not None and symbols_of(fact) <= symbols.keys() and not here.proves(_within(fact))
+        if fact is not None and symbols_of(fact) <= symbols.keys() and not here.proves(within(fact))
     ]
 
 
@@ -84,12 +84,12 @@ def _common(
         return kinds
 
     for fact in dict.fromkeys([fact for facts in extra for fact in facts]):
-        both = _within(fact)
+        both = within(fact)
         kinds = in_every(both)
         if kinds is not None:
             yield both, fact.text, kinds
     for atom in dict.fromkeys(
-        [atom for facts in extra for fact in facts for atom in sorted(symbols_of(fact), key=_serial)]
+        [atom for facts in extra for fact in facts for atom in sorted(symbols_of(fact), key=by_age)]
     ):
         ends = [branch.ledger.facts.bounds(atom.expr) for branch in branches]
         lows, highs = [lo for lo, _ in ends if lo is not None], [hi for _, hi in ends if hi is not None]
@@ -118,17 +118,3 @@ def _commitment(fact: Fact) -> Commitment:
             return Guarded(fact, fact.prop, True, "joined branches")
         case _:
             return Assumed(fact)
-
-
-def _within(fact: Fact) -> Prop:
-    """The fact together with its domain."""
-    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
-
-
-def symbols_of(fact: Fact) -> frozenset[Atom]:
-    """The symbols that a fact is about."""
-    return fact.prop.symbols | fact.domain.symbols
-
-
-def _serial(atom: Atom) -> int:
-    return atom.serial

@@ -34,8 +34,8 @@ from shapes.environment.events import (
     Sourced,
     Specialized,
     fact_of,
+    symbols_of,
 )
-from shapes.environment.joining import symbols_of
 from shapes.environment.reader import Question
 from solver.proofs.fact import Fact
 from solver.terms.expr import Expr

@@ -15,24 +15,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from solver.knowledge.facts import Facts
+from solver.terms import intervals
 from solver.terms.expr import Expr
+from solver.terms.intervals import Interval
 
-Bounds = tuple[int | None, int | None]
 DEPTH = 3
 
 
-def bounds(facts: Facts, expr: Expr, depth: int = DEPTH) -> Bounds:
+def bounds(facts: Facts, expr: Expr, depth: int = DEPTH) -> Interval:
     """The tightest bounds among those of the whole and those with remainders taken out."""
-    lo, hi = facts.bounds(expr)
-    if depth and not (lo is not None and lo == hi):
-        for remainder, scale, rest in _remainders(expr):
+    found = facts.bounds(expr)
+    if depth and (found[0] is None or found[0] != found[1]):
+        for divisor, scale, rest in _remainders(expr):
             low, high = bounds(facts, rest, depth - 1)
-            least, most = _scaled(_of_remainder(facts, remainder), scale)
+            least, most = intervals.product(_of_remainder(facts, divisor), (scale, scale))
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
-            lo = low if lo is None else lo if low is None else max(lo, low)
-            hi = high if hi is None else hi if high is None else min(hi, high)
-    return lo, hi
+            found = intervals.meet(found, (low, high))
+    return found
 
 
 def _remainders(expr: Expr) -> Iterator[tuple[Expr, int, Expr]]:
@@ -51,7 +51,7 @@ def _remainders(expr: Expr) -> Iterator[tuple[Expr, int, Expr]]:
                     yield d, k, rest
 
 
-def _of_remainder(facts: Facts, d: Expr) -> Bounds:
+def _of_remainder(facts: Facts, d: Expr) -> Interval:
     """The range of `n % d`, for a divisor that is not zero."""
     lo, hi = facts.bounds(d)
     if lo is not None and lo >= 0:
@@ -59,8 +59,3 @@ def _of_remainder(facts: Facts, d: Expr) -> Bounds:
     if hi is not None and hi <= 0:
         return None if lo is None else min(lo + 1, 0), 0
     return None if lo is None else lo + 1, None if hi is None else hi - 1
-
-
-def _scaled(interval: Bounds, k: int) -> Bounds:
-    lo, hi = interval if k > 0 else (interval[1], interval[0])
-    return None if lo is None else k * lo, None if hi is None else k * hi

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from shapes.accepted import shown, whole_number
 from shapes.environment.answers import Answers, decided
-from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized
+from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized, within
 from shapes.errors import ShapeError, fact_place
 from shapes.guards.congruences import implied
 from shapes.guards.rejection import OneMoved, rejected_alone
@@ -29,6 +29,7 @@ from solver.decide.assume import assume
 from solver.decide.verdict import Always, Depends, Verdict
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -189,11 +190,6 @@ def _some_value(declared: Declared) -> int:
     return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
 
 
-def within(fact: Fact) -> Prop:
-    """A fact's proposition together with its domain, which comes first."""
-    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
-
-
 def extended(known: Facts, more: Iterable[Fact]) -> Facts:
     """The facts with some that are known to be consistent with them."""
     for fact in more:
@@ -235,7 +231,7 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
     for event in events:
         if isinstance(event, Deferred):
             fact = event.fact
-            symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=_serial)])
+            symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=by_age)])
             origin = fact.origin if isinstance(fact.origin, Origin) else None
             rest = (event.message, origin, symbols, fact, event.error)
             found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *rest))
@@ -365,7 +361,3 @@ def certify(
 
 def _symbols(facts: Iterable[Fact]) -> set[Atom]:
     return set().union(*[within(fact).symbols for fact in facts])
-
-
-def _serial(atom: Atom) -> int:
-    return atom.serial

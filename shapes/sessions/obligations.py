@@ -47,9 +47,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shapes.environment.events import Deferred, fact_of
+from shapes.environment.events import Deferred, fact_of, within
 from shapes.errors import fact_place, sizes_text
-from shapes.guards.guards import Guard, within
+from shapes.guards.guards import Guard
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.interop.smtlib import Assertion, Check, is_opaque, script
 from solver.proofs.fact import Fact

@@ -53,13 +53,8 @@ class LadderProver(Prover):
             case "false":
                 return None
             case "and":
-                proofs = []
-                for p in goal.parts:
-                    proof = self.prove(facts, p, depth)
-                    if proof is None:
-                        return None
-                    proofs.append(proof)
-                return every(goal, proofs)
+                proofs = self.prove_all(facts, goal.parts, depth)
+                return None if proofs is None else every(goal, proofs)
             case "or":
                 return self.prove_disjunction(facts, goal, depth)
             case _:

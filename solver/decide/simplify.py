@@ -26,10 +26,10 @@ from itertools import islice
 from typing import Final
 
 from solver.decide.ladder import decide
-from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.substitution import by_equalities, equalities, merged, named, with_product
+from solver.knowledge.substitution import by_equalities, equalities, merged, named
 from solver.knowledge.symbols import by_age
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
@@ -75,11 +75,6 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         return expr
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
     return expr if first > second else simple
-
-
-def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solvers: bool = True) -> Prop:
-    """The proposition with the fewest operators that was proven equivalent under the facts, inside the domain."""
-    return Simplification(facts, domain, solvers).proposition(prop)
 
 
 def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
@@ -328,70 +323,3 @@ class Simplification:
         if found is None:
             found = self._samples[e.symbols] = Probes(rows(self.facts, e, self.domain))
         return found
-
-    # ------------------------------------------------------------------ propositions
-
-    def proposition(self, p: Prop) -> Prop:
-        match self.decide(p, hard=True):
-            case Always():
-                return self.interner.true
-            case Never():
-                return self.interner.false
-            case Depends() | GaveUp() | None:
-                pass
-        if p.parts:
-            return self.connective(p) if self.nested >= 0 else p
-        best = p
-        for candidate in self.equivalent(p):
-            shorter = printed(self.printer, candidate, EACH)[0] < printed(self.printer, best, EACH)[0]
-            if shorter and self.same(best, candidate):
-                best = candidate
-        return best
-
-    def connective(self, p: Prop) -> Prop:
-        """Simplify the parts, each under those before it, and drop decided ones."""
-        kept: list[Prop] = []
-        facts: Facts | Conflict = self.facts
-        for part in p.parts:
-            if isinstance(facts, Conflict):
-                break
-            usable = facts if facts.samples.alive else self.facts
-            simple = self.under(usable).proposition(part)
-            kept.append(simple)
-            facts = usable.suppose(simple if p.kind == "and" else simple.negation)
-        return Prop.join(self.interner, p.kind, kept)
-
-    def equivalent(self, p: Prop) -> Iterator[Prop]:
-        """Comparisons that may be equivalent."""
-        interner = self.interner
-        simple = self.expression(p.expr)
-        yield p.of(simple)
-        for m, c in simple.terms:
-            atoms = interner.monomials[m]
-            if len(simple.terms) == 1 and len(atoms) == 1:
-                yield from self.unwrapped(p, atoms[0], c, simple.constant)
-        shared = None
-        for m, _ in simple.terms:
-            atoms_here = set(interner.monomials[m])
-            shared = atoms_here if shared is None else shared & atoms_here
-        for atom in sorted(shared or (), key=by_age):
-            if not simple.constant:
-                inner = interner.sum(
-                    [with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
-                )
-                yield p.of(inner)
-
-    def unwrapped(self, p: Prop, atom: Atom, c: int, constant: int) -> Iterator[Prop]:
-        """`n//d >= k` as `n >= k*d`, and `n//d <= k` as `n < (k + 1)*d`."""
-        interner = self.interner
-        n, d = atom.args if len(atom.args) == 2 else (None, None)
-        if p.kind != "ge" or abs(c) != 1 or not isinstance(n, Expr) or not isinstance(d, Expr):
-            return
-        if atom.kind == "floordiv":
-            yield interner.ge(n, d * -constant) if c == 1 else interner.lt(n, d * (constant + 1))
-
-    def same(self, p: Prop, q: Prop) -> bool:
-        """Whether each implies the other."""
-        interner = self.interner
-        both = [interner.disjunction([p.negation, q]), interner.disjunction([p, q.negation])]
-        return all(isinstance(self.decide(each, hard=True), Always) for each in both)

@@ -44,9 +44,7 @@ class Equalities(Inequalities):
             raise Contradictory(ProofStep("clash", self.interner.false, (proof, against)))
         form, _ = e.form()
         if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
-            for sign in (1, -1):
-                side = combine([proof], [sign])
-                self.set_bound(form.terms[0][0], sign > 0, -e.constant, side)
+            self.pin_monomial(form.terms[0][0], proof)
         chosen = self.atom_to_solve(e)
         if chosen is not None:
             self.solve(chosen, prop, proof)
@@ -61,7 +59,7 @@ class Equalities(Inequalities):
             self.pin_form(form, -e.constant, proof)
             self.rewrite_product(prop, proof)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
-            self.pin_monomial(form.terms[0][0], e, proof)
+            self.pin_monomial(form.terms[0][0], proof)
 
     def cancel_factor(self, prop: Prop, proof: ProofStep) -> bool:
         """`p == 0` from `p*q == 0` with q known to be nonzero."""
@@ -97,12 +95,11 @@ class Equalities(Inequalities):
         self.forget()
         self.propagate(form)
 
-    def pin_monomial(self, m: int, e: Expr, proof: ProofStep) -> None:
-        """`x*y == v`."""
+    def pin_monomial(self, m: int, proof: ProofStep) -> None:
+        """`x == v`, or `x*y == v`."""
         for sign in (1, -1):
             side = combine([proof], [sign])
-            form, k = side.conclusion.expr.form()
-            del form
+            _, k = side.conclusion.expr.form()
             constant = side.conclusion.expr.constant
             self.set_bound(m, k > 0, -constant if k > 0 else constant, side)
 

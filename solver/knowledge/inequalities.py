@@ -118,10 +118,10 @@ class Inequalities(Draft):
             meeting = equal(above, below)
             self.queue.append((meeting.conclusion, meeting))
         else:
-            self.skip_excluded(self.interner.expr(((m, 1),), 0), lower, value, proof)
+            self.skip_excluded(self.interner.expr(((m, 1),), 0), value, proof)
         return True
 
-    def skip_excluded(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> None:
+    def skip_excluded(self, form: Expr, value: int, proof: ProofStep) -> None:
         """A bound equal to an excluded value moves past it."""
         if not self.excluded.count:
             return
@@ -229,7 +229,7 @@ class Inequalities(Draft):
             meeting = equal(prove_side(self, form, True, low), prove_side(self, form, False, low))
             self.queue.append((meeting.conclusion, meeting))
         else:
-            self.skip_excluded(form, lower, value, proof)
+            self.skip_excluded(form, value, proof)
         return True
 
     def _clash(self, proof: ProofStep, form: Expr, lower: bool, value: int) -> ProofStep:

@@ -69,7 +69,7 @@ def _signs(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | 
             continue
         proof = _product_of_two(prover, facts, goal, factors, depth, least)
         if proof is None and 1 < least <= FARTHEST:
-            proof = _far_from_zero(prover, facts, goal, factors, depth, least)
+            proof = _far_from_zero(prover, facts, factors, depth, least)
         if proof is not None:
             return proof
     return None
@@ -97,7 +97,7 @@ def _product_of_two(
     right = None if left is None else prover.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
     if left is None or right is None:
         return None
-    return _product(goal, (left, first * sign), (right, rest * sign), strict)
+    return _product((left, first * sign), (right, rest * sign), strict)
 
 
 def _with_known_signs(
@@ -126,14 +126,13 @@ def _with_known_signs(
         return None
     whole = rest
     for proof, factor in signed:
-        step = Prop.nonnegative(whole * factor - strict)
-        right = _product(step, (proof, factor), (right, whole), strict)
+        right = _product((proof, factor), (right, whole), strict)
         whole = whole * factor
     return right if right.conclusion is goal else None
 
 
-def _product(goal: Prop, left: tuple[ProofStep, Expr], right: tuple[ProofStep, Expr], strict: int) -> ProofStep:
-    """The goal from `p >= strict` and `q >= strict`, where it says `p*q >= strict`."""
+def _product(left: tuple[ProofStep, Expr], right: tuple[ProofStep, Expr], strict: int) -> ProofStep:
+    """`p*q >= strict` from `p >= strict` and `q >= strict`."""
     proofs, sizes = [], []
     for proof, e in (left, right):
         proofs.append(proof)
@@ -152,7 +151,7 @@ def _product(goal: Prop, left: tuple[ProofStep, Expr], right: tuple[ProofStep, E
 
 
 def _far_from_zero(
-    prover: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
+    prover: Prover, facts: Facts, factors: list[tuple[Expr, int]], depth: int, least: int
 ) -> ProofStep | None:
     """Every factor as far from zero as in the samples, until the product is far enough."""
     parts: list[tuple[Expr, int]] = []
@@ -174,17 +173,13 @@ def _far_from_zero(
             negative ^= sign < 0
     if scale * together < least or negative or len(parts) < 2:
         return None
-    proofs = []
-    for part, distance in parts:
-        proof = prover.prove(facts, Prop.nonnegative(part - distance), depth + 1)
-        if proof is None:
-            return None
-        proofs.append(proof)
+    proofs = prover.prove_all(facts, [Prop.nonnegative(part - distance) for part, distance in parts], depth + 1)
+    if proofs is None:
+        return None
     whole, bound = parts[0]
     total = proofs[0]
     for (part, distance), proof in zip(parts[1:], proofs[1:], strict=True):
-        step = Prop.nonnegative(whole * part - bound * distance)
-        total = _product(step, (total, whole), (proof, part), bound * distance)
+        total = _product((total, whole), (proof, part), bound * distance)
         whole, bound = whole * part, bound * distance
     size = size_of(whole)
     slack = whole.constant - size * total.conclusion.expr.constant
@@ -223,16 +218,11 @@ def _nonzero(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep 
         return _nonzero_polynomial(prover, facts, goal, depth)
     if e.constant:
         return None
-    factors = []
     distinct = dict.fromkeys(facts.interner.monomials[e.terms[0][0]])
     if len(distinct) < 2:
         return None
-    for atom in distinct:
-        proof = prover.prove(facts, Prop.zero(atom.expr).negation, depth + 1)
-        if proof is None:
-            return None
-        factors.append(proof)
-    return ProofStep("product-nonzero", goal, tuple(factors))
+    proofs = prover.prove_all(facts, [Prop.zero(atom.expr).negation for atom in distinct], depth + 1)
+    return None if proofs is None else ProofStep("product-nonzero", goal, tuple(proofs))
 
 
 def _nonzero_polynomial(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
@@ -243,13 +233,8 @@ def _nonzero_polynomial(prover: Prover, facts: Facts, goal: Prop, depth: int) ->
         found = _without_atoms(found)
     if len(found) == 1 and found[0][1] == 1:
         return None
-    proofs = []
-    for factor, _ in found:
-        proof = prover.prove(facts, Prop.zero(factor).negation, depth + 1)
-        if proof is None:
-            return None
-        proofs.append(proof)
-    return ProofStep("nonzero-factors", goal, tuple(proofs), tuple(found))
+    proofs = prover.prove_all(facts, [Prop.zero(factor).negation for factor, _ in found], depth + 1)
+    return None if proofs is None else ProofStep("nonzero-factors", goal, tuple(proofs), tuple(found))
 
 
 def _apart(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:

@@ -19,16 +19,13 @@ witness).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from solver.integer.certificate import Point
 from solver.knowledge.base import Knowledge
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, hypothesis, refute
 from solver.rungs.model import Model
 from solver.rungs.prover import Prover
-from solver.rungs.rows import Rows, given, rows_near
-from solver.terms.expr import Expr
+from solver.rungs.rows import Rows, given
 from solver.terms.prop import Prop
 
 
@@ -52,9 +49,3 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
         prover.consider(Model(rows, outcome, prover.sample))
         return None
     return None if outcome is None else refute(outcome, goal)
-
-
-def inconsistent(prover: Prover, facts: Facts, start: Sequence[Expr]) -> ProofStep | None:
-    """A contradiction among the facts near some expressions."""
-    outcome = prover.solve(rows_near(facts, start))
-    return outcome if isinstance(outcome, ProofStep) else None

@@ -8,7 +8,7 @@ goal, is in `solver.decide.prover`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import Final
 
@@ -106,6 +106,16 @@ class Prover(ABC):
     @abstractmethod
     def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> ProofStep | None:
         """A proof of the goal by any rung, or None."""
+
+    def prove_all(self, facts: Facts, goals: Iterable[Prop], depth: int) -> list[ProofStep] | None:
+        """A proof of each goal; None where one has none."""
+        proofs = []
+        for goal in goals:
+            proof = self.prove(facts, goal, depth)
+            if proof is None:
+                return None
+            proofs.append(proof)
+        return proofs
 
     @abstractmethod
     def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:

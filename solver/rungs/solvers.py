@@ -64,12 +64,9 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
         product = product * each
     if product is not goal.expr or len(found) < 2:
         return None
-    proofs = []
-    for each in found:
-        proof = prover.prove(facts, Prop.zero(each).negation, 1)
-        if proof is None:
-            return None
-        proofs.append(proof)
+    proofs = prover.prove_all(facts, [Prop.zero(each).negation for each in found], 1)
+    if proofs is None:
+        return None
     return ProofStep("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
 
 

@@ -51,7 +51,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
     if depth or goal.kind not in ("ge", "ne") or len(goal.expr.terms) > TERMS:
         return None
     turning = _turning_point(facts, goal) if goal.kind == "ne" else None
-    if turning is None and _clamp(facts, goal) is None:
+    if turning is None and _clamp(goal) is None:
         return None
     rungs, work, forks = prover.rungs, prover.work, prover.forks
     prover.rungs = rungs & INSIDE
@@ -96,7 +96,7 @@ class _Splits:
 
     def prove(self, facts: Facts, goal: Prop, level: int) -> ProofStep | None:
         """A goal that the other rungs leave open."""
-        atom = _clamp(facts, goal) if level < LEVELS else None
+        atom = _clamp(goal) if level < LEVELS else None
         if atom is None or not self.left:
             return None
         self.left -= 1
@@ -132,7 +132,7 @@ class _Splits:
         return rewritten(goal, proof if smaller.kind != "true" else None, rounds)
 
 
-def _clamp(facts: Facts, goal: Prop) -> Atom | None:
+def _clamp(goal: Prop) -> Atom | None:
     """A clamp to split on: an innermost one that is no term by itself, as its argument recurs inside others."""
     found: Atom | None = None
     monomials = goal.interner.monomials

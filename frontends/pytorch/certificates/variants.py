@@ -25,8 +25,8 @@ from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical
+from shapes.environment.events import within
 from shapes.guards.arguments import access
-from shapes.guards.guards import within
 from shapes.origin import Origin
 from solver.proofs.fact import Fact
 from solver.syntax.printer import text_of, text_of_both

@@ -32,8 +32,7 @@ from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.env import ShapeEnv
-from shapes.environment.events import Guarded, Specialized
-from shapes.guards.guards import within
+from shapes.environment.events import Guarded, Specialized, within
 from shapes.origin import Origin
 from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymBool, SymInt
