@@ -197,8 +197,7 @@ class SizeOblivious(Unspecialized):
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
         if question.at_hint is None and question.unbacked_sizes:
-            interner = question.prop.interner
-            match question.suppose(tuple([interner.ge(size, 2) for size in question.unbacked_sizes])):
+            match question.suppose(tuple([Prop.ge(size, 2) for size in question.unbacked_sizes])):
                 case Always():
                     return Answer(True, "sizes at least 2")
                 case Never():

@@ -81,19 +81,19 @@ class Question:
 
 
 def at_least(size: Expr, least: Expr | int) -> Question:
-    return Question(size.interner.ge(size, least), (size, ">=", least))
+    return Question(Prop.ge(size, least), (size, ">=", least))
 
 
 def at_most(size: Expr, most: Expr | int) -> Question:
-    return Question(size.interner.le(size, most), (size, "<=", most))
+    return Question(Prop.le(size, most), (size, "<=", most))
 
 
 def more_than(size: Expr, limit: int) -> Question:
-    return Question(size.interner.ge(size, limit + 1), (size, ">", limit))
+    return Question(Prop.ge(size, limit + 1), (size, ">", limit))
 
 
 def is_multiple(size: Expr, of: int) -> Question:
-    return Question(size.interner.divides(of, size), (size, "%", of, "==", 0))
+    return Question(Prop.zero(size % of), (size, "%", of, "==", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ class Decisions:
         for atom in size.symbols & self.known.keys():
             known = self.interner.eq(atom.expr, self.known[atom])
             self.holds("constant", known, Choice("a number", "a size of the run"))
-        return self.interner.substitute(size, self.known)
+        return size.substitute(self.known)
 
     def _is_settled(self, question: Prop) -> bool:
         """Whether its normal form says what it is."""

@@ -20,8 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backends.decisions.questions import Decisions
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Affine:
     constant: Expr
 
     @staticmethod
-    def axis(number: int, interner: Interner) -> Affine:
+    def axis(number: int, interner: TermTable) -> Affine:
         """The index of one axis."""
         return Affine(((number, interner.constant(1)),), interner.constant(0))
 

@@ -85,7 +85,7 @@ def unit_axis_candidates(kernel: Kernel) -> list[Expr]:
 def _without_which_none(stride: Expr) -> Iterator[Expr]:
     """The symbols whose being 1 makes a stride 0."""
     for atom in stride.symbols:
-        if is_zero(stride.interner.substitute(stride, {atom: stride.interner.constant(1)})):
+        if is_zero(stride.substitute({atom: stride.interner.constant(1)})):
             yield atom.expr
 
 
@@ -110,7 +110,7 @@ def specialize_unit_axis(build: Expressions, kernel: Kernel, size: Expr) -> Kern
     """The kernel with 1 substituted for a symbol, its unit loops removed."""
     (atom,) = size.symbols
     known: Mapping[Atom, Expr] = {atom: build.one}
-    extents = [build.interner.substitute(extent, known) for extent in kernel.extents]
+    extents = [extent.substitute(known) for extent in kernel.extents]
     left = [axis for axis, extent in enumerate(extents) if not is_one(extent)]
     indices = tuple(
         [build.axis(left.index(axis)) if axis in left else Affine.of(build.zero) for axis in range(len(extents))]
@@ -123,7 +123,7 @@ def specialize_unit_axis(build: Expressions, kernel: Kernel, size: Expr) -> Kern
         replace(store, offset=folding.index(store.offset), value=value) for store, value in zip(kernel.stores, values)
     ]
     nest = LoopNest(outer, inner, (), tuple(stores), kernel.origins)
-    given = {build.interner.substitute(number, known) for number in kernel.scalars}
+    given = {number.substitute(known) for number in kernel.scalars}
     made = order_loops(folding.bodies, build, nest, kernel.name)
     if not given.issuperset(made.scalars):
         made = order_loops(folding.bodies, build, nest, kernel.name, collapses=False)
@@ -141,7 +141,7 @@ class _Folding:
         self._is_reduced = is_reduced
 
     def size(self, size: Expr) -> Expr:
-        return self.build.interner.substitute(size, self._known)
+        return size.substitute(self._known)
 
     def index(self, index: Affine) -> Affine:
         moved = index.at(self._indices)

@@ -227,7 +227,7 @@ def _verified(conflict: Contradiction) -> bool:
     if not isinstance(proof, ProofStep):
         return False
     interner = proof.conclusion.interner
-    return verify(proof, interner.false, interner.true, objection)
+    return verify(proof, Prop.truth(interner, False), Prop.truth(interner, True), objection)
 
 
 __all__ = ["Certificate", "Condition", "Conditions", "Finding", "NotShown", "Proven", "Status"]

@@ -354,7 +354,7 @@ def text_of(condition: Condition, variant: Conditions) -> str:
 
 def given(facts: Facts, prop: Prop) -> Facts | Conflict:
     """The facts with one more."""
-    return assume(facts, Fact(prop, facts.interner.true, "given", None, None, None, facts.count))
+    return assume(facts, Fact(prop, Prop.truth(facts.interner, True), "given", None, None, None, facts.count))
 
 
 def witness_of(facts: Facts | Conflict) -> dict[Atom, int] | None:

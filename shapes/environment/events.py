@@ -178,7 +178,7 @@ def fact_of(commitment: Commitment) -> Fact | None:
 
 def within(fact: Fact) -> Prop:
     """A fact's proposition together with its domain, which comes first."""
-    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
+    return fact.prop if fact.domain.kind == "true" else Prop.join(fact.prop.interner, "and", (fact.domain, fact.prop))
 
 
 def symbols_of(fact: Fact) -> frozenset[Atom]:

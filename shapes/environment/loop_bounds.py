@@ -28,7 +28,7 @@ def bound_over(answers: Answers, expr: Expr, variables: Set[Atom], *, upper: boo
     for atom in sorted(variables, key=lambda atom: atom.serial, reverse=True):
         ends = _ends(ledger, atom)
         candidates = [
-            interner.substitute(each, {atom: end})
+            each.substitute({atom: end})
             for each in candidates
             for end in (ends if atom in each.atoms else (atom.expr,))
         ]

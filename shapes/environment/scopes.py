@@ -114,6 +114,7 @@ def _lasting(since: Sequence[Commitment], scope: Prop) -> list[Commitment]:
 
 def _implied(scope: Prop, fact: Fact) -> Fact:
     """The fact where the scope holds."""
-    outside, join = scope.negation, scope.interner.disjunction
-    domain = fact.domain if fact.domain.kind == "true" else join((outside, fact.domain))
-    return replace(fact, prop=join((outside, fact.prop)), domain=domain, written=f"not ({scope}) or ({fact.text})")
+    outside, join = scope.negation, Prop.join
+    domain = fact.domain if fact.domain.kind == "true" else join(scope.interner, "or", (outside, fact.domain))
+    prop = join(scope.interner, "or", (outside, fact.prop))
+    return replace(fact, prop=prop, domain=domain, written=f"not ({scope}) or ({fact.text})")

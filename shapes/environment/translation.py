@@ -20,6 +20,7 @@ from shapes.environment.reader import Question, Reader, Size
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.symbolic.numbers import SymBool
 from solver.syntax.parser import parse
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -38,7 +39,7 @@ def translated(reader: Reader, question: Question, mapping: Mapping[str, Size]) 
     if isinstance(question, bool):
         return (interner.true if question else interner.false), interner.true
     prop = question.prop if isinstance(question, SymBool) else question
-    domain = question.domain if isinstance(question, SymBool) else prop.interner.true
+    domain = question.domain if isinstance(question, SymBool) else Prop.truth(prop.interner, True)
     atoms: dict[Atom, Expr] = {}
     for atom in sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial):
         image = images.get(atom.name)
@@ -72,7 +73,7 @@ class Translator:
 
     def _meet(self, atom: Atom) -> None:
         if atom not in self.images:
-            args = tuple([self._direct(arg) if isinstance(arg, Expr) else self._direct_prop(arg) for arg in atom.args])
+            args = [self._direct(arg) if isinstance(arg, Expr) else self._direct_prop(arg) for arg in operands(atom)]
             self.images[atom] = self.target.rebuild(atom.kind, atom.name, args)
 
     def _direct(self, e: Expr) -> Expr:

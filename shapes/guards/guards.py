@@ -291,7 +291,7 @@ def _tested_range(declared: Declared, known: tuple[int | None, int | None] | Non
     """What is to be tested of the range of an input: one comparison where it is one value."""
     lo, hi = declared.lo, declared.hi
     if lo is not None and lo == hi:
-        return declared.fact.prop.interner.eq(declared.symbol, lo)
+        return Prop.eq(declared.symbol, lo)
     if known is None:
         return declared.fact.prop
     least, most = known

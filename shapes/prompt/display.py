@@ -25,6 +25,7 @@ from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
 from solver.proofs.fact import Fact
+from solver.terms.prop import Prop
 
 SIZES_SHOWN: Final = 12
 WIDTH: Final = 100
@@ -93,7 +94,7 @@ def obligation(env: ShapeEnv, question: str) -> str | None:
     'b != 0'
     """
     _, domain = env.parse(question)
-    if domain.kind == "true" or isinstance(env.decide(domain, domain.interner.true), Always):
+    if domain.kind == "true" or isinstance(env.decide(domain, Prop.truth(domain.interner, True)), Always):
         return None
     return str(domain)
 

@@ -39,6 +39,7 @@ from shapes.symbolic.base import Boolean, Integer, Real
 from shapes.symbolic.operations import Operations, next_key, refuse
 from shapes.symbolic.operators import (
     Method,
+    applied,
     combination,
     comparison,
     connective,
@@ -150,19 +151,19 @@ class SymInt(Integer):
     )
     __mod__: Method[Combination] = combination("%", operator.mod, operator.mod, needs="nonzero")
     __rmod__: Method[Combination] = combination("%", lambda a, b: b % a, operator.mod, reflected=True, needs="nonzero")
-    __lshift__: Method[Combination] = combination("<<", lambda a, b: a.interner.shift_left(a, b), needs="nonnegative")
+    __lshift__: Method[Combination] = combination("<<", applied("shl"), needs="nonnegative")
     __rlshift__: Method[Combination] = combination(
-        "<<", lambda a, b: a.interner.shift_left(b, a), reflected=True, needs="nonnegative"
+        "<<", applied("shl", reflected=True), reflected=True, needs="nonnegative"
     )
-    __rshift__: Method[Combination] = combination(">>", lambda a, b: a.interner.shift_right(a, b), needs="nonnegative")
+    __rshift__: Method[Combination] = combination(">>", applied("shr"), needs="nonnegative")
     __rrshift__: Method[Combination] = combination(
-        ">>", lambda a, b: a.interner.shift_right(b, a), reflected=True, needs="nonnegative"
+        ">>", applied("shr", reflected=True), reflected=True, needs="nonnegative"
     )
-    __and__: Method[Combination] = combination("&", lambda a, b: a.interner.bit_and(a, b))
+    __and__: Method[Combination] = combination("&", applied("bitand"))
     __rand__: Method[Combination] = __and__
-    __or__: Method[Combination] = combination("|", lambda a, b: a.interner.bit_or(a, b))
+    __or__: Method[Combination] = combination("|", applied("bitor"))
     __ror__: Method[Combination] = __or__
-    __xor__: Method[Combination] = combination("^", lambda a, b: a.interner.bit_xor(a, b))
+    __xor__: Method[Combination] = combination("^", applied("bitxor"))
     __rxor__: Method[Combination] = __xor__
 
     __eq__: Method[Equality] = comparison("==", Interner.eq)  # type: ignore[assignment]
@@ -252,8 +253,8 @@ class SymBool(Boolean):
     def __bool__(self) -> bool:
         return self.env.guard(self)
 
-    __and__: Method[Connective] = connective("&", lambda p, q: p.interner.conjunction((p, q)), operator.and_)
-    __or__: Method[Connective] = connective("|", lambda p, q: p.interner.disjunction((p, q)), operator.or_)
+    __and__: Method[Connective] = connective("&", lambda p, q: Prop.join(p.interner, "and", (p, q)), operator.and_)
+    __or__: Method[Connective] = connective("|", lambda p, q: Prop.join(p.interner, "or", (p, q)), operator.or_)
     __xor__: Method[Connective] = connective("^", exclusive, operator.xor)
     __rand__: Method[Connective] = __and__
     __ror__: Method[Connective] = __or__

@@ -22,6 +22,7 @@ from solver.floats import values as floats
 from solver.floats.values import Float
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 S = TypeVar("S", bound=Symbolic)
@@ -78,6 +79,14 @@ def _remembered(
 def _integral(value: object) -> int | None:
     """The value of an integer of any library; None for anything else."""
     return operator.index(cast(int, value)) if isinstance(value, numbers.Integral) else None
+
+
+def applied(name: str, *, reflected: bool = False) -> Callable[[Expr, Expr | int], Expr]:
+    """The normal form of an operation of the table."""
+    operation = OPERATIONS[name]
+    if reflected:
+        return lambda a, b: a.interner.apply(operation, b, a)
+    return lambda a, b: a.interner.apply(operation, a, b)
 
 
 def combination(
@@ -262,8 +271,8 @@ def equality(sign: Literal["==", "!="], compute: Operator) -> Implementation[Boo
 
 
 def exclusive(p: Prop, q: Prop) -> Prop:
-    interner = p.interner
-    return interner.disjunction((interner.conjunction((p, q.negation)), interner.conjunction((p.negation, q))))
+    cases = [Prop.join(p.interner, "and", both) for both in ((p, q.negation), (p.negation, q))]
+    return Prop.join(p.interner, "or", cases)
 
 
 def _boolean(self: Boolean, other: object, sign: str) -> Boolean | None:

@@ -96,7 +96,7 @@ def _ends(env: ShapeEnv, inside: Satisfying, atom: Atom) -> Iterator[Corner]:
             continue
         values = inside.moved(inside.smallest, atom, end)
         if values[atom] != end:
-            exact = inside.reaching(inside.facts.interner.eq(atom.expr, end), thorough=False)
+            exact = inside.reaching(Prop.eq(atom.expr, end), thorough=False)
             values = exact or (_climbed(inside, atom, values, end) if end == largest else values)
         yield _corner(env, f"{atom.name} near {end}", values, inside)
 
@@ -205,7 +205,7 @@ def _comparisons(p: Prop) -> tuple[Prop, ...]:
 def _kept(inside: Satisfying, comparison: Prop, values: Values) -> Satisfying:
     """What moves other symbols while the comparison stays as tight as it is."""
     e = comparison.expr
-    tight = inside.facts.interner.eq(e, e.evaluate(values))
+    tight = Prop.eq(e, e.evaluate(values))
     return Satisfying(inside.facts, (*inside.goals, tight), values)
 
 

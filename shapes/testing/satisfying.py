@@ -60,7 +60,7 @@ class Satisfying:
         """
         self.facts = facts
         self.goals = tuple(goals)
-        self._true = facts.interner.true
+        self._true = Prop.truth(facts.interner, True)
         self.start = self._first() if start is None else start
 
     def _first(self) -> Values:
@@ -75,7 +75,7 @@ class Satisfying:
             # the samples are what every search begins at
             self.facts = self.facts.with_samples(self.facts.samples.with_row(0, values))
         if self.goals:
-            goal = self.facts.interner.conjunction(self.goals)
+            goal = Prop.join(self.facts.interner, "and", self.goals)
             found = self.reaching(goal)
             if found is None:
                 raise ShapeError(f"no sizes that satisfy `{goal}` beside the facts were found")
@@ -175,7 +175,7 @@ class Satisfying:
 
     def reaching(self, goal: Prop, *, thorough: bool = True) -> Values | None:
         """An assignment that satisfies a goal as well; None where none was found. `thorough` asks every rung."""
-        goal = self.facts.interner.conjunction((*self.goals, goal))
+        goal = Prop.join(self.facts.interner, "and", (*self.goals, goal))
         found = find(self.facts, goal, self._true)
         if found is None and thorough:
             for row in self.facts.samples.alive[:2]:
@@ -195,11 +195,11 @@ class Satisfying:
         """An assignment where the expression is as small as was found; None where `at_least` is out of reach."""
         interner = self.facts.interner
         if at_least is not None:
-            exact = self.reaching(interner.eq(e, at_least), thorough=False)
+            exact = self.reaching(Prop.eq(e, at_least), thorough=False)
             if exact is not None:
                 return exact
         low = self.facts.bounds(e)[0] if at_least is None else at_least
-        best = self.reaching(self._true if at_least is None else interner.ge(e, at_least))
+        best = self.reaching(self._true if at_least is None else Prop.ge(e, at_least))
         if best is None or low is None:
             return best
         for _ in range(HALVINGS):
@@ -207,7 +207,7 @@ class Satisfying:
             if here <= low:
                 break
             middle = (low + here) // 2
-            closer = self.reaching(interner.conjunction((interner.ge(e, low), interner.le(e, middle))), thorough=False)
+            closer = self.reaching(Prop.join(interner, "and", (Prop.ge(e, low), Prop.le(e, middle))), thorough=False)
             if closer is None:
                 low = middle + 1
             else:

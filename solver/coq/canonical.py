@@ -22,9 +22,8 @@ from functools import reduce
 from solver.coq.terms import Names, argument, by_lia, call, conjoined, direct_atoms, integer
 from solver.errors import NotExpressible
 from solver.terms import choice, division, quotients
-from solver.terms.expr import Expr
+from solver.terms.expr import Expr, TermTable
 from solver.terms.functions import function
-from solver.terms.interner import Interner
 from solver.terms.polynomials import exact_quotient
 from solver.terms.prop import Prop
 
@@ -42,7 +41,7 @@ class Canonical:
         self.known_nonzero = nonzero
         self.before: tuple[Expr, Expr, str] | None = None
 
-    def operation(self, terms: Interner, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Equal:
+    def operation(self, terms: TermTable, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Equal:
         """`interner.rebuild(kind, name, args)`, and why the operation on these arguments equals it."""
         match kind, args:
             case "floordiv", (Expr() as n, Expr() as d):
@@ -187,7 +186,7 @@ class Canonical:
 
     def chosen(self, p: Prop, a: Expr, b: Expr, holds: bool, proof: str) -> Equal:
         """`choice.ite(p, a, b)`, and why it equals a where p holds, b where its complement does."""
-        made, text = a.interner.ite(p, a, b), self.names.expression
+        made, text = choice.ite(a.interner, p, a, b), self.names.expression
         facts = [proof, *self._equations("relu", made)]
         for atom in direct_atoms(made):
             condition = atom.args[0] if atom.kind == "ite" else None

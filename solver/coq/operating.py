@@ -14,6 +14,7 @@ from solver.coq.terms import argument, by_lia, call, conjoined, integer
 from solver.coq.theorem import Theorem
 from solver.errors import NotExpressible
 from solver.proofs.step import ProofStep
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function
 from solver.terms.prop import Prop
@@ -97,7 +98,7 @@ def shift(script: Theorem, step: ProofStep) -> str:
         (over if isinstance(end, Expr) else images)[atom] = atom.expr + end if lower else end - atom.expr
         v, other = names.variable(atom), f"({names.expression(end) if isinstance(end, Expr) else integer(end)})"
         spare[atom] = by_lia(f"0 <= {v} - {other}" if lower else f"0 <= {other} - {v}", script.given(premise))
-    shifted = interner.replace(interner.replace(e, over), images)
+    shifted = e.replace(over).replace(images)
     products = []
     for m, _ in shifted.terms:
         signs = [spare[atom] for atom in interner.monomials[m]]
@@ -137,7 +138,7 @@ def axiom(script: Theorem, step: ProofStep) -> str:
     if f"{atom.kind} {name}" not in LAWS:
         raise NotExpressible(f"`{name}` of {atom.kind}")
     lemma, premise = LAWS[f"{atom.kind} {name}"]
-    texts = [argument(names.truth(arg) if isinstance(arg, Prop) else names.expression(arg)) for arg in atom.args]
+    texts = [argument(names.truth(arg) if isinstance(arg, Prop) else names.expression(arg)) for arg in operands(atom)]
     return call(lemma, equation, by_lia(premise.format(*texts), given))
 
 
@@ -177,7 +178,7 @@ def rewrite(script: Theorem, step: ProofStep) -> str:
         if last is goal:
             return conjoined([script.given(given), *carried])
     last, carried = _carried(script, goal, rounds)
-    if last is not (statement[0].conclusion if statement else goal.interner.true):
+    if last is not (statement[0].conclusion if statement else Prop.truth(goal.interner, True)):
         raise NotExpressible("a substitution that leads elsewhere")
     return conjoined([*map(script.given, statement), *carried])
 

@@ -90,7 +90,7 @@ class Substitution:
     def expression(self, e: Expr) -> tuple[Expr, str]:
         """An expression after the round, and the equality."""
         terms, text = e.interner, self.names.expression
-        new = terms.replace(e, {atom: image for atom, (image, _) in self.images.items()})
+        new = e.replace({atom: image for atom, (image, _) in self.images.items()})
         proof = "eq_refl"
         if new is not e:
             present = {atom for m, _ in e.terms for atom in terms.monomials[m]}

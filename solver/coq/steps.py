@@ -15,15 +15,14 @@ from solver.coq.theorem import Theorem
 from solver.errors import NotExpressible
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
-from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
 
 R = "eq_refl"
 COMPARED: Final = {"ge": "0 <= {}", "lt": "{} < 0", "eq": "{} = 0", "ne": "{} <> 0"}
 
 
-def monomial(interner: Interner, m: int) -> Expr:
+def monomial(interner: TermTable, m: int) -> Expr:
     """A monomial that a payload names, as an expression."""
     return interner.expr(((m, 1),), 0)
 

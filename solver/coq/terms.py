@@ -23,6 +23,7 @@ from typing import Final
 
 from solver.coq.library import library
 from solver.syntax.precedence import digits
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function
 from solver.terms.operations import OPERATIONS
@@ -138,7 +139,7 @@ class Names:
         """What an operation, or a symbol that stands for an expression, is."""
         if atom.definition is not None and atom.kind == "symbol":
             return self.expression(atom.definition)
-        return self.operation(atom.kind, atom.name, atom.args)
+        return self.operation(atom.kind, atom.name, operands(atom))
 
     def operation(self, kind: str, name: str, args: Sequence[Expr | Prop]) -> str:
         """An operation of these arguments."""
@@ -220,7 +221,7 @@ def defining(atom: Atom) -> Iterable[Expr | Prop]:
     """What a variable is made of."""
     if atom.kind == "symbol":
         return () if atom.definition is None else (atom.definition,)
-    return atom.args
+    return operands(atom)
 
 
 def direct_atoms(value: Expr | Prop) -> list[Atom]:

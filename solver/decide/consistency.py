@@ -73,12 +73,12 @@ def _by_z3(facts: Facts) -> Consistent | Conflict | Unknown:
     leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
     if len(leaves) > ALL:
         return Unknown(f"{len(leaves)} facts are more than z3 is given")
-    false = facts.interner.false
+    false = Prop.truth(facts.interner, False)
     outcome = z3.entails([leaf.conclusion for leaf in leaves], false, z3.Limits(terms=4000))
     if isinstance(outcome, z3.Proved):
         return Conflict(ProofStep("z3", false, tuple([leaves[i] for i in outcome.core])))
     if isinstance(outcome, z3.Refuted):
-        values = complete(facts, outcome.model, facts.interner.true, facts.interner.true)
+        values = complete(facts, outcome.model, Prop.truth(facts.interner, True), Prop.truth(facts.interner, True))
         if values is not None:
             return Consistent(values)
     return Unknown("z3 answered unknown within its limits")
@@ -100,7 +100,7 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
 def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
     """Facts inside a domain that contains no sample: with a sample if search finds one, or the conflict."""
-    found = find(facts, domain, facts.interner.true)
+    found = find(facts, domain, Prop.truth(facts.interner, True))
     if found is not None:
         return revived(inside, found)
     searched = _searched(inside, [ProofStep("domain", domain)], facts.samples.alive[0], ())

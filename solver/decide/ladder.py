@@ -60,7 +60,7 @@ def decide(
         Contradictory: the facts refute themselves. (Where that is only possible, what is proven is still proven.)
     """
     if domain is None:
-        domain = facts.interner.true
+        domain = Prop.truth(facts.interner, True)
     facts = inside(facts, prop, domain)
     if prop.kind == "true":
         return Always(prop, domain, "syntactic", ProofStep("trivial", prop))

@@ -22,6 +22,7 @@ from solver.decide.assume import assume
 from solver.knowledge.facts import Conflict, Facts, Learned, Subsets
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom
+from solver.terms.prop import Prop
 
 KEPT: Final = 512
 """Selections of facts whose consequences are cached."""
@@ -44,7 +45,7 @@ def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
     node = subsets.learned
     if node is None:
         node = subsets.learned = Learned(Facts.empty(subsets.interner, enough=1))
-    true = subsets.interner.true
+    true = Prop.truth(subsets.interner, True)
     for position, (atom, fact, lo, hi, hint) in enumerate(steps):
         key = (0 if atom is None else atom.serial, 0 if fact is None else id(fact), hint)
         following = node.more.get(key)

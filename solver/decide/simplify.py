@@ -34,6 +34,7 @@ from solver.knowledge.symbols import by_age
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
 from solver.syntax.printer import Printer
+from solver.terms.choice import ite
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -104,7 +105,7 @@ class Simplification:
     ) -> None:
         self.facts = facts
         self.interner = facts.interner
-        self.domain = self.interner.true if domain is None else domain
+        self.domain = Prop.truth(self.interner, True) if domain is None else domain
         self.solvers = solvers
         self.nested = nested
         self.budget = Budget() if budget is None else budget
@@ -162,7 +163,7 @@ class Simplification:
         for atom in e.schedule:
             args = tuple(
                 [
-                    self.merged(interner.replace(arg, images)) if isinstance(arg, Expr) else arg.replace(images)
+                    self.merged(arg.replace(images)) if isinstance(arg, Expr) else arg.replace(images)
                     for arg in atom.args
                 ]
             )
@@ -171,7 +172,7 @@ class Simplification:
             outcome = self.outcome(built)
             if outcome is not atom.expr:
                 images[atom] = outcome
-        return self.merged(interner.replace(e, images))
+        return self.merged(e.replace(images))
 
     def outcome(self, e: Expr) -> Expr:
         """The simplified form of a value, usually of one operation."""
@@ -202,7 +203,7 @@ class Simplification:
         """The branch of a choice that the facts decide; a conditional with its value simplified under its condition."""
         match atom.kind, atom.args:
             case "relu", (Expr() as e,):
-                return self.side(self.interner.ge(e, 0), e)
+                return self.side(Prop.ge(e, 0), e)
             case "ite", (Prop() as p, Expr() as e):
                 side = self.side(p, e)
                 if side is not None or self.nested <= 0 or self.budget.searches <= 0:
@@ -216,7 +217,7 @@ class Simplification:
                     value = self.under(inside).expression(e)
                 except Contradictory:
                     return self.interner.zero
-                return self.interner.ite(p, value, 0) if value is not e else None
+                return ite(self.interner, p, value, self.interner.zero) if value is not e else None
             case _:
                 return None
 
@@ -254,7 +255,7 @@ class Simplification:
         n, d = atom.args
         if not isinstance(n, Expr) or not isinstance(d, Expr) or d.terms or c % d.constant:
             return None
-        divides = self.interner.divides(d, n)
+        divides = Prop.zero(n % d)
         return n * (c // d.constant) if isinstance(self.decide(divides), Always) else None
 
     def parts_merged(self, e: Expr) -> Expr:
@@ -299,7 +300,7 @@ class Simplification:
         """Whether a rung proves them equal, or z3, within the budget."""
         if a is b:
             return True
-        goal = self.interner.eq(a, b)
+        goal = Prop.eq(a, b)
         verdict = self.decide(goal)
         if isinstance(verdict, GaveUp) and hard and self.budget.hard > 0:
             self.budget.hard -= 1

@@ -30,6 +30,7 @@ from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.samples.replenish import replenished
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -205,7 +206,7 @@ class Order:
             if atom.definition is not None:
                 found = hash((1, self._of_expr(atom.definition)))
             else:
-                args = [self._of_expr(arg) if isinstance(arg, Expr) else self._of_prop(arg) for arg in atom.args]
+                args = [self._of_expr(arg) if isinstance(arg, Expr) else self._of_prop(arg) for arg in operands(atom)]
                 found = hash((*atom.kind.encode(), 0, *atom.name.encode(), *args))
             self._marks[atom] = found
         return found

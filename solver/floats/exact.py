@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from solver.floats.programs import ROUNDINGS, Node, read_function
-from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
+from solver.terms.choice import ite
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
 
 PRECISION: Final = 53
@@ -50,15 +50,15 @@ class _Reader:
 
     def __init__(self, arguments: Sequence[Expr]) -> None:
         self.arguments = arguments
-        self.interner: Interner = arguments[0].interner
+        self.interner: TermTable = arguments[0].interner
         self.limits: dict[Prop, None] = {}
 
     def below(self, e: Expr, bits: int) -> None:
         """Ask for |e| < 2**bits."""
-        for limit in (self.interner.lt(e, 2**bits), self.interner.gt(e, -(2**bits))):
-            if limit is self.interner.false:
+        for limit in (Prop.lt(e, 2**bits), Prop.gt(e, -(2**bits))):
+            if limit.kind == "false":
                 raise _Rounds
-            if limit is not self.interner.true:
+            if limit.kind != "true":
                 self.limits[limit] = None
 
     def integer(self, node: Node) -> Expr:
@@ -103,7 +103,7 @@ class _Reader:
             n, d = (self.integer(operand) for operand in node.operands)
             self.below(n, PRECISION - 1 if name == "round" else PRECISION)
             if not d.is_constant:
-                self.limits[self.interner.ne(d, 0)] = None
+                self.limits[Prop.ne(d, 0)] = None
             return self.quotient(name, n, d)
         x = self.exact(node)
         return self.quotient(name, x.numerator, self.interner.constant(2**x.places))
@@ -113,31 +113,31 @@ class _Reader:
         terms = self.interner
         match name:
             case "floor":
-                return terms.floordiv(n, d)
+                return n // d
             case "ceil":
-                return terms.ceildiv(n, d)
+                return -(-n // d)
         if not d.is_constant:
             raise _Rounds
         if name == "trunc":
-            positive = terms.nonnegative(n if d.constant > 0 else -n)
-            return terms.ite(positive, terms.floordiv(n, d), terms.ceildiv(n, d))
-        up = terms.floordiv(2 * n + d, 2 * d)
-        tie = terms.conjunction((terms.divides(2 * d, 2 * n + d), terms.eq(terms.mod(up, 2), 1)))
-        return terms.ite(tie, up - 1, up)
+            positive = Prop.nonnegative(n if d.constant > 0 else -n)
+            return ite(terms, positive, n // d, -(-n // d))
+        up = (2 * n + d) // (2 * d)
+        tie = Prop.join(terms, "and", (Prop.zero((2 * n + d) % (2 * d)), Prop.eq(up % 2, 1)))
+        return ite(terms, tie, up - 1, up)
 
     def compared(self, sign: ast.cmpop, a: Node, b: Node) -> Expr:
         x, y = (_Dyadic(self.integer(side), 0) if side.operation == "integer" else self.exact(side) for side in (a, b))
         left, right = x.numerator * 2**y.places, y.numerator * 2**x.places
         match sign:
             case ast.GtE():
-                p = self.interner.ge(left, right)
+                p = Prop.ge(left, right)
             case ast.Gt():
-                p = self.interner.gt(left, right)
+                p = Prop.gt(left, right)
             case ast.Eq():
-                p = self.interner.eq(left, right)
+                p = Prop.eq(left, right)
             case _:
                 raise _Rounds
-        return self.interner.ite(p, self.interner.one, self.interner.zero)
+        return ite(self.interner, p, self.interner.one, self.interner.zero)
 
 
 def _ratio(value: float) -> tuple[int, int]:

@@ -46,8 +46,9 @@ from solver.floats.programs import Node, is_reducible, ordinal_bounds, outermost
 from solver.floats.ranges import MAX
 from solver.floats.value import Float, Places, constant
 from solver.hooks import Hook
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.choice import ite
+from solver.terms.expr import Expr, TermTable
+from solver.terms.functions import function
 from solver.terms.operations import Threshold
 from solver.terms.prop import Prop
 
@@ -80,18 +81,18 @@ def _rounded(name: str, a: Float) -> Expr:
     if a.value is not None:
         return a.interner.constant(round_by(name, a.value))
     text, arguments = in_order(a)
-    return a.interner.function(f"{name}({text})", *arguments)
+    return a.interner.apply(function(f"{name}({text})"), *arguments)
 
 
 def finite(a: Float) -> Prop:
     """Where a is defined and neither infinite nor a NaN, so that it has a rounding."""
     interner = a.interner
     if a.value is not None:
-        return interner.true if math.isfinite(a.value) else interner.false
+        return Prop.truth(interner, math.isfinite(a.value))
     if _always_finite(a):
         return a.domain
     ends = [compare("<=", a, constant(interner, MAX)), compare(">=", a, constant(interner, -MAX))]
-    return interner.conjunction([a.domain, *ends])
+    return Prop.join(interner, "and", [a.domain, *ends])
 
 
 def _always_finite(a: Float) -> bool:
@@ -118,7 +119,7 @@ def compare(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
         return compare(_MIRRORED[operation], b, a)
     if isinstance(b, Expr):
         if isinstance(a, Expr):
-            return {">=": a.interner.ge, ">": a.interner.gt, "==": a.interner.eq}[operation](a, b)
+            return {">=": Prop.ge, ">": Prop.gt, "==": Prop.eq}[operation](a, b)
         if b.is_constant:
             return _float_against(operation, a, b.constant)
         return _integer_against(operation, b, a, below=True)
@@ -139,19 +140,19 @@ def _ordered(operation: str, a: Float, b: Float) -> Prop:
     """A comparison by ordinals: if the lesser side is no NaN, the greater is none either."""
     interner = a.interner
     x, y = ordinal(a), ordinal(b)
-    holds = {">=": interner.ge, ">": interner.gt, "==": interner.eq}[operation](x, y)
+    holds = {">=": Prop.ge, ">": Prop.gt, "==": Prop.eq}[operation](x, y)
     lowest, _ = ordinal_bounds(b.program.range(*[(None, None)] * len(b.arguments)))
-    return holds if lowest > NAN else interner.conjunction([holds, interner.ge(y, SMALLEST)])
+    return holds if lowest > NAN else Prop.join(interner, "and", [holds, Prop.ge(y, SMALLEST)])
 
 
 def _float_against(operation: str, a: Float, c: float) -> Prop:
     """`a >= c`, `a > c` or `a == c` for a constant c (an int is compared exactly)."""
     interner = a.interner
     if c != c:  # a NaN
-        return interner.false
+        return Prop.truth(interner, False)
     if a.value is not None:
         holds = a.value >= c if operation == ">=" else a.value > c if operation == ">" else a.value == c
-        return interner.true if holds else interner.false
+        return Prop.truth(interner, holds)
     found = _by_integers(operation, a, c)
     return within(a, values_where(operation, c)) if found is None else found
 
@@ -163,12 +164,12 @@ def _by_integers(operation: str, a: Float, c: float) -> Prop | None:
     if least is not None and above is not None:
         at_least, more = _bound(a.arguments[0], least), _bound(a.arguments[0], above)
         if operation == "==":
-            return interner.conjunction([at_least, more.negation])
+            return Prop.join(interner, "and", [at_least, more.negation])
         return at_least if operation == ">=" else more
     if is_reducible(a.program.node):
         return None
     if (isinstance(c, int) or c.is_integer()) and operation != "==" and _always_finite(a):
-        return interner.ge(floor(a), math.floor(c)) if operation == ">=" else interner.gt(ceil(a), math.floor(c))
+        return Prop.ge(floor(a), math.floor(c)) if operation == ">=" else Prop.gt(ceil(a), math.floor(c))
     if has_exact_form(a.program.node):
         return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
     return None
@@ -185,7 +186,7 @@ def _float_below(operation: str, c: float, a: Float) -> Prop:
     if operation == "==":
         return _float_against("==", a, c)
     if c != c:  # a NaN
-        return a.interner.false
+        return Prop.truth(a.interner, False)
     if a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan:
         if has_exact_form(a.program.node):
             return _opaque(operation, constant(a.interner, c) if isinstance(c, float) else a.interner.constant(c), a)
@@ -203,10 +204,10 @@ float_maker: Final[Hook[Callable[[Node, Sequence[Expr]], Float]]] = Hook()
 """The steps of a program on these arguments, by `solver.floats.substitution`."""
 
 
-def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
+def _inside(interner: TermTable, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
     while True:
         if not complement(values):
-            return interner.true
+            return Prop.truth(interner, True)
         operation, constants, inner = outermost_step(node)
         before = None if inner is None else inverse_image(operation, constants, values)
         if before is None or inner is None:
@@ -215,23 +216,23 @@ def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: O
     match node.operation:
         case "choose":
             test, *branches = node.operands
-            p = interner.gt(arguments[test.place], 0)
+            p = Prop.gt(arguments[test.place], 0)
             first, second = (_inside(interner, branch, arguments, values) for branch in branches)
             # the last part is implied, and shows at once what holds, or does not, of both values
             cases = ((p, first), (p.negation, second), (first, second))
-            return interner.disjunction([interner.conjunction(case) for case in cases])
+            return Prop.join(interner, "or", [Prop.join(interner, "and", case) for case in cases])
         case "from_ordinal" if node.operands[0].operation == "integer":
             return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
     a = float_maker.call(node, arguments)
     if a.value is not None:
         k = to_ordinal(a.value)
-        return interner.true if any(lo <= k <= hi for lo, hi in values) else interner.false
+        return Prop.truth(interner, any(lo <= k <= hi for lo, hi in values))
     lowest, highest = ordinal_bounds(a.program.range(*[(None, None)] * len(a.arguments)))
     if lowest > NAN:
         parts = [_between(a, max(lo, SMALLEST), hi) for lo, hi in values if hi > NAN]
         found = [part for part in parts if part is not None]
         if len(found) == len(parts):
-            return interner.disjunction(found)
+            return Prop.join(interner, "or", found)
     return _among(ordinal(a), values, lowest, highest)
 
 
@@ -246,7 +247,7 @@ def _between(a: Float, lo: int, hi: int) -> Prop | None:
         above = _by_integers(">", a, from_ordinal(hi))
         parts.append(None if above is None else above.negation)
     known = [part for part in parts if part is not None]
-    return a.interner.conjunction(known) if len(known) == len(parts) else None
+    return Prop.join(a.interner, "and", known) if len(known) == len(parts) else None
 
 
 def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
@@ -255,7 +256,7 @@ def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
     others = complement(values, lowest, highest)
     if len(others) < len([1 for lo, hi in values if hi >= lowest and lo <= highest]):
         return _union(e, others, lowest, highest).negation
-    return _union(e, values, lowest, highest) if values else interner.false
+    return _union(e, values, lowest, highest) if values else Prop.truth(interner, False)
 
 
 def _union(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
@@ -265,11 +266,11 @@ def _union(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
         if hi < lowest or lo > highest:
             continue
         if lo == hi:
-            parts.append(interner.eq(e, lo))
+            parts.append(Prop.eq(e, lo))
             continue
-        ends = [interner.ge(e, lo)] if lo > lowest else []
-        parts.append(interner.conjunction([*ends, interner.le(e, hi)] if hi < highest else ends))
-    return interner.disjunction(parts)
+        ends = [Prop.ge(e, lo)] if lo > lowest else []
+        parts.append(Prop.join(interner, "and", [*ends, Prop.le(e, hi)] if hi < highest else ends))
+    return Prop.join(interner, "or", parts)
 
 
 def ordinal(a: Float) -> Expr:
@@ -279,7 +280,7 @@ def ordinal(a: Float) -> Expr:
     text, arguments = in_order(a)
     if text == "from_ordinal({0})" and pattern_of(arguments[0]) is not None:
         return arguments[0]
-    return a.interner.function(f"ordinal({text})", *arguments)
+    return a.interner.apply(function(f"ordinal({text})"), *arguments)
 
 
 def pattern_of(e: Expr) -> Expr | None:
@@ -305,7 +306,7 @@ def in_order(a: Float) -> tuple[str, tuple[Expr, ...]]:
         bits = found[1]
         if bits is None:
             return places.of(a.arguments[int(found[2])])
-        return f"from_ordinal({places.of(a.interner.function(ORDINAL_OF_PATTERN, a.arguments[int(bits)]))})"
+        return f"from_ordinal({places.of(a.interner.apply(function(ORDINAL_OF_PATTERN), a.arguments[int(bits)]))})"
 
     return _LEAF.sub(placed, a.text), tuple(places.arguments)
 
@@ -313,8 +314,8 @@ def in_order(a: Float) -> tuple[str, tuple[Expr, ...]]:
 def _bound(e: Expr, threshold: Threshold | bool) -> Prop:
     interner = e.interner
     if isinstance(threshold, bool):
-        return interner.true if threshold else interner.false
-    return interner.ge(e, threshold.at) if threshold.rising else interner.le(e, threshold.at)
+        return Prop.truth(interner, threshold)
+    return Prop.ge(e, threshold.at) if threshold.rising else Prop.le(e, threshold.at)
 
 
 def _integer_against(operation: str, e: Expr, x: Float, *, below: bool) -> Prop:
@@ -325,18 +326,18 @@ def _integer_against(operation: str, e: Expr, x: Float, *, below: bool) -> Prop:
             return _opaque(operation, x, e) if below else _opaque(operation, e, x)
     elif not math.isfinite(x.value):
         infinite = x.value > 0 if below else x.value < 0
-        return interner.true if infinite and operation != "==" else interner.false
+        return Prop.truth(interner, infinite and operation != "==")
     match operation, below:
         case ">=", True:
-            return interner.ge(floor(x), e)
+            return Prop.ge(floor(x), e)
         case ">", True:
-            return interner.gt(ceil(x), e)
+            return Prop.gt(ceil(x), e)
         case ">=", False:
-            return interner.ge(e, ceil(x))
+            return Prop.ge(e, ceil(x))
         case ">", False:
-            return interner.gt(e, floor(x))
+            return Prop.gt(e, floor(x))
         case _:
-            return interner.conjunction([interner.eq(e, floor(x)), interner.eq(e, ceil(x))])
+            return Prop.join(interner, "and", [Prop.eq(e, floor(x)), Prop.eq(e, ceil(x))])
 
 
 def _opaque(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
@@ -344,7 +345,7 @@ def _opaque(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
     places = Places(())
     sides = [places.text(side) if isinstance(side, Float) else f"({places.of(side)})" for side in (a, b)]
     interner = a.interner
-    return interner.ge(interner.function(f"int({sides[0]} {operation} {sides[1]})", *places.arguments), 1)
+    return Prop.ge(interner.apply(function(f"int({sides[0]} {operation} {sides[1]})"), *places.arguments), 1)
 
 
 def truth_as_integer(p: Prop) -> Expr:
@@ -356,4 +357,4 @@ def truth_as_integer(p: Prop) -> Expr:
             atoms = interner.monomials[value.terms[0][0]]
             if len(atoms) == 1 and atoms[0].kind == "function" and atoms[0].name.startswith("int("):
                 return value
-    return interner.ite(p, interner.one, interner.zero)
+    return ite(interner, p, interner.one, interner.zero)

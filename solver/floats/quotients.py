@@ -20,8 +20,10 @@ from fractions import Fraction
 from typing import Final
 
 from solver.errors import NotExpressible
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.choice import ite
+from solver.terms.expr import Expr, TermTable
+from solver.terms.functions import function
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 LONGEST_DECIMAL: Final = 4000
@@ -38,7 +40,7 @@ class Ratio:
     root: Ratio | None = None
 
     @property
-    def interner(self) -> Interner:
+    def interner(self) -> TermTable:
         return self.numerator.interner
 
     def __neg__(self) -> Ratio:
@@ -46,7 +48,7 @@ class Ratio:
         return Ratio(-self.numerator, self.denominator)
 
 
-def decimal(interner: Interner, text: str) -> Ratio:
+def decimal(interner: TermTable, text: str) -> Ratio:
     _, _, exponent = text.lower().partition("e")
     if len(text) > LONGEST_DECIMAL or exponent and abs(int(exponent)) > LONGEST_DECIMAL:
         raise NotExpressible(f"a decimal of more than {LONGEST_DECIMAL:,} digits")
@@ -116,9 +118,9 @@ def choose(p: Prop, a: Ratio, b: Ratio) -> Ratio:
         return square_root(choose(p, a.root, b.root))
     _plain(a, b)
     if a.denominator.is_constant and b.denominator.is_constant:
-        numerator = interner.ite(p, a.numerator * b.denominator, b.numerator * a.denominator)
+        numerator = ite(interner, p, a.numerator * b.denominator, b.numerator * a.denominator)
         return Ratio(numerator, a.denominator * b.denominator)
-    numerator, denominator = interner.ite(p, a.numerator, b.numerator), interner.ite(p, a.denominator, b.denominator)
+    numerator, denominator = ite(interner, p, a.numerator, b.numerator), ite(interner, p, a.denominator, b.denominator)
     return Ratio(numerator, denominator)
 
 
@@ -133,14 +135,14 @@ def extreme(name: str, a: Ratio, b: Ratio) -> Ratio:
         x, y = a.numerator * b.denominator, b.numerator * a.denominator
         if shared.constant < 0:
             shared, x, y = -shared, -x, -y
-        return Ratio(interner.maximum(x, y) if name == "max" else interner.minimum(x, y), shared)
+        return Ratio(interner.apply(OPERATIONS[name], x, y), shared)
     return choose(compare(">=" if name == "max" else "<=", a, b), a, b)
 
 
 def floor(x: Ratio) -> Expr:
     if x.root is not None:
         # floor(sqrt(n/d)) = isqrt(floor(n/d)) where n/d >= 0
-        return x.interner.function("isqrt", floor(x.root))
+        return x.interner.apply(function("isqrt"), floor(x.root))
     return x.interner.floordiv(x.numerator, x.denominator)
 
 
@@ -148,7 +150,7 @@ def ceil(x: Ratio) -> Expr:
     if x.root is not None:
         # ceil(sqrt(q)) is the least k >= 0 with k*k >= q: isqrt(ceil(q) - 1) + 1 for q > 0
         interner, up = x.interner, ceil(x.root)
-        return interner.ite(interner.gt(up, 0), interner.function("isqrt", up - 1) + 1, 0)
+        return ite(interner, Prop.gt(up, 0), interner.apply(function("isqrt"), up - 1) + 1, interner.zero)
     return -floor(-x)
 
 
@@ -157,7 +159,7 @@ def trunc(x: Ratio) -> Expr:
         return floor(x)
     interner = x.interner
     positive = at_least_zero(x)
-    return interner.ite(positive, floor(x), ceil(x))
+    return ite(interner, positive, floor(x), ceil(x))
 
 
 def round_half_even(x: Ratio) -> Expr:
@@ -166,8 +168,8 @@ def round_half_even(x: Ratio) -> Expr:
     interner = x.interner
     doubled, divisor = 2 * x.numerator + x.denominator, 2 * x.denominator
     up = interner.floordiv(doubled, divisor)
-    tie = interner.conjunction([interner.eq(interner.mod(doubled, divisor), 0), interner.eq(interner.mod(up, 2), 1)])
-    return interner.ite(tie, up - 1, up)
+    tie = Prop.join(interner, "and", [Prop.eq(interner.mod(doubled, divisor), 0), Prop.eq(interner.mod(up, 2), 1)])
+    return ite(interner, tie, up - 1, up)
 
 
 def square_root(x: Ratio) -> Ratio:
@@ -178,13 +180,12 @@ def square_root(x: Ratio) -> Ratio:
 def at_least_zero(x: Ratio) -> Prop:
     """`x >= 0`: the product of numerator and denominator is, the denominator not being zero."""
     if x.denominator.is_constant:
-        return x.interner.nonnegative(x.numerator if x.denominator.constant > 0 else -x.numerator)
-    return x.interner.nonnegative(x.numerator * x.denominator)
+        return Prop.nonnegative(x.numerator if x.denominator.constant > 0 else -x.numerator)
+    return Prop.nonnegative(x.numerator * x.denominator)
 
 
 def compare(op: str, a: Ratio, b: Ratio) -> Prop:
     """The comparison as a proposition over integers."""
-    interner = a.interner
     if a.root is not None and b.root is not None:
         return compare(op, a.root, b.root)
     if b.root is not None:
@@ -202,9 +203,9 @@ def compare(op: str, a: Ratio, b: Ratio) -> Prop:
         case "<":
             return at_least_zero(difference).negation
         case "==":
-            return interner.eq(difference.numerator, 0)
+            return Prop.eq(difference.numerator, 0)
         case _:
-            return interner.ne(difference.numerator, 0)
+            return Prop.ne(difference.numerator, 0)
 
 
 def _compare_root(op: str, a: Ratio, b: Ratio) -> Prop:
@@ -214,14 +215,14 @@ def _compare_root(op: str, a: Ratio, b: Ratio) -> Prop:
     b_nonnegative = at_least_zero(b)
     match op:
         case ">=":
-            return interner.disjunction([at_least_zero(-b), compare(">=", a, square)])
+            return Prop.join(interner, "or", [at_least_zero(-b), compare(">=", a, square)])
         case "<":
             return _compare_root(">=", a, b).negation
         case "<=":
-            return interner.conjunction([b_nonnegative, compare("<=", a, square)])
+            return Prop.join(interner, "and", [b_nonnegative, compare("<=", a, square)])
         case ">":
             return _compare_root("<=", a, b).negation
         case "==":
-            return interner.conjunction([b_nonnegative, compare("==", a, square)])
+            return Prop.join(interner, "and", [b_nonnegative, compare("==", a, square)])
         case _:
             return _compare_root("==", a, b).negation

@@ -5,9 +5,9 @@
     >>> terms = Interner()
     >>> s, t = terms.symbol("s"), terms.symbol("t")
     >>> ratio = floats.floor(floats.quotient(s, t))
-    >>> print(terms.substitute(ratio, {t.atom: terms.constant(4)}))
+    >>> print(ratio.substitute({t.atom: terms.constant(4)}))
     floor(truediv(s, 4))
-    >>> print(terms.substitute(ratio, {t.atom: s}))
+    >>> print(ratio.substitute({t.atom: s}))
     floor(truediv(s, s))
 """
 
@@ -23,6 +23,7 @@ from solver.floats.order import truth_as_integer
 from solver.floats.programs import ROUNDINGS, Node, read_function
 from solver.floats.values import Float
 from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 
 _SIGNS = {ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.Lt: "<"}
 
@@ -76,7 +77,7 @@ def as_float(node: Node, arguments: Sequence[Expr]) -> Float:
             return floats.round_to(as_float(node.operands[0], arguments), int(node.operands[1].value))
         case "choose":
             test, a, b = node.operands
-            p = interner.gt(_integer(test, arguments), 0)
+            p = Prop.gt(_integer(test, arguments), 0)
             return floats.choose(p, as_float(a, arguments), as_float(b, arguments))
         case "negate" | "abs" | "sqrt" as operation:
             unary = {"negate": floats.negate, "abs": floats.absolute, "sqrt": floats.square_root}

@@ -15,8 +15,7 @@ import re
 from typing import Final
 
 from solver.floats.programs import Program, program
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
 from solver.terms.prop import Prop
 
 PLACE: Final = re.compile(r"\{(\d+)\}")
@@ -40,7 +39,7 @@ class Float:
 
     def __init__(
         self,
-        interner: Interner,
+        interner: TermTable,
         text: str,
         level: int,
         arguments: tuple[Expr, ...],
@@ -71,9 +70,9 @@ class Float:
         return f"<{self}>"
 
 
-def constant(interner: Interner, value: float) -> Float:
+def constant(interner: TermTable, value: float) -> Float:
     text = _SPECIAL.get(repr(value), repr(value))
-    return Float(interner, text, SIGN if text[0] == "-" else VALUE, (), interner.true, value)
+    return Float(interner, text, SIGN if text[0] == "-" else VALUE, (), Prop.truth(interner, True), value)
 
 
 class Places:

@@ -42,7 +42,9 @@ from solver.floats.order import (
 )
 from solver.floats.ranges import OVERFLOW
 from solver.floats.value import LEVELS, PRODUCT, SIGN, SUM, VALUE, Float, Places, constant
+from solver.terms.choice import ite
 from solver.terms.expr import Expr
+from solver.terms.functions import function
 from solver.terms.prop import Prop
 
 __all__ = [
@@ -95,7 +97,7 @@ def from_pattern(bits: Expr) -> Float:
         if not 0 <= bits.constant < 2**64:
             raise NotExpressible("`double` takes the 64 bits of a double, an integer from 0 to 2**64 - 1")
         return constant(interner, float_ordinals.double(bits.constant))
-    domain = interner.conjunction([interner.ge(bits, 0), interner.lt(bits, 2**64)])
+    domain = Prop.join(interner, "and", [Prop.ge(bits, 0), Prop.lt(bits, 2**64)])
     return Float(interner, "double({0})", VALUE, (bits,), domain)
 
 
@@ -107,7 +109,7 @@ def from_ordinal(e: Expr) -> Float:
     bits = pattern_of(e)
     if bits is not None:
         return from_pattern(bits)
-    return Float(interner, "from_ordinal({0})", VALUE, (e,), interner.true)
+    return Float(interner, "from_ordinal({0})", VALUE, (e,), Prop.truth(interner, True))
 
 
 def quotient(n: Expr, d: Expr) -> Float:
@@ -121,18 +123,18 @@ def quotient(n: Expr, d: Expr) -> Float:
         if n.is_constant or d.constant == 0:
             return constant(interner, n.constant / d.constant)
         return Float(interner, f"truediv({{0}}, {d.constant})", VALUE, (n,), _convertible(n))
-    nonzero = interner.ne(d, 0)
+    nonzero = Prop.ne(d, 0)
     if n.is_constant:
         float(n.constant)
         return Float(interner, f"truediv({n.constant}, {{0}})", VALUE, (d,), nonzero)
     if n is d:
-        return Float(interner, "truediv({0}, {0})", VALUE, (n,), interner.conjunction([nonzero, _convertible(n)]))
-    return Float(interner, "truediv({0}, {1})", VALUE, (n, d), interner.conjunction([nonzero, _convertible(n)]))
+        return Float(interner, "truediv({0}, {0})", VALUE, (n,), Prop.join(interner, "and", [nonzero, _convertible(n)]))
+    return Float(interner, "truediv({0}, {1})", VALUE, (n, d), Prop.join(interner, "and", [nonzero, _convertible(n)]))
 
 
 def _convertible(e: Expr) -> Prop:
     interner = e.interner
-    return interner.conjunction([interner.gt(e, -OVERFLOW), interner.lt(e, OVERFLOW)])
+    return Prop.join(interner, "and", [Prop.gt(e, -OVERFLOW), Prop.lt(e, OVERFLOW)])
 
 
 def add(a: Float, b: Float) -> Float:
@@ -213,10 +215,10 @@ def power(a: Float, b: Float) -> Float:
         return a
     raised = _combine("**", a, b)
     if b.value == 0.5:  # never overflows
-        raised.domain = a.interner.conjunction([raised.domain, at_least_zero(a)])
+        raised.domain = Prop.join(a.interner, "and", [raised.domain, at_least_zero(a)])
         return raised
-    defined = a.interner.function(f"int(-1e999 < {raised.text} < 1e999)", *raised.arguments)
-    raised.domain = a.interner.conjunction([raised.domain, a.interner.ge(defined, 1)])
+    defined = a.interner.apply(function(f"int(-1e999 < {raised.text} < 1e999)"), *raised.arguments)
+    raised.domain = Prop.join(a.interner, "and", [raised.domain, Prop.ge(defined, 1)])
     return raised
 
 
@@ -248,7 +250,7 @@ def square_root(a: Float) -> Float:
     """
     if a.value is not None:
         return constant(a.interner, math.sqrt(a.value))
-    domain = a.interner.conjunction([a.domain, at_least_zero(a)])
+    domain = Prop.join(a.interner, "and", [a.domain, at_least_zero(a)])
     return Float(a.interner, f"sqrt({a.text})", VALUE, a.arguments, domain)
 
 
@@ -266,10 +268,10 @@ def choose(p: Prop, a: Float, b: Float) -> Float:
     if p.kind in ("true", "false"):
         return a if p.kind == "true" else b
     places = Places(())
-    test = places.of(interner.ite(p, interner.one, interner.zero))
+    test = places.of(ite(interner, p, interner.one, interner.zero))
     text = f"({places.text(a)} if ({test}) > 0 else {places.text(b)})"
-    domain = interner.conjunction([interner.disjunction([p.negation, a.domain]), interner.disjunction([p, b.domain])])
-    return Float(interner, text, VALUE, tuple(places.arguments), domain)
+    domains = [Prop.join(interner, "or", [p.negation, a.domain]), Prop.join(interner, "or", [p, b.domain])]
+    return Float(interner, text, VALUE, tuple(places.arguments), Prop.join(interner, "and", domains))
 
 
 def _condition(p: Prop) -> Prop:
@@ -279,7 +281,7 @@ def _condition(p: Prop) -> Prop:
         coefficients = (p.expr.terms[0][1], p.expr.constant)
         if len(atoms) == 1 and atoms[0].kind == "ite" and atoms[0].args[1] is p.interner.one:
             test = atoms[0].args[0]
-            if not isinstance(test, Expr) and coefficients in ((1, -1), (-1, 0)):
+            if isinstance(test, Prop) and coefficients in ((1, -1), (-1, 0)):
                 return test if coefficients == (1, -1) else test.negation
     return p
 
@@ -295,7 +297,7 @@ def _combine(operation: str, a: Float, b: Float, *obligations: Prop) -> Float:
         text, level = f"({text})", VALUE
     domain = a.domain
     if obligations or b.domain is not domain:
-        domain = a.interner.conjunction([a.domain, b.domain, *obligations])
+        domain = Prop.join(a.interner, "and", [a.domain, b.domain, *obligations])
     return Float(a.interner, text, level, tuple(places.arguments), domain)
 
 

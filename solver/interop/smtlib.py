@@ -35,6 +35,7 @@ from typing import Final, Literal
 from solver.errors import ParseError
 from solver.interop.smtlib_reading import Reading, Script
 from solver.syntax.precedence import digits
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -184,7 +185,7 @@ class Writing:
         return lines
 
     def operation(self, atom: Atom) -> str:
-        texts = [self.expression(arg) if isinstance(arg, Expr) else self.proposition(arg) for arg in atom.args]
+        texts = [self.expression(arg) if isinstance(arg, Expr) else self.proposition(arg) for arg in operands(atom)]
         name = opaque_name(atom)
         if name:
             return f"({name} {' '.join(texts)})"

@@ -27,6 +27,7 @@ from solver.errors import NotExpressible, ParseError
 from solver.syntax.connectives import chosen, connective, domain_of_choice, same
 from solver.syntax.parser import Parsed
 from solver.syntax.tokens import long_integer
+from solver.terms.atoms import domain_of
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
@@ -321,7 +322,7 @@ class Reading:
             except LookupError:
                 raise NotExpressible(f"nothing is known about the function `{name}`") from None
             if known.arity == len(values):
-                return interner.apply(known, *values), [interner.domain(known, values)]
+                return interner.apply(known, *values), [domain_of(known, values)]
         if name in ("+", "-", "*", "div", "mod", "abs", "not", "ite"):
             self.fail(f"`{name}` does not take {len(values)} values", head.place)
         if name in self.functions or name in ("/", "to_real", "to_int", "select", "store"):

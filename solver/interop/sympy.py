@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 from solver.interop.sympy_reading import Reading, as_integer
 from solver.syntax.parser import Parsed, ParsedExpr
 from solver.syntax.printer import text_of
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Key, Sum
 from solver.terms.interner import Interner
@@ -145,7 +146,7 @@ class Writing:
     def operation(self, atom: Atom) -> sympy.Expr:
         from solver.interop import sympy_functions as ours
 
-        args = [self.written(arg) for arg in atom.args]
+        args = [self.written(arg) for arg in operands(atom)]
         if atom.kind == "ite":
             args.append(self.sympy.Integer(0))
         if atom.operation.sympy:

@@ -24,6 +24,7 @@ from solver.errors import NotExpressible
 from solver.floats import quotients as reals
 from solver.floats.quotients import Ratio
 from solver.syntax.connectives import chosen, connective, domain_of_choice, same
+from solver.terms.atoms import domain_of
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
@@ -199,7 +200,7 @@ class Reading:
                 known = ROWS.get(kind) or function(kind)
                 if len(arguments) != known.arity:
                     raise refused(node)
-                return interner.apply(known, *arguments), [interner.domain(known, arguments)]
+                return interner.apply(known, *arguments), [domain_of(known, arguments)]
         raise refused(node)
 
     def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from solver.terms.atoms import arguments
 from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Statement
 from solver.terms.prop import Prop
@@ -120,11 +121,7 @@ def expressions(props: Iterable[Prop]) -> Iterable[Expr]:
         for q in p.comparisons():
             yield q.expr
             for atom in q.atoms:
-                for arg in atom.args:
-                    if isinstance(arg, Expr):
-                        yield arg
-                    else:
-                        yield from [part.expr for part in arg.comparisons()]
+                yield from arguments(atom)
 
 
 class Question:

@@ -26,9 +26,8 @@ from typing import Final
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
-from solver.terms.atoms import interval_of_atom, intervals_of_product
-from solver.terms.expr import Atom, Expr, arguments
-from solver.terms.interner import Interner
+from solver.terms.atoms import arguments, interval_of_atom, intervals_of_product
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.intervals import Interval
 from solver.terms.monomials import divides, without
 from solver.terms.persistent import ShardedMap
@@ -117,7 +116,7 @@ class Knowledge:
         "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
-    def __init__(self, interner: Interner) -> None:
+    def __init__(self, interner: TermTable) -> None:
         self.interner = interner
         self.ranges: ShardedMap[Range] = ShardedMap()
         self.forms: ShardedMap[Range] = ShardedMap()

@@ -89,7 +89,7 @@ def factors_apart(proof: ProofStep) -> list[ProofStep]:
                 size = whole.content() if product.conclusion.expr.lead()[1] * whole.lead()[1] > 0 else -whole.content()
                 false = combine([proof, product], [1, -size])
             else:
-                false = ProofStep("clash", e.interner.false, (product, proof))
+                false = ProofStep("clash", Prop.truth(e.interner, False), (product, proof))
             if false.conclusion.kind == "false":
                 found.append(refute(false, zero.negation))
     return found

@@ -20,8 +20,10 @@ from solver.knowledge.inequalities import Inequalities
 from solver.knowledge.laws import definition_of, laws_of, rewritten, size_of
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, combine
+from solver.terms.atoms import arguments
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
+from solver.terms.operations import OPERATIONS
 from solver.terms.polynomials import factors_of
 from solver.terms.prop import Prop
 
@@ -41,7 +43,7 @@ class Equalities(Inequalities):
             return
         against = prove_nonzero(self, prop.negation)
         if against is not None:
-            raise Contradictory(ProofStep("clash", self.interner.false, (proof, against)))
+            raise Contradictory(ProofStep("clash", Prop.truth(self.interner, False), (proof, against)))
         form, _ = e.form()
         if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
             self.pin_monomial(form.terms[0][0], proof)
@@ -76,7 +78,7 @@ class Equalities(Inequalities):
                 rest = self.interner.one
                 for other, times in factors:
                     if other is not factor:
-                        rest = self.interner.multiply(rest, self.interner.power(other, times))
+                        rest = self.interner.multiply(rest, self.interner.apply(OPERATIONS["power"], other, times))
                 goal = Prop.zero(rest)
                 self.queue.append((goal, ProofStep("cancelled", goal, (proof, nonzero), (rest, factor, power))))
                 return True
@@ -279,12 +281,7 @@ def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:
 
 def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
     """Whether an argument of an atom of the image contains the product: the rule would not terminate."""
-    for atom in image.schedule:
-        for arg in atom.args:
-            for e in (arg,) if isinstance(arg, Expr) else [p.expr for p in arg.comparisons()]:
-                if _occurs(product, e):
-                    return True
-    return False
+    return any(_occurs(product, e) for atom in image.schedule for e in arguments(atom))
 
 
 def _sign_of(definition: ProofStep, atom: Atom) -> int:

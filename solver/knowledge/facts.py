@@ -26,8 +26,7 @@ from solver.knowledge.propagation import Learner
 from solver.knowledge.samples import ENOUGH, Samples
 from solver.proofs.fact import Fact, Kind, Record
 from solver.proofs.step import ProofStep, leaves
-from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
 
 
@@ -106,7 +105,7 @@ class Facts(Deciding):
         self.inert, self.explained, self.scratch = known.inert, {}, {}
 
     @staticmethod
-    def empty(interner: Interner, *, enough: int = ENOUGH) -> Facts:
+    def empty(interner: TermTable, *, enough: int = ENOUGH) -> Facts:
         """No facts; `enough` is the number of samples to keep alive."""
         facts = Facts(Knowledge(interner))
         facts.count = facts.steps = 0
@@ -216,9 +215,8 @@ class Facts(Deciding):
         line: int | None = None,
     ) -> Fact:
         """The fact that would come next."""
-        return Fact(
-            prop, self.interner.true if domain is None else domain, kind, text or None, origin, line, self.count
-        )
+        domain = Prop.truth(self.interner, True) if domain is None else domain
+        return Fact(prop, domain, kind, text or None, origin, line, self.count)
 
     def declare_range(self, symbol: Expr, lo: int | None, hi: int | None, *, hint: int | None = None) -> Facts:
         """`declare` for callers that know the bounds to be consistent.
@@ -311,7 +309,7 @@ class Subsets:
 
     learned: Learned | None
 
-    def __init__(self, interner: Interner) -> None:
+    def __init__(self, interner: TermTable) -> None:
         self.interner = interner
         self.forget()
 
@@ -334,13 +332,12 @@ class SymbolList:
 
 def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
     """`lo <= symbol <= hi`, without missing bounds."""
-    interner = symbol.interner
     parts = []
     if lo is not None:
-        parts.append(interner.ge(symbol, lo))
+        parts.append(Prop.ge(symbol, lo))
     if hi is not None:
-        parts.append(interner.le(symbol, hi))
-    return interner.conjunction(parts)
+        parts.append(Prop.le(symbol, hi))
+    return Prop.join(symbol.interner, "and", parts)
 
 
 Minimizer = Callable[[ProofStep, Prop, Prop, Prop, Facts, bool], tuple[ProofStep, list[Fact], bool]]

@@ -83,7 +83,7 @@ class Inequalities(Draft):
             if low is None or low < 0:
                 continue
             rest = divide_atoms(self.interner, whole, (atom,))
-            goal = self.interner.ge(rest, 1)
+            goal = Prop.ge(rest, 1)
             known = self.low(goal.expr) if goal.kind == "ge" else 0
             if known is None or known < 0:
                 opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))

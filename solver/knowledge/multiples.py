@@ -94,7 +94,7 @@ def canonical(found: Remainder, d: int) -> Prop | None:
         return None
     inverse = pow(unit, -1, d)
     n = interner.expr(tuple([(m, c * inverse % d) for m, c in terms]), 0)
-    return interner.ne(n % d, (found.value - found.n.constant) * inverse % d)
+    return Prop.ne(n % d, (found.value - found.n.constant) * inverse % d)
 
 
 def divisors(number: int) -> Iterator[int]:
@@ -124,5 +124,5 @@ def _refuted(p: Prop, found: Remainder, d: int, proof: ProofStep) -> ProofStep |
                 return None
             steps: Round = ((m, image, opposite),)
             if apply_round_to_prop(proof.conclusion, steps).kind == "false":
-                return refute(rewritten(interner.false, proof, (steps,)), p)
+                return refute(rewritten(Prop.truth(interner, False), proof, (steps,)), p)
     return None

@@ -127,7 +127,7 @@ class Learner(Equalities):
         low, high = self.low(e), self.high(e)
         if low == 0 == high:
             zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
-            raise Contradictory(ProofStep("clash", self.interner.false, (zero, proof)))
+            raise Contradictory(ProofStep("clash", Prop.truth(self.interner, False), (zero, proof)))
         self.exclude(proof)
         again = reduced(prop, proof)
         if again is not None:

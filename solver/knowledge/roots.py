@@ -28,11 +28,10 @@ def root_bound(e: Expr, atom: Atom, *, lower: bool) -> int | None:
     rises = e.lead()[1] > 0
     if rises != (lower and e.degree % 2 == 1):
         return None
-    interner = e.interner
     sign = -1 if lower else 1
 
     def negative_beyond(reach: int) -> bool:
-        shifted = interner.replace(-e - 1, {atom: sign * (atom.expr + reach + 1)})
+        shifted = (-e - 1).replace({atom: sign * (atom.expr + reach + 1)})
         return shifted.constant >= 0 and all(c > 0 for _, c in shifted.terms)
 
     outside = 1

@@ -23,7 +23,8 @@ from typing import Final
 from solver.knowledge.base import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
-from solver.terms.expr import Atom, Expr, arguments
+from solver.terms.atoms import arguments, operands
+from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Evaluate
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
@@ -224,7 +225,7 @@ class Samples:
         return [inner for inner in direct if inner.args and inner not in self.cache]
 
     def operation_column(self, atom: Atom) -> list[int]:
-        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in atom.args]
+        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in operands(atom)]
         evaluate = atom.operation.evaluate
         try:
             return list(map(evaluate, *columns))

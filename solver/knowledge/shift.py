@@ -50,7 +50,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
     if proof is None:
         relus = {atom: argument for atom in atoms if atom.kind == "relu" and isinstance(argument := atom.args[0], Expr)}
         if relus and all(argument.atoms.isdisjoint(relus) for argument in relus.values()):
-            above = known.interner.replace(e, {atom: atom.expr + argument for atom, argument in relus.items()})
+            above = e.replace({atom: atom.expr + argument for atom, argument in relus.items()})
             over = {atom: (argument, True) for atom, argument in relus.items()}
             proof = _by_ends(known, e, above, direct_atoms(above), over)
         if proof is None and relus and e.degree > 1:
@@ -85,7 +85,7 @@ def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> ProofStep | None:
         if any(atom in other.atoms for other, _ in over.values()) or not end.atoms.isdisjoint(over):
             return None
         over[atom] = (end, not upper)
-        above = known.interner.replace(above, {atom: end - atom.expr if upper else end + atom.expr})
+        above = above.replace({atom: end - atom.expr if upper else end + atom.expr})
         if len(above.terms) > TERMS:
             return None
     return _by_ends(known, e, above, direct_atoms(above), over) if over else None
@@ -245,7 +245,7 @@ def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
     images = {
         atom: atom.expr + end if lower else end - atom.expr for atom, (end, lower) in ends.items() if end or not lower
     }
-    return e.interner.replace(e, images)
+    return e.replace(images)
 
 
 def is_nonnegative(e: Expr) -> bool:

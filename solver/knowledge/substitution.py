@@ -20,6 +20,7 @@ from typing import Final
 
 from solver.knowledge.facts import Facts
 from solver.knowledge.symbols import by_age
+from solver.terms.choice import ite
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -85,7 +86,7 @@ def named(facts: Facts, e: Expr) -> Expr:
         own = {atom: atom.definition for atom in canonical.symbols if atom.definition is not None}
         if not own:
             break
-        canonical = e.interner.substitute(canonical, own)
+        canonical = canonical.substitute(own)
     return canonical
 
 
@@ -119,5 +120,5 @@ def merged(e: Expr) -> Expr:
     for p, found in conditionals.items():
         if len(found) > 1:
             taken = interner.expr(tuple(sorted([(m, c) for m, c, _ in found])), 0)
-            e = e - taken + interner.ite(p, interner.sum([value * c for _, c, value in found]), 0)
+            e = e - taken + ite(interner, p, interner.sum([value * c for _, c, value in found]), interner.zero)
     return e

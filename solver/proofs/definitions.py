@@ -95,10 +95,10 @@ def _shift(step: ProofStep) -> Prop:
             written.append(end)
     for end in written:
         require(over.keys() & end.atoms == set(), "has ends that depend on each other")
-    e = interner.replace(e, over)
+    e = e.replace(over)
     used = {atom for m, _ in e.terms for atom in interner.monomials[m]}
     require(images.keys() <= used <= images.keys() | over.keys(), "shifts other atoms than it has")
-    shifted = interner.replace(e, images)
+    shifted = e.replace(images)
     if shifted.constant < 0 or any(c < 0 for _, c in shifted.terms):
         raise Wrong(f"leaves a negative coefficient: {shifted}")
     return step.conclusion

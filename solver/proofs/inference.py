@@ -10,8 +10,7 @@ from math import gcd
 from typing import Final, TypeVar
 
 from solver.proofs.step import ProofStep
-from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
 
 
@@ -53,7 +52,7 @@ def premises_of(step: ProofStep, count: int) -> tuple[Prop, ...]:
 
 def _trivial(step: ProofStep) -> Prop:
     without_payload(step, 0)
-    return step.conclusion.interner.true
+    return Prop.truth(step.conclusion.interner, True)
 
 
 def _fact(step: ProofStep) -> Prop:
@@ -87,7 +86,7 @@ def _every(step: ProofStep) -> Prop:
     goal = step.conclusion
     require(goal.kind == "and", "is no conjunction")
     parts = without_payload(step, len(goal.parts))
-    return goal.interner.conjunction(parts)
+    return Prop.join(goal.interner, "and", parts)
 
 
 def _some(step: ProofStep) -> Prop:
@@ -102,24 +101,24 @@ def _remaining(step: ProofStep) -> Prop:
     require(whole.kind == "or", "is no disjunction")
     dropped = {p.negation for p in refuted}
     require(dropped <= set(whole.parts) and len(dropped) == len(refuted), "refutes no part")
-    return whole.interner.disjunction([p for p in whole.parts if p not in dropped])
+    return Prop.join(whole.interner, "or", [p for p in whole.parts if p not in dropped])
 
 
 def _clash(step: ProofStep) -> Prop:
     zero, nonzero = without_payload(step, 2)
     require(zero.kind == "eq" and nonzero is zero.negation, "are no opposites")
-    return zero.interner.false
+    return Prop.truth(zero.interner, False)
 
 
 def _absurd(step: ProofStep) -> Prop:
     (false,) = without_payload(step, 1)
-    require(false is false.interner.false, "does not start from false")
+    require(false.kind == "false", "does not start from false")
     return step.conclusion
 
 
 def _refute(step: ProofStep) -> Prop:
     (false,) = premises_of(step, 1)
-    require(false is false.interner.false, "does not end in false")
+    require(false.kind == "false", "does not end in false")
     require(step.data is step.conclusion.negation, "supposes something else than the opposite")
     return step.conclusion
 
@@ -222,7 +221,7 @@ def _strengthen(step: ProofStep) -> Prop:
     return Prop.nonnegative(e - 1)
 
 
-def monomial_expr(interner: Interner, m: int) -> Expr:
+def monomial_expr(interner: TermTable, m: int) -> Expr:
     """A monomial that a payload names, as an expression."""
     require(m in interner.monomials, "names no monomial")
     return interner.expr(((m, 1),), 0)

@@ -16,8 +16,8 @@ Pure and deterministic: the checker applies the same rounds again and compares t
 from __future__ import annotations
 
 from solver.proofs.step import ProofStep
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop
 
@@ -30,9 +30,9 @@ def apply_round(e: Expr, steps: Round) -> Expr:
     interner = e.interner
     atoms = {interner.monomials[m][0]: image for m, image, _ in steps if len(interner.monomials[m]) == 1}
     if atoms:
-        return interner.substitute(e, atoms)
+        return e.substitute(atoms)
     product, image, _ = steps[0]
-    return replace_product(interner.replace(e, _product_images(e.schedule, product, image, interner)), product, image)
+    return replace_product(e.replace(_product_images(e.schedule, product, image)), product, image)
 
 
 def apply_round_to_prop(p: Prop, steps: Round) -> Prop:
@@ -41,7 +41,7 @@ def apply_round_to_prop(p: Prop, steps: Round) -> Prop:
     if atoms:
         return p.substitute(atoms)
     product, image, _ = steps[0]
-    return _replace_product_in_prop(p, product, image, _product_images(p.schedule, product, image, interner))
+    return _replace_product_in_prop(p, product, image, _product_images(p.schedule, product, image))
 
 
 def replace_product(e: Expr, product: int, image: Expr) -> Expr:
@@ -62,20 +62,20 @@ def replace_product(e: Expr, product: int, image: Expr) -> Expr:
     return interner.sum([interner.expr(tuple(kept.items()), e.constant), *parts])
 
 
-def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr, interner: Interner) -> dict[Atom, Expr]:
+def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr) -> dict[Atom, Expr]:
     """The images of atoms when a product in their arguments is replaced."""
     images: dict[Atom, Expr] = {}
     for atom in schedule:
         args = tuple(
             [
-                replace_product(interner.replace(arg, images), product, image)
+                replace_product(arg.replace(images), product, image)
                 if isinstance(arg, Expr)
                 else _replace_product_in_prop(arg, product, image, images)
-                for arg in atom.args
+                for arg in operands(atom)
             ]
         )
         if any(new is not old for new, old in zip(args, atom.args, strict=True)):
-            images[atom] = interner.rebuild(atom.kind, atom.name, args)
+            images[atom] = image.interner.rebuild(atom.kind, atom.name, args)
     return images
 
 
@@ -84,4 +84,4 @@ def _replace_product_in_prop(p: Prop, product: int, image: Expr, images: dict[At
         return p.mapped({q: _replace_product_in_prop(q, product, image, images) for q in p.comparisons()})
     if not p.terms:
         return p
-    return p.of(replace_product(p.interner.replace(p.expr, images), product, image))
+    return p.of(replace_product(p.expr.replace(images), product, image))

@@ -23,6 +23,7 @@ from solver.knowledge.laws import size_of
 from solver.proofs.step import ProofStep, apart, combine, times
 from solver.rungs.prover import Prover
 from solver.terms.expr import Expr
+from solver.terms.operations import OPERATIONS
 from solver.terms.polynomials import all_factors_of, product_of
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms
@@ -84,7 +85,7 @@ def _product_of_two(
     (first, power), *others = factors
     rest = product_of([(first, power - 1), *others], facts.interner.one)
     if power > 1 and power % 2 == 0 and not strict:  # a square, times the rest
-        first, rest = facts.interner.power(first, power), product_of(others, facts.interner.one)
+        first, rest = facts.interner.apply(OPERATIONS["power"], first, power), product_of(others, facts.interner.one)
     if rest.is_constant:
         return None
     sign = _sign(facts, first)
@@ -259,7 +260,7 @@ def _cofactor(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep
             continue
         rest = divide_atoms(facts.interner, whole, (atom,))
         k = -(e.constant // low)
-        proof = prover.prove(facts, facts.interner.ge(rest, k), depth + 1)
+        proof = prover.prove(facts, Prop.ge(rest, k), depth + 1)
         if proof is None:
             return None
         least = prove_side(facts, atom.expr, True, low)

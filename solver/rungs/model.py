@@ -24,6 +24,7 @@ from collections.abc import Callable
 from solver.integer.certificate import Point
 from solver.knowledge.symbols import declared_symbols
 from solver.rungs.rows import Rows
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -97,7 +98,7 @@ class Model:
 
     def computed(self, atom: Atom) -> int:
         """The value that the semantics of an operation gives its arguments."""
-        values = [self.expr(arg) if isinstance(arg, Expr) else self.prop(arg) for arg in atom.args]
+        values = [self.expr(arg) if isinstance(arg, Expr) else self.prop(arg) for arg in operands(atom)]
         try:
             return atom.operation.evaluate(*values)
         except (OverflowError, ValueError):

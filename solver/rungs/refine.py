@@ -86,9 +86,9 @@ def contradiction(prover: Prover, facts: Facts, hypotheses: Sequence[ProofStep],
         if p.kind == "eq" and 1 < p.expr.degree and len(p.terms) <= residues.TERMS:
             never = residues.nonzero(prover, p.expr)
             if never is not None:
-                return ProofStep("clash", facts.interner.false, (proof, never))
+                return ProofStep("clash", Prop.truth(facts.interner, False), (proof, never))
     symbols = frozenset().union(*[e.symbols for e in near], *[each.conclusion.symbols for each in stated])
-    found = box.exhaust(prover, facts, facts.interner.false, symbols)
+    found = box.exhaust(prover, facts, Prop.truth(facts.interner, False), symbols)
     if found is not None:
         return found
     rows = rows_near(facts, near, stated)
@@ -217,7 +217,7 @@ def _by_cases(
         if proof is None:
             return None
         branches.append(proof)
-    return cases(facts.interner.false, condition, branches)
+    return cases(Prop.truth(facts.interner, False), condition, branches)
 
 
 def _atoms(rows: Rows) -> list[Atom]:
@@ -247,7 +247,7 @@ def conditions(
         atom = _named(atoms[0])
         match atom.kind, atom.args:
             case "relu", (Expr() as inner,):
-                condition = interner.nonnegative(_innermost(facts, inner))
+                condition = Prop.nonnegative(_innermost(facts, inner))
                 found.setdefault(condition, condition)
             case "ite", (Prop() as p, _):
                 for q in facts.canonical_prop(p)[0].comparisons():

@@ -25,8 +25,7 @@ from solver.knowledge.base import Knowledge
 from solver.knowledge.explain import prove_bound
 from solver.knowledge.laws import laws_of, rewritten
 from solver.proofs.step import ProofStep, cases, combine, combine_equalities, hypothesis
-from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
 
 ROWS: Final = 48
@@ -162,7 +161,7 @@ def ordered(e: Expr) -> list[tuple[int, int]]:
     return sorted(e.terms, key=lambda term: keys[term[0]])
 
 
-def distinct(interner: Interner, m: int) -> list[Atom]:
+def distinct(interner: TermTable, m: int) -> list[Atom]:
     """The atoms of a monomial, each once, in structural order."""
     atoms = interner.monomials[m]
     return list(atoms) if len(atoms) == 1 else sorted(set(atoms), key=lambda atom: atom.key)
@@ -225,7 +224,7 @@ def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], ProofStep]
     left = Prop.nonnegative(branch.value - form)
     below = _replay(rows, branch.left, [*made, (given(hypothesis(left)), size)])
     above = _replay(rows, branch.right, [*made, (given(hypothesis(left.negation)), size)])
-    return cases(interner.false, left, [below, above])
+    return cases(Prop.truth(interner, False), left, [below, above])
 
 
 def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[ProofStep] = ()) -> Rows:

@@ -25,6 +25,7 @@ from typing import Final
 from solver.knowledge.symbols import by_age
 from solver.samples.sampling import Column, Probes
 from solver.terms.expr import Atom, Expr
+from solver.terms.operations import OPERATIONS
 
 BLOCKS: Final = 14
 """Building blocks at most."""
@@ -45,8 +46,8 @@ OF_INTEGERS: Final[dict[str, Callable[[int, int], int]]] = {
 }
 OF_EXPRESSIONS: Final[dict[str, Callable[[Expr, Expr | int], Expr]]] = {
     **OF_INTEGERS,  # type: ignore[dict-item]
-    "min": lambda a, b: a.interner.minimum(a, b),
-    "max": lambda a, b: a.interner.maximum(a, b),
+    "min": lambda a, b: a.interner.apply(OPERATIONS["min"], a, b),
+    "max": lambda a, b: a.interner.apply(OPERATIONS["max"], a, b),
 }
 
 
@@ -134,8 +135,7 @@ def sides(e: Expr, atom: Atom) -> list[Expr]:
     value = atom.args[-1] if atom.args else None
     if atom.kind not in ("relu", "ite") or not isinstance(value, Expr):
         return []
-    terms = e.interner
-    return [terms.replace(e, {atom: terms.zero}), terms.replace(e, {atom: value})]
+    return [e.replace({atom: e.interner.zero}), e.replace({atom: value})]
 
 
 def numbers_of(e: Expr) -> list[int]:
@@ -238,9 +238,9 @@ def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -
         for other in simple:
             terms = block.build().interner
             if above and matches(target, block.column, other.column, max):
-                yield terms.maximum(block.build(), other.build())
+                yield terms.apply(OPERATIONS["max"], block.build(), other.build())
             if below and matches(target, block.column, other.column, min):
-                yield terms.minimum(block.build(), other.build())
+                yield terms.apply(OPERATIONS["min"], block.build(), other.build())
 
 
 def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:

@@ -29,6 +29,7 @@ from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.samples.variation import TOUCHED, Variation
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -345,6 +346,6 @@ def terms_evaluated(p: Prop) -> int:
     """The number of terms in the arguments of the operations of a proposition: the cost of evaluating it."""
     count = 1 + len(p.schedule)
     for atom in p.schedule:
-        for arg in atom.args:
+        for arg in operands(atom):
             count += len(arg.terms)
     return count

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -39,7 +40,7 @@ class Table:
         return found
 
     def operation(self, atom: Atom) -> Sequence[int]:
-        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in atom.args]
+        columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in operands(atom)]
         return list(map(atom.operation.evaluate, *columns))
 
     def values(self, e: Expr) -> Sequence[int]:

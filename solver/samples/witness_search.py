@@ -139,7 +139,7 @@ def divisor_search(
             continue
         for d in divisors:
             for size, left in ((d, number // d), (number // d, d)) if others.degree > 0 else ((d, number // d),):
-                goals = [domain, interner.eq(factor, size), interner.eq(others, left)]
+                goals = [domain, Prop.eq(factor, size), Prop.eq(others, left)]
                 for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
                     if tries and all(p.kind != "false" for p in goals):
                         tries -= 1

@@ -17,9 +17,10 @@ from solver.floats.order import truth_as_integer
 from solver.syntax.numerals import Doubles, Numerals, Operand, Rationals
 from solver.syntax.shunting_yard import Level
 from solver.syntax.tokens import WORDS, Tokens, Value, long_integer
+from solver.terms.atoms import domain_of
 from solver.terms.expr import Expr
 from solver.terms.functions import called, known_functions
-from solver.terms.operations import CALLED, Operation
+from solver.terms.operations import CALLED, OPERATIONS, Operation
 from solver.terms.prop import Prop
 
 
@@ -70,7 +71,7 @@ class Arithmetic(Tokens):
                     product = self.numerals.divide(product, right)
                 elif isinstance(product, Expr) and isinstance(right, Expr):
                     if right.terms or not right.constant:
-                        self.obligations.append(interner.ne(right, 0))
+                        self.obligations.append(Prop.ne(right, 0))
                     product = interner.floordiv(product, right) if op == "//" else interner.mod(product, right)
                 else:
                     product = self.numerals.combine(op, product, right)
@@ -120,12 +121,12 @@ class Arithmetic(Tokens):
             if not isinstance(base, Expr) or not isinstance(exponent, Expr):
                 return self.numerals.combine("**", base, exponent)
             if exponent.terms:
-                self.obligations.append(self.interner.ge(exponent, 0))
+                self.obligations.append(Prop.ge(exponent, 0))
             elif exponent.constant < 0:
                 self.fail("a negative exponent does not give an integer")
             elif exponent.constant > 64 and base.terms or exponent.constant * base.constant.bit_length() > 1 << 20:
                 self.fail("the exponent is too large")
-            return self.interner.power(base, exponent)
+            return self.interner.apply(OPERATIONS["power"], base, exponent)
         return value
 
     def primary(self) -> Value:
@@ -147,9 +148,9 @@ class Arithmetic(Tokens):
                 self.obligations.append(needed)
             return value
         if token == "True":
-            return self.interner.true
+            return Prop.truth(self.interner, True)
         if token == "False":
-            return self.interner.false
+            return Prop.truth(self.interner, False)
         if token and (token[0].isdecimal() or token[0] == "."):
             return self.numerals.decimal(token)
         self.at -= 1
@@ -226,7 +227,7 @@ class Arithmetic(Tokens):
             return reduce(lambda a, b: self.interner.apply(operation, a, b), values)
         if len(values) != operation.arity:
             self.fail(f"`{operation.name}` takes {operation.arity} values")
-        domain = self.interner.domain(operation, values)
+        domain = domain_of(operation, values)
         if domain.kind != "true":
             self.obligations.append(domain)
         return self.interner.apply(operation, *values)

@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from solver.terms.choice import ite
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 
 def same(p: Prop, q: Prop) -> Prop:
     """Both or neither."""
-    join = p.interner
-    return join.disjunction([join.conjunction([p, q]), join.conjunction([p.negation, q.negation])])
+    cases = [Prop.join(p.interner, "and", both) for both in ([p, q], [p.negation, q.negation])]
+    return Prop.join(p.interner, "or", cases)
 
 
 Value = TypeVar("Value", Expr, Prop)
@@ -31,16 +32,15 @@ Value = TypeVar("Value", Expr, Prop)
 
 def chosen(p: Prop, a: Value, b: Value) -> Value:
     """`a if p else b`, of two integers or two propositions."""
-    join = p.interner
     if isinstance(a, Prop):
-        return join.conjunction([join.disjunction([p.negation, a]), join.disjunction([p, b])])
-    return join.ite(p, a, b)
+        return Prop.join(p.interner, "and", [Prop.join(p.interner, "or", case) for case in ([p.negation, a], [p, b])])
+    return ite(p.interner, p, a, b)
 
 
 def domain_of_choice(p: Prop, of_p: Prop, of_a: Prop, of_b: Prop) -> Prop:
     """Where `a if p else b` makes sense."""
-    join = p.interner
-    return join.conjunction([of_p, join.disjunction([p.negation, of_a]), join.disjunction([p, of_b])])
+    values = [Prop.join(p.interner, "or", case) for case in ([p.negation, of_a], [p, of_b])]
+    return Prop.join(p.interner, "and", [of_p, *values])
 
 
 def connective(kind: str, read: Sequence[tuple[Prop, Prop]]) -> tuple[Prop, Prop]:
@@ -51,6 +51,6 @@ def connective(kind: str, read: Sequence[tuple[Prop, Prop]]) -> tuple[Prop, Prop
     for p, domain in read:
         if domain.kind != "true":
             so_far = Prop.join(interner, kind, before)
-            needed.append(interner.disjunction([so_far.negation if kind == "and" else so_far, domain]))
+            needed.append(Prop.join(interner, "or", [so_far.negation if kind == "and" else so_far, domain]))
             before.append(p)
-    return Prop.join(interner, kind, [p for p, _ in read]), interner.conjunction(needed)
+    return Prop.join(interner, kind, [p for p, _ in read]), Prop.join(interner, "and", needed)

@@ -116,7 +116,7 @@ def _chain(printer: Writer, parts: Sequence[Prop]) -> Text | None:
     sides = [_ordinals(part) for part in parts]
     if not all(sides):
         return None
-    target = parts[0].interner.conjunction(parts)
+    target = Prop.join(parts[0].interner, "and", parts)
     if max(len(side) for side in sides) == 2:
         return _of_two(printer, parts, target)
     if any(side[0][0] is not sides[0][0][0] for side in sides):
@@ -158,7 +158,7 @@ def _of_one(printer: Writer, atom: Atom, parts: Sequence[Prop], target: Prop) ->
         over = floats.compare(">" if below[0] == "<=" else ">=", a, below[1])
         made = [floats.compare(above[0], a, above[1]), over.negation]
         words = f"{above[1].text} {above[0].replace('>', '<')} {text} {below[0]} {below[1].text}"
-    if not made or printer.interner.conjunction(made) is not target:
+    if not made or Prop.join(target.interner, "and", made) is not target:
         return None
     return Text(words, COMPARISON, cost + len(made))
 

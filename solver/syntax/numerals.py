@@ -22,8 +22,7 @@ from solver.floats import quotients as reals
 from solver.floats import values as floats
 from solver.floats.quotients import Ratio
 from solver.floats.values import Float
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
 from solver.terms.prop import Prop
 
 Operand = Expr | Ratio | Float
@@ -32,7 +31,7 @@ Operand = Expr | Ratio | Float
 class Rationals:
     """Exact quotients of integer expressions, and roots of them."""
 
-    def __init__(self, interner: Interner, obligations: list[Prop]) -> None:
+    def __init__(self, interner: TermTable, obligations: list[Prop]) -> None:
         self.interner = interner
         self.obligations = obligations
 
@@ -53,7 +52,7 @@ class Rationals:
         divisor = self.convert(b)
         zero = reals.zero_of(divisor)
         if zero.terms or not zero.constant:
-            self.obligations.append(self.interner.ne(zero, 0))
+            self.obligations.append(Prop.ne(zero, 0))
         return reals.divide(self.convert(a), divisor)
 
     def combine(self, operation: str, a: Operand, b: Operand) -> Ratio:
@@ -101,7 +100,7 @@ class Rationals:
 class Doubles:
     """IEEE doubles, operation by operation as Python computes them."""
 
-    def __init__(self, interner: Interner, obligations: list[Prop]) -> None:
+    def __init__(self, interner: TermTable, obligations: list[Prop]) -> None:
         self.interner = interner
         self.obligations = obligations
 

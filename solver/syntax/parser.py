@@ -23,9 +23,9 @@ from typing import NamedTuple
 from solver.syntax.arithmetic import Arithmetic
 from solver.syntax.connectives import chosen, same
 from solver.syntax.shunting_yard import Side, compared, read_condition, read_side
-from solver.syntax.tokens import BITWISE, COMPARISONS, Decimals, Value
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.syntax.tokens import BITWISE, BITWISE_NAMES, COMPARISONS, Decimals, Value
+from solver.terms.expr import Expr, TermTable
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 
@@ -46,7 +46,7 @@ class ParsedExpr(NamedTuple):
 def parse(
     text: str,
     names: Mapping[str, Expr],
-    interner: Interner,
+    interner: TermTable,
     *,
     decimals: Decimals = "ieee",
     sides: dict[str, Side] | None = None,
@@ -69,7 +69,7 @@ def parse(
     return Parsed(prop, reader.domain())
 
 
-def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, decimals: Decimals = "ieee") -> ParsedExpr:
+def parse_expr(text: str, names: Mapping[str, Expr], interner: TermTable, *, decimals: Decimals = "ieee") -> ParsedExpr:
     """The integer expression that the text says.
 
     Raises:
@@ -77,7 +77,7 @@ def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, deci
     """
     found = read_side(text, names, interner)
     if found is not None:
-        return ParsedExpr(found[0], interner.conjunction(found[1]))
+        return ParsedExpr(found[0], Prop.join(interner, "and", found[1]))
     reader = Reader(text, names, interner, decimals)
     expr = reader.read(reader.integer)
     return ParsedExpr(expr, reader.domain())
@@ -101,7 +101,7 @@ class Reader(Arithmetic):
             and value.constant in (0, 1)
             and self.tokens[start] in ("True", "False")
         ):
-            return self.interner.true if value.constant else self.interner.false
+            return Prop.truth(self.interner, value.constant == 1)
         if self.tokens[self.at]:
             advice = "; equality is `==`" if self.tokens[self.at] == "=" else ""
             self.fail(f"unexpected `{self.tokens[self.at]}`{advice}")
@@ -144,7 +144,7 @@ class Reader(Arithmetic):
             return chosen(p, value, other)
         a, b = self.number(value), self.number(other)
         if isinstance(a, Expr) and isinstance(b, Expr):
-            return self.interner.ite(p, a, b)
+            return chosen(p, a, b)
         return self.numerals.choose(p, a, b)
 
     def disjunction(self) -> Value:
@@ -197,10 +197,10 @@ class Reader(Arithmetic):
             if parts and needed:
                 # Python goes on only while the chain holds
                 del self.obligations[before:]
-                self.oblige_under(self.interner.conjunction(parts), needed)
+                self.oblige_under(Prop.join(self.interner, "and", parts), needed)
             parts.append(self.compare(op, left, right))
             left = right
-        return self.interner.conjunction(parts)
+        return Prop.join(self.interner, "and", parts)
 
     def compare(self, op: str, left: Value, right: Value) -> Prop:
         if isinstance(left, Prop) and isinstance(right, Prop) and op in ("==", "!="):
@@ -222,14 +222,7 @@ class Reader(Arithmetic):
             a, b = self.number(value), self.number(right)
             if not isinstance(a, Expr) or not isinstance(b, Expr):
                 self.fail(f"`{op}` takes integers")
-            match op:
-                case "|":
-                    value = self.interner.bit_or(a, b)
-                case "^":
-                    value = self.interner.bit_xor(a, b)
-                case "&":
-                    value = self.interner.bit_and(a, b)
-                case _:
-                    self.obligations.append(self.interner.ge(b, 0))
-                    value = self.interner.shift_left(a, b) if op == "<<" else self.interner.shift_right(a, b)
+            if op in ("<<", ">>"):
+                self.obligations.append(Prop.ge(b, 0))
+            value = self.interner.apply(OPERATIONS[BITWISE_NAMES[op]], a, b)
         return value

@@ -30,11 +30,11 @@ from solver.syntax.parser import parse, parse_expr
 from solver.syntax.precedence import AND, BIT_OR, COMPARISON, OR, POWER, SHIFT, WHOLE, Comparison, Text
 from solver.syntax.sharing import Shared, joined
 from solver.syntax.writer import Writer
+from solver.terms.atoms import operands
 from solver.terms.depth import SHALLOW, room_for
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.factors import Sum
 from solver.terms.functions import function
-from solver.terms.interner import Interner
 from solver.terms.prop import SHARING, Prop
 
 TRIALS: Final = 8
@@ -143,7 +143,7 @@ class Printer(Writer):
     recovered. `weights` count how many operators that plain text would have, without writing it.
     """
 
-    def __init__(self, interner: Interner, *, longest: int = LONGEST, truths: Mapping[Prop, Text] = {}) -> None:
+    def __init__(self, interner: TermTable, *, longest: int = LONGEST, truths: Mapping[Prop, Text] = {}) -> None:
         self.interner = interner
         self.longest = longest
         self.pieces = Pieces(self._written)
@@ -269,7 +269,7 @@ class Printer(Writer):
             case "function", _:
                 return self._kept(self._call(atom))
             case _:
-                return self._kept(self.operation(atom.kind, atom.args))
+                return self._kept(self.operation(atom.kind, operands(atom)))
 
     def _call(self, atom: Atom) -> Text:
         if "from_ordinal({" in atom.name:

@@ -19,12 +19,13 @@ constructors, and used only if the identity holds exactly in the normal form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Final
 
 from solver.syntax.writer import Writer
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
 from solver.terms.operations import OPERATIONS
@@ -323,10 +324,10 @@ def weight(printer: Writer, atom: Atom) -> int:
     """The operators of an atom written alone, with all in it written one by one."""
     if atom.kind == "symbol":
         return 0
-    return operation_weight(printer, atom.kind, atom.args)
+    return operation_weight(printer, atom.kind, operands(atom))
 
 
-def operation_weight(printer: Writer, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+def operation_weight(printer: Writer, operation: str, arguments: Sequence[Expr | Prop]) -> int:
     cost = 1
     for argument in arguments:
         if isinstance(argument, Expr):

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from solver.syntax.precedence import AND, Text
+from solver.terms.atoms import operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -82,7 +83,7 @@ class Shared:
         """What a node is made of, with repetitions."""
         if isinstance(node, Expr):
             return list(_atoms_of(node))
-        inner = [self.node(part) for part in (node.args if isinstance(node, Atom) else node.parts or (node.expr,))]
+        inner = [self.node(part) for part in (operands(node) if isinstance(node, Atom) else node.parts or (node.expr,))]
         return [part for part in inner if part is not None]
 
     def _walk(self) -> None:
@@ -162,7 +163,7 @@ class Naming:
         return main, [(name, write(image, self.truths)) for name, image in self.definitions]
 
     def _add_atom(self, atom: Atom, named: bool) -> None:
-        args = tuple([self.image(arg) for arg in atom.args])
+        args = tuple([self.image(arg) for arg in operands(atom)])
         image = self.terms.rebuild(atom.kind, atom.name, args)
         self.values[atom] = self.terms.symbol(self._define(image)) if named else image
 

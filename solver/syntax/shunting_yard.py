@@ -23,8 +23,8 @@ from typing import Final
 
 from solver.errors import NotExpressible
 from solver.terms.depth import SHALLOW
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
+from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
@@ -66,7 +66,7 @@ class Level:
         self.monomial = 0  # where there is none
         self.expr: Expr | None = None
 
-    def take(self, value: Expr, interner: Interner, obligations: list[Prop]) -> None:
+    def take(self, value: Expr, interner: TermTable, obligations: list[Prop]) -> None:
         """One more factor of the product, or what divides it."""
         if self.op == "*":
             terms = value.terms
@@ -80,20 +80,20 @@ class Level:
                 self.expr = value if self.expr is None else interner.multiply(self.expr, value)
             return
         if value.terms or not value.constant:
-            obligations.append(interner.ne(value, 0))
+            obligations.append(Prop.ne(value, 0))
         left = self.product(interner)
         self.coefficient = self.sign
         self.monomial = 0
         self.expr = interner.floordiv(left, value) if self.op == "//" else interner.mod(left, value)
 
-    def product(self, interner: Interner) -> Expr:
+    def product(self, interner: TermTable) -> Expr:
         """The product without its sign."""
         value = interner.expr(((self.monomial, 1),), 0) if self.monomial else interner.one
         if self.expr is not None:
             value = interner.multiply(value, self.expr)
         return interner.scale(value, self.coefficient * self.sign)
 
-    def add(self, interner: Interner) -> None:
+    def add(self, interner: TermTable) -> None:
         """The product becomes part of the sum."""
         e, m, c = self.expr, self.monomial, self.coefficient
         if e is None:
@@ -108,17 +108,17 @@ class Level:
         for n, k in e.terms:
             self.coefficients[n] = self.coefficients.get(n, 0) + c * k
 
-    def finish(self, interner: Interner) -> Expr:
+    def finish(self, interner: TermTable) -> Expr:
         """The value of the sum; for a clamp, with the arguments before."""
         self.add(interner)
         value = interner.collect(self.coefficients, self.constant)
         before = self.before
         if before is None:
             return value
-        return interner.minimum(before, value) if self.call == "min" else interner.maximum(before, value)
+        return interner.apply(OPERATIONS[self.call], before, value)
 
 
-def read_side(text: str, names: Mapping[str, Expr], interner: Interner) -> Side | None:
+def read_side(text: str, names: Mapping[str, Expr], interner: TermTable) -> Side | None:
     """The integer that a text says and what it needs to make sense; None where another reader has to look."""
     known = names.get(text)
     if known is not None:
@@ -151,7 +151,7 @@ def _spaced(text: str) -> list[str]:
     return text.split()
 
 
-def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> Side | None:
+def _read(tokens: list[str], names: Mapping[str, Expr], interner: TermTable) -> Side | None:
     obligations: list[Prop] = []
     level = Level("")
     stack: list[Level] = []
@@ -193,7 +193,7 @@ def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> S
                     return None
                 if int(exponent) > LARGEST_EXPONENT or value.constant.bit_length() > LONGEST_BASE:
                     return None
-                value = interner.power(value, int(exponent))
+                value = interner.apply(OPERATIONS["power"], value, int(exponent))
                 token = tokens[at]
                 at += 1
             if level.negated:
@@ -224,7 +224,7 @@ def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> S
 
 
 def read_condition(
-    text: str, names: Mapping[str, Expr], interner: Interner, sides: dict[str, Side]
+    text: str, names: Mapping[str, Expr], interner: TermTable, sides: dict[str, Side]
 ) -> tuple[Prop, Prop] | None:
     """The proposition that a text says and its domain: comparisons of integers, joined without brackets by or and and.
 
@@ -241,15 +241,15 @@ def read_condition(
         both: list[Prop] = []
         for part in parts:
             found = read_comparison(part, names, interner, sides)
-            if found is None or found[1] is not interner.true:
+            if found is None or found[1].kind != "true":
                 return None
             both.append(found[0])
         either.append(both[0] if len(both) == 1 else Prop.join(interner, "and", both))
-    return either[0] if len(either) == 1 else Prop.join(interner, "or", either), interner.true
+    return either[0] if len(either) == 1 else Prop.join(interner, "or", either), Prop.truth(interner, True)
 
 
 def read_comparison(
-    text: str, names: Mapping[str, Expr], interner: Interner, sides: dict[str, Side]
+    text: str, names: Mapping[str, Expr], interner: TermTable, sides: dict[str, Side]
 ) -> tuple[Prop, Prop] | None:
     """The proposition that a text says and its domain, if it is one comparison of integers; None otherwise.
 
@@ -279,7 +279,7 @@ def read_comparison(
             return None
         sides[right] = b
     prop = compared(sign[1:-1], a[0], b[0])
-    return prop, interner.conjunction((*a[1], *b[1])) if a[1] or b[1] else interner.true
+    return prop, Prop.join(interner, "and", (*a[1], *b[1])) if a[1] or b[1] else Prop.truth(interner, True)
 
 
 def compared(op: str, a: Expr, b: Expr) -> Prop:

@@ -15,8 +15,7 @@ from solver.errors import NotExpressible, ParseError
 from solver.syntax.numerals import Operand
 from solver.syntax.shunting_yard import TOKEN
 from solver.terms.depth import SHALLOW, room_for
-from solver.terms.expr import Expr
-from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
 from solver.terms.prop import Prop
 
 Decimals = Literal["ieee", "real"]
@@ -25,6 +24,7 @@ Result = TypeVar("Result")
 
 COMPARISONS: Final = frozenset(("==", "!=", ">=", "<=", ">", "<"))
 BITWISE: Final = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4}
+BITWISE_NAMES: Final = {"|": "bitor", "^": "bitxor", "&": "bitand", "<<": "shl", ">>": "shr"}
 WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
 NESTING: Final = 100_000
 LONGEST_TEXT: Final = 1 << 20
@@ -48,7 +48,7 @@ class Tokens:
         "tokens",
     )
 
-    def __init__(self, text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals) -> None:
+    def __init__(self, text: str, names: Mapping[str, Expr], interner: TermTable, decimals: Decimals) -> None:
         if len(text) > LONGEST_TEXT:
             raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
         self.text = text
@@ -63,7 +63,7 @@ class Tokens:
         """What a text calls by names of its own, and where that makes sense."""
 
     def domain(self) -> Prop:
-        return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
+        return Prop.join(self.interner, "and", self.obligations)
 
     def read(self, rule: Callable[[], Result]) -> Result:
         """The whole text by one rule."""
@@ -141,8 +141,8 @@ class Tokens:
     def oblige_under(self, p: Prop, obligations: list[Prop]) -> None:
         """What a part that is evaluated only where `p` holds needs to make sense."""
         if obligations:
-            needed = self.interner.conjunction(obligations)
-            self.obligations.append(self.interner.disjunction([p.negation, needed]))
+            needed = Prop.join(self.interner, "and", obligations)
+            self.obligations.append(Prop.join(self.interner, "or", [p.negation, needed]))
 
 
 def long_integer(digits: str) -> int:

@@ -6,6 +6,8 @@ The printer (`solver.syntax.printer`) says how expressions and propositions are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from solver.syntax.factored import Pieces
 from solver.syntax.precedence import (
     BIT_AND,
@@ -21,16 +23,15 @@ from solver.syntax.precedence import (
     WHOLE,
     Text,
 )
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.factors import Sum
-from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 
 class Writer:
     """One text being written."""
 
-    interner: Interner
+    interner: TermTable
     pieces: Pieces
     atoms: dict[int, Atom]
     weights: dict[int, int]
@@ -52,7 +53,7 @@ class Writer:
     def recovered(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
         raise NotImplementedError
 
-    def operation(self, name: str, arguments: tuple[Expr | Prop, ...]) -> Text:
+    def operation(self, name: str, arguments: Sequence[Expr | Prop]) -> Text:
         """The text of an operation on these arguments."""
         match name, arguments:
             case "floordiv", (Expr() as n, Expr() as d):

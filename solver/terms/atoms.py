@@ -12,13 +12,35 @@ The engine reads the bounds of the arguments from what it knows, the checker fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval
-from solver.terms.operations import Law, Statement
+from solver.terms.operations import Law, Operation, Statement
 from solver.terms.prop import Prop
+
+
+def domain_of(operation: Operation, arguments: Sequence[Expr]) -> Prop:
+    """Where an operation has a value."""
+    needed = [Prop.ge(arguments[i], 0) for i in operation.nonnegative]
+    needed += [Prop.ne(arguments[i], 0) for i in operation.nonzero]
+    return Prop.join(arguments[0].interner, "and", needed)
+
+
+def operands(atom: Atom) -> list[Expr | Prop]:
+    return [arg for arg in atom.args if isinstance(arg, (Expr, Prop))]
+
+
+def arguments(atom: Atom) -> list[Expr]:
+    """The expressions that an operation is about, those in a condition included."""
+    found: list[Expr] = []
+    for arg in operands(atom):
+        if isinstance(arg, Expr):
+            found.append(arg)
+        else:
+            found += [p.expr for p in arg.comparisons()]
+    return found
 
 
 def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interval:
@@ -41,7 +63,7 @@ def conditions_of(law: Law, atom: Atom) -> list[Expr]:
 def conclusion_of(law: Law, atom: Atom) -> Prop:
     """What follows from any one of the premises."""
     e = expression_of(law.conclusion, atom)
-    return e.interner.divides(atom.expr, e) if law.divides else Prop.nonnegative(e)
+    return Prop.zero(e % atom.expr) if law.divides else Prop.nonnegative(e)
 
 
 def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:

@@ -14,18 +14,15 @@ arithmetic:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
+from solver.terms.expr import Expr, TermTable
 
 MASK_RUNS: Final = 4
 """A mask with more runs of ones than this stays a bitwise atom."""
 
 
-def bit_and(terms: Interner, a: Expr, b: Expr) -> Expr:
+def bit_and(terms: TermTable, a: Expr, b: Expr) -> Expr:
     """`a & b`."""
     if not a.terms:
         a, b = b, a
@@ -41,7 +38,7 @@ def bit_and(terms: Interner, a: Expr, b: Expr) -> Expr:
     return terms.atom("bitand", (first, second))
 
 
-def _mask(terms: Interner, a: Expr, mask: int) -> Expr | None:
+def _mask(terms: TermTable, a: Expr, mask: int) -> Expr | None:
     """`a & mask` as a sum over the runs of ones of the mask; None for too many runs."""
     if mask < 0:
         rest = _mask(terms, a, ~mask)

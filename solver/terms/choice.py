@@ -17,20 +17,17 @@ chain in each of its links: a long difference is left apart, `ite(p, a, 0) + ite
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.terms.expr import Expr
+from solver.terms.expr import Expr, TermTable
 from solver.terms.prop import Prop
 from solver.terms.quotients import divide_content
-
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
 
 LONGEST_DIFFERENCE: Final = 16
 """Terms by which the two values of a conditional may differ for one to be taken out of it."""
 
 
-def relu(terms: Interner, e: Expr) -> Expr:
+def relu(terms: TermTable, e: Expr) -> Expr:
     """`max(e, 0)`."""
     if not e.terms:
         return e if e.constant > 0 else terms.zero
@@ -44,14 +41,14 @@ def relu(terms: Interner, e: Expr) -> Expr:
     return terms.scale(terms.atom("relu", (e,)), k)
 
 
-def _never_negative(terms: Interner, e: Expr) -> bool:
+def _never_negative(terms: TermTable, e: Expr) -> bool:
     """Whether the expression is a sum of relus: `max(max(x, 0), 0)`."""
     if e.constant < 0:
         return False
     return all(c > 0 and all(atom.kind == "relu" for atom in terms.monomials[m]) for m, c in e.terms)
 
 
-def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:
+def ite(terms: TermTable, p: Prop, a: Expr, b: Expr) -> Expr:
     """`a if p else b`."""
     if p.kind == "true" or a is b:
         return a
@@ -71,7 +68,7 @@ def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:
     return terms.add(ite(terms, p, a, terms.zero), ite(terms, p.negation, b, terms.zero))
 
 
-def _where(terms: Interner, p: Prop, e: Expr) -> Expr:
+def _where(terms: TermTable, p: Prop, e: Expr) -> Expr:
     """`e if p else 0`."""
     k = gcd(e.content(), e.constant)
     if e.lead()[1] < 0 if e.terms else e.constant < 0:
@@ -86,7 +83,7 @@ def _flips(p: Prop) -> bool:
     return p.kind in ("ne", "or")
 
 
-def _as_relu(terms: Interner, p: Prop, difference: Expr) -> Expr | None:
+def _as_relu(terms: TermTable, p: Prop, difference: Expr) -> Expr | None:
     """`difference if p else 0` as a multiple of a relu: p says that a condition is not negative, and the difference is
     k*condition or k*(condition + 1), or p is what rounding made of `difference >= 0` or `difference > 0`.
     """
@@ -97,6 +94,6 @@ def _as_relu(terms: Interner, p: Prop, difference: Expr) -> Expr | None:
             return terms.scale(relu(terms, shifted), d[1] // c[1])
     if condition.form()[0] is difference.form()[0]:
         for sign, e in ((1, difference), (-1, -difference)):
-            if terms.ge(e, 0) is p or terms.ge(e, 1) is p:
+            if Prop.nonnegative(e) is p or Prop.nonnegative(e - 1) is p:
                 return terms.scale(relu(terms, e), sign)
     return None

@@ -22,18 +22,14 @@ polynomial multiples of the divisor taken out. All of it holds for every sign; a
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
 
-from solver.terms.expr import Expr
+from solver.terms.expr import Expr, TermTable
 from solver.terms.monomials import shared
 from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.quotients import common_atoms, divide, divide_atoms, divide_content
 
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
 
-
-def floordiv(terms: Interner, n: Expr, d: Expr) -> Expr:
+def floordiv(terms: TermTable, n: Expr, d: Expr) -> Expr:
     """`n // d`, rounding down. A divisor that is the constant 0 gives 0: its domain is false."""
     if not d.terms:
         if d.constant == 0:
@@ -44,7 +40,7 @@ def floordiv(terms: Interner, n: Expr, d: Expr) -> Expr:
     return by_expression(terms, n, d)
 
 
-def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
+def by_constant(terms: TermTable, n: Expr, d: int) -> Expr:
     """`n // d` for d > 0."""
     if d == 1:
         return n
@@ -84,7 +80,7 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
     return terms.add(terms.collect(whole, quotient), terms.scale(value, sign))
 
 
-def _nested(terms: Interner, e: Expr) -> tuple[Expr, int] | None:
+def _nested(terms: TermTable, e: Expr) -> tuple[Expr, int] | None:
     """`(x, a)` when e is `x // a` plus a constant, for a constant a."""
     if len(e.terms) != 1 or e.terms[0][1] != 1:
         return None
@@ -92,10 +88,11 @@ def _nested(terms: Interner, e: Expr) -> tuple[Expr, int] | None:
     if len(atoms) != 1 or atoms[0].kind != "floordiv":
         return None
     numerator, divisor = atoms[0].args
-    return None if divisor.terms else (numerator, divisor.constant)  # type: ignore[union-attr,return-value]
+    assert isinstance(numerator, Expr) and isinstance(divisor, Expr)
+    return None if divisor.terms else (numerator, divisor.constant)
 
 
-def by_expression(terms: Interner, n: Expr, d: Expr) -> Expr:
+def by_expression(terms: TermTable, n: Expr, d: Expr) -> Expr:
     """`n // d` for a divisor with symbols."""
     if not n.terms and not n.constant:
         return terms.zero
@@ -116,7 +113,7 @@ def by_expression(terms: Interner, n: Expr, d: Expr) -> Expr:
     return terms.add(quotient, terms.atom("floordiv", (n, d)))
 
 
-def _cancel(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
+def _cancel(terms: TermTable, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """Both sides divided by their common content and their common monomial."""
     content = gcd(n.content(), n.constant, d.content(), d.constant)
     if not n.constant and not d.constant:
@@ -128,7 +125,7 @@ def _cancel(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     return n, d
 
 
-def _cancel_factors(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
+def _cancel_factors(terms: TermTable, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """Both sides divided by the sums that are factors of both: `a*(q + 1)` over `b*(q + 1)` is a over b."""
     if d.degree < 2 or len(n.terms) + (n.constant != 0) < 2 or len(d.terms) + (d.constant != 0) < 2:
         return n, d

@@ -17,18 +17,18 @@ Computer Programming, 4.5.2).
 from __future__ import annotations
 
 from math import gcd as gcd_of_integers
-from typing import TYPE_CHECKING
+from typing import Final
 
-from solver.terms.expr import Expr
+from solver.terms.expr import Expr, TermTable
 from solver.terms.monomials import shared
+from solver.terms.operations import OPERATIONS
 from solver.terms.polynomials import exact_quotient
 from solver.terms.quotients import common_atoms, divide_atoms, divide_content
 
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
+ABSOLUTE: Final = OPERATIONS["abs"]
 
 
-def gcd(terms: Interner, a: Expr, b: Expr) -> Expr:
+def gcd(terms: TermTable, a: Expr, b: Expr) -> Expr:
     """`math.gcd(a, b)`."""
     content = gcd_of_integers(a.content(), a.constant, b.content(), b.constant)
     if content > 1:
@@ -44,10 +44,10 @@ def gcd(terms: Interner, a: Expr, b: Expr) -> Expr:
     common = () if a.constant or b.constant else shared(common_atoms(terms, a), common_atoms(terms, b))
     if common:
         whole = terms.expr(((terms.monomial(common), 1),), 0)
-        return terms.absolute(whole) * gcd(terms, divide_atoms(terms, a, common), divide_atoms(terms, b, common))
+        return terms.apply(ABSOLUTE, whole) * gcd(terms, divide_atoms(terms, a, common), divide_atoms(terms, b, common))
     for divisor, other in ((b, a), (a, b)):
         if other is divisor or other is terms.zero or exact_quotient(other, divisor) is not None:
-            return terms.absolute(divisor)
+            return terms.apply(ABSOLUTE, divisor)
     return terms.atom("function", (a, b), "gcd")
 
 
@@ -56,7 +56,7 @@ def _oriented(e: Expr) -> Expr:
     return -e if (e.lead()[1] if e.terms else e.constant) < 0 else e
 
 
-def _reduced(terms: Interner, e: Expr, modulus: int) -> Expr:
+def _reduced(terms: TermTable, e: Expr, modulus: int) -> Expr:
     """`e` with coefficients of least absolute value modulo a positive integer."""
     half = (modulus - 1) // 2
     least = {m: (c + half) % modulus - half for m, c in e.terms}

@@ -18,16 +18,84 @@ canonical form (see `solver.terms.division`). `min`, `max` and `abs` are written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
-from typing import TYPE_CHECKING
+from threading import RLock
 
+from solver.terms.coefficients import Terms, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
 
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
-    from solver.terms.prop import Prop
+
+class Node:
+    """What operations apply to: an expression, or a proposition (`solver.terms.prop`)."""
+
+    __slots__ = ("_atoms", "_fingerprint", "_schedule", "_symbols", "interner")
+
+    def __init__(self, interner: TermTable) -> None:
+        self.interner = interner
+        self._atoms: frozenset[Atom] | None = None
+        self._schedule: tuple[Atom, ...] | None = None
+        self._symbols: frozenset[Atom] | None = None
+        self._fingerprint: int | None = None
+
+    @property
+    def children(self) -> Sequence[Node]:
+        """The nodes that a proposition is built of; none for an expression."""
+        return ()
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """How many operations are inside each other."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> int:
+        """A number that depends on the structure alone: the same in every process."""
+
+    @abstractmethod
+    def at(self, values: Mapping[Atom, int]) -> int:
+        """The value when those of all direct atoms are given."""
+
+    @abstractmethod
+    def replace(self, images: Mapping[Atom, Expr]) -> Node:
+        """The normal form with direct atoms replaced."""
+
+    def forget(self) -> None:
+        """Drop what was computed from it."""
+        self._atoms = self._schedule = self._symbols = None
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """All atoms, those inside arguments included."""
+        found = self._atoms  # another thread may sweep (see `solver.terms.sweep`): what is returned is read once
+        if found is None:
+            found = self._atoms = frozenset(reachable(self))
+        return found
+
+    @property
+    def symbols(self) -> frozenset[Atom]:
+        found = self._symbols
+        if found is None:
+            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return found
+
+    @property
+    def schedule(self) -> tuple[Atom, ...]:
+        """The atoms that are not symbols, arguments first: the order in which to compute their values."""
+        found = self._schedule
+        if found is None:
+            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
+            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return found
+
+    def __str__(self) -> str:
+        return printer.call(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 class Atom:
@@ -45,7 +113,7 @@ class Atom:
         operation: Operation,
         kind: str,
         name: str,
-        args: tuple[Expr | Prop, ...],
+        args: tuple[Node, ...],
         serial: int,
         depth: int,
         key: tuple[int, int],
@@ -65,19 +133,15 @@ class Atom:
         return str(self.expr)
 
 
-class Expr:
+class Expr(Node):
     """A polynomial with integer coefficients over atoms; hash-consed, so equality is identity."""
 
-    __slots__ = ("_atoms", "_fingerprint", "_form", "_schedule", "_symbols", "constant", "interner", "terms")
+    __slots__ = ("_form", "constant", "terms")
 
-    def __init__(self, interner: Interner, terms: tuple[tuple[int, int], ...], constant: int) -> None:
-        self.interner = interner
+    def __init__(self, interner: TermTable, terms: Terms, constant: int) -> None:
+        super().__init__(interner)
         self.terms = terms
         self.constant = constant
-        self._atoms: frozenset[Atom] | None = None
-        self._schedule: tuple[Atom, ...] | None = None
-        self._symbols: frozenset[Atom] | None = None
-        self._fingerprint: int | None = None
         self._form: tuple[Expr, int] | None = None
 
     @property
@@ -85,32 +149,7 @@ class Expr:
         return not self.terms
 
     @property
-    def atoms(self) -> frozenset[Atom]:
-        """All atoms, those inside arguments included."""
-        found = self._atoms  # another thread may sweep (see `solver.terms.sweep`): what is returned is read once
-        if found is None:
-            found = self._atoms = frozenset(_reachable(self))
-        return found
-
-    @property
-    def symbols(self) -> frozenset[Atom]:
-        found = self._symbols
-        if found is None:
-            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
-        return found
-
-    @property
-    def schedule(self) -> tuple[Atom, ...]:
-        """The atoms that are not symbols, arguments first: the order in which to compute their values."""
-        found = self._schedule
-        if found is None:
-            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
-            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
-        return found
-
-    @property
     def fingerprint(self) -> int:
-        """A number that depends on the structure alone: the same in every process."""
         if self._fingerprint is None:
             keys = self.interner.monomial_keys
             self._fingerprint = hash((self.constant, sum(hash((keys[m], c)) for m, c in self.terms)))
@@ -137,8 +176,8 @@ class Expr:
         return deepest
 
     def forget(self) -> None:
-        """Drop what was computed from the terms."""
-        self._atoms = self._schedule = self._symbols = self._form = None
+        super().forget()
+        self._form = None
 
     def lead(self) -> tuple[int, int]:
         """The term that decides the orientation: largest by degree, then by structure, never by age."""
@@ -199,7 +238,6 @@ class Expr:
         return self.at(values)
 
     def at(self, values: Mapping[Atom, int]) -> int:
-        """The value when those of all direct atoms are given."""
         total = self.constant
         monomials = self.interner.monomials
         for m, c in self.terms:
@@ -207,6 +245,36 @@ class Expr:
                 c *= values[atom]
             total += c
         return total
+
+    def replace(self, images: Mapping[Atom, Expr]) -> Expr:
+        interner = self.interner
+        monomials = interner.monomials
+        kept: dict[int, int] = {}
+        parts: list[Expr] = []
+        for m, c in self.terms:
+            atoms = monomials[m]
+            if len(atoms) == 1:
+                image = images.get(atoms[0])
+                if image is None:
+                    kept[m] = c
+                else:
+                    parts.append(interner.scale(image, c))
+            elif any(atom in images for atom in atoms):
+                product = interner.constant(c)
+                for atom in atoms:
+                    product = interner.multiply(product, images.get(atom, atom.expr))
+                parts.append(product)
+            else:
+                kept[m] = c
+        if not parts:
+            return self
+        return interner.sum([interner.expr(tuple(kept.items()), self.constant), *parts])
+
+    def substitute(self, mapping: Mapping[Atom, Expr]) -> Expr:
+        """The expression with atoms replaced everywhere, arguments of other atoms included."""
+        if self.atoms.isdisjoint(mapping):
+            return self
+        return self.replace(self.interner.images(self.schedule, mapping))
 
     def __add__(self, other: Expr | int) -> Expr:
         if type(other) is int:
@@ -247,11 +315,105 @@ class Expr:
     def __rmod__(self, other: int) -> Expr:
         return self.interner.mod(self.interner.constant(other), self)
 
-    def __str__(self) -> str:
-        return printer.call(self)
 
-    def __repr__(self) -> str:
-        return f"<{self}>"
+class TermTable(ABC):
+    """What nodes are interned in, and what operators on expressions ask for: `solver.terms.interner` has the one class.
+
+    Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.monomials: dict[int, tuple[Atom, ...]] = {}
+        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self.exprs: dict[tuple[Terms, int], Expr] = {}
+        self.props: dict[tuple[object, ...], Node] = {}
+        self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
+        self.zero = self.expr((), 0)
+        self.one = self.expr((), 1)
+
+    def expr(self, terms: Terms, constant: int) -> Expr:
+        """The one expression with these terms (sorted by monomial, no zero coefficient)."""
+        key = (terms, constant)
+        found = self.exprs.get(key)
+        if found is None:
+            found = self.exprs.setdefault(key, Expr(self, terms, constant))
+        return found
+
+    def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
+        """The expression with these coefficients by monomial; zeros are dropped."""
+        if 0 in coefficients.values():
+            return self.expr(tuple(sorted([term for term in coefficients.items() if term[1]])), constant)
+        return self.expr(tuple(sorted(coefficients.items())), constant)
+
+    def constant(self, value: int) -> Expr:
+        return self.expr((), value)
+
+    def add(self, a: Expr, b: Expr) -> Expr:
+        if not a.terms:
+            return b + a.constant
+        if not b.terms:
+            return a + b.constant
+        return self.expr(merged(a.terms, b.terms, 1), a.constant + b.constant)
+
+    def subtract(self, a: Expr, b: Expr) -> Expr:
+        if not b.terms:
+            return a - b.constant
+        if not a.terms:
+            return self.expr(tuple([(m, -c) for m, c in b.terms]), a.constant - b.constant)
+        return self.expr(merged(a.terms, b.terms, -1), a.constant - b.constant)
+
+    def sum(self, parts: Iterable[Expr]) -> Expr:
+        coefficients: dict[int, int] = {}
+        constant = 0
+        for part in parts:
+            constant += part.constant
+            for m, c in part.terms:
+                coefficients[m] = coefficients.get(m, 0) + c
+        return self.collect(coefficients, constant)
+
+    def scale(self, a: Expr, k: int) -> Expr:
+        if k == 1:
+            return a
+        if k == 0:
+            return self.zero
+        return self.expr(tuple([(m, c * k) for m, c in a.terms]), a.constant * k)
+
+    @abstractmethod
+    def monomial(self, atoms: tuple[Atom, ...]) -> int:
+        """The number of a monomial, its atoms sorted by serial."""
+
+    @abstractmethod
+    def multiply_monomials(self, m: int, n: int) -> int: ...
+
+    @abstractmethod
+    def atom(self, kind: str, args: tuple[Node, ...], name: str = "") -> Expr:
+        """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
+
+    @abstractmethod
+    def multiply(self, a: Expr, b: Expr) -> Expr: ...
+
+    @abstractmethod
+    def floordiv(self, n: Expr | int, d: Expr | int) -> Expr: ...
+
+    @abstractmethod
+    def mod(self, a: Expr | int, b: Expr | int) -> Expr: ...
+
+    @abstractmethod
+    def apply(self, operation: Operation, *args: Node | int) -> Expr:
+        """The normal form of an operation of these arguments."""
+
+    @abstractmethod
+    def rebuild(self, kind: str, name: str, args: Sequence[Node]) -> Expr:
+        """The operation of an atom applied to other arguments, through the normal form."""
+
+    @abstractmethod
+    def name_of(self, e: Expr) -> Expr:
+        """A symbol that stands for an expression, the same one each time; its definition says so."""
+
+    @abstractmethod
+    def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
+        """What each atom becomes, for the atoms of a schedule that change."""
 
 
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
@@ -263,21 +425,10 @@ def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict
     return full
 
 
-def arguments(atom: Atom) -> list[Expr]:
-    """The expressions that an operation is about, those in a condition included."""
-    found: list[Expr] = []
-    for arg in atom.args:
-        if isinstance(arg, Expr):
-            found.append(arg)
-        else:
-            found += [p.expr for p in arg.comparisons()]
-    return found
-
-
-def _reachable(e: Expr | Prop) -> set[Atom]:
+def reachable(root: Node) -> set[Atom]:
     seen: set[Atom] = set()
-    compounds: set[Prop] = set()
-    stack: list[Expr | Prop] = [e]
+    entered: set[Node] = set()
+    stack: list[Node] = [root]
     while stack:
         node = stack.pop()
         if isinstance(node, Expr):
@@ -291,13 +442,7 @@ def _reachable(e: Expr | Prop) -> set[Atom]:
                     if atom not in seen:
                         seen.add(atom)
                         stack.extend(atom.args)
-        elif node.parts:
-            if node not in compounds:
-                compounds.add(node)
-                stack.extend(node.parts)
-        else:
-            stack.append(node.expr)
+        elif node not in entered:
+            entered.add(node)
+            stack.extend(node.children)
     return seen
-
-
-reachable = _reachable

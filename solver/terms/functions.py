@@ -12,7 +12,7 @@
 `Interner.function(name, *arguments)` makes the atom. Where it plugs in:
 
 - evaluation (witnesses, generated checks) calls `function(name).evaluate(*integers)`. It is total: where there is no
-  value it gives 0, and `Interner.domain` says where that is;
+  value it gives 0, and `solver.terms.atoms.domain_of` says where that is;
 - the bounds rung calls `function(name).bounds(*intervals)`, one `(lo, hi)` for each argument, None for no bound. The
   interval that it gets back holds for all arguments of the domain in those intervals. The checker calls the same;
 - `function(name).threshold(k)`, for a monotone function of one argument, turns `f(e) >= k` into a bound of `e`:

@@ -15,20 +15,16 @@ compare and sort natively.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import RLock
 from typing import Final
 
 from solver.errors import NotExpressible
 from solver.hooks import Hook
 from solver.terms import bits, choice, division, divisors
 from solver.terms.depth import DEEPEST
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, Node, TermTable
 from solver.terms.functions import function as registered_function
 from solver.terms.operations import OPERATIONS, POWER_BITS, SYMBOL, Operation
 from solver.terms.prop import Prop
-
-Terms = tuple[tuple[int, int], ...]
-"""Coefficients by monomial, sorted, none zero."""
 
 EXPANSION_CAP: Final = 1024
 """A product of sums whose expansion would have more monomials than this stays an atom."""
@@ -48,7 +44,7 @@ program_applier: Final[Hook[Callable[[str, Sequence[Expr]], Expr | None]]] = Hoo
 """A program over floats applied to other arguments, by `solver.floats.substitution`."""
 
 
-class Interner:
+class Interner(TermTable):
     """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
 
     Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
@@ -58,15 +54,11 @@ class Interner:
     """
 
     def __init__(self) -> None:
-        self.lock = RLock()
-        self.monomials: dict[int, tuple[Atom, ...]] = {}
-        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        super().__init__()
         self._monomial_ids: dict[tuple[Atom, ...], int] = {}
         self._products: dict[tuple[int, int], int] = {}
-        self.exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
         self.composites: dict[tuple[object, ...], Atom] = {}
         self.named: dict[Expr, Expr] = {}
-        self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
         self._quotients: dict[tuple[Expr, Expr], Expr] = {}
         self._remainders: dict[tuple[Expr, Expr], Expr] = {}
         self._relus: dict[Expr, Expr] = {}
@@ -74,31 +66,10 @@ class Interner:
         self._atom_serial = 0
         self._monomial_serial = 0
         self._symbol_serial = 0
-        self.props: dict[tuple[object, ...], Prop] = {}
-        self.zero = self.expr((), 0)
-        self.one = self.expr((), 1)
-        self.true: Prop = Prop(self, "true", self.zero, ())
-        self.false: Prop = Prop(self, "false", self.zero, ())
-        self.true.negation_cache, self.false.negation_cache = self.false, self.true
+        self.true = Prop.truth(self, True)
+        self.false = self.true.negation
 
     # ------------------------------------------------------------------ construction
-
-    def expr(self, terms: tuple[tuple[int, int], ...], constant: int) -> Expr:
-        """The one expression with these terms (sorted by monomial, no zero coefficient)."""
-        key = (terms, constant)
-        found = self.exprs.get(key)
-        if found is None:
-            found = self.exprs.setdefault(key, Expr(self, terms, constant))
-        return found
-
-    def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
-        """The expression with these coefficients by monomial; zeros are dropped."""
-        if 0 in coefficients.values():
-            return self.expr(tuple(sorted([term for term in coefficients.items() if term[1]])), constant)
-        return self.expr(tuple(sorted(coefficients.items())), constant)
-
-    def constant(self, value: int) -> Expr:
-        return self.expr((), value)
 
     def symbol(self, name: str, *, definition: Expr | None = None) -> Expr:
         """A fresh symbol. Its serial number is its identity; the name is for display."""
@@ -108,7 +79,7 @@ class Interner:
             atom.definition = definition
             return atom.expr
 
-    def atom(self, kind: str, args: tuple[Expr | Prop, ...], name: str = "") -> Expr:
+    def atom(self, kind: str, args: tuple[Node, ...], name: str = "") -> Expr:
         """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
         key = (kind, name, args)
         with self.lock:
@@ -135,7 +106,7 @@ class Interner:
         operation: Operation,
         kind: str,
         name: str,
-        args: tuple[Expr | Prop, ...],
+        args: tuple[Node, ...],
         depth: int,
         key: tuple[int, int],
     ) -> Atom:
@@ -192,36 +163,6 @@ class Interner:
             }
 
     # ------------------------------------------------------------------ arithmetic
-
-    def add(self, a: Expr, b: Expr) -> Expr:
-        if not a.terms:
-            return b + a.constant
-        if not b.terms:
-            return a + b.constant
-        return self.expr(merged(a.terms, b.terms, 1), a.constant + b.constant)
-
-    def subtract(self, a: Expr, b: Expr) -> Expr:
-        if not b.terms:
-            return a - b.constant
-        if not a.terms:
-            return self.expr(tuple([(m, -c) for m, c in b.terms]), a.constant - b.constant)
-        return self.expr(merged(a.terms, b.terms, -1), a.constant - b.constant)
-
-    def sum(self, parts: Iterable[Expr]) -> Expr:
-        coefficients: dict[int, int] = {}
-        constant = 0
-        for part in parts:
-            constant += part.constant
-            for m, c in part.terms:
-                coefficients[m] = coefficients.get(m, 0) + c
-        return self.collect(coefficients, constant)
-
-    def scale(self, a: Expr, k: int) -> Expr:
-        if k == 1:
-            return a
-        if k == 0:
-            return self.zero
-        return self.expr(tuple([(m, c * k) for m, c in a.terms]), a.constant * k)
 
     def multiply(self, a: Expr, b: Expr) -> Expr:
         if not a.terms:
@@ -355,21 +296,14 @@ class Interner:
             return self.constant(operation.evaluate(*[arg.constant for arg in lifted]))
         return self.atom("function", lifted, name)
 
-    def apply(self, operation: Operation, *args: Expr | Prop | int) -> Expr:
+    def apply(self, operation: Operation, *args: Node | int) -> Expr:
         """The normal form of an operation of these arguments."""
         if operation.constructor:
             made: Expr = getattr(self, operation.constructor)(*args)
             return made
-        return self.function(operation.name, *[arg for arg in args if not isinstance(arg, Prop)])
+        return self.function(operation.name, *[arg for arg in args if isinstance(arg, (Expr, int))])
 
-    def domain(self, operation: Operation, arguments: Sequence[Expr]) -> Prop:
-        """Where an operation has a value."""
-        return self.conjunction(
-            [self.nonnegative(arguments[i]) for i in operation.nonnegative]
-            + [self.ne(arguments[i], 0) for i in operation.nonzero]
-        )
-
-    def rebuild(self, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Expr:
+    def rebuild(self, kind: str, name: str, args: Sequence[Node]) -> Expr:
         """The operation of an atom applied to other arguments, through the normal form."""
         if kind != "function":
             return self.apply(OPERATIONS[kind], *args)
@@ -378,49 +312,16 @@ class Interner:
             return program_applier.call(name, values) or self.function(name, *values)
         return self.function(name, *values)
 
-    def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
-        """`e` with atoms replaced everywhere, arguments of other atoms included."""
-        atoms = e.atoms
-        if atoms.isdisjoint(mapping):
-            return e
-        return self.replace(e, self.images(e.schedule, mapping))
-
     def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
         """What each atom becomes, for the atoms of a schedule that change."""
         images = dict(mapping)
         for atom in schedule:
             if atom in images:
                 continue
-            args = tuple(
-                [self.replace(arg, images) if isinstance(arg, Expr) else arg.replace(images) for arg in atom.args]
-            )
+            args = tuple([arg.replace(images) for arg in atom.args])
             if any(new is not old for new, old in zip(args, atom.args, strict=True)):
                 images[atom] = self.rebuild(atom.kind, atom.name, args)
         return images
-
-    def replace(self, e: Expr, images: Mapping[Atom, Expr]) -> Expr:
-        """`e` with its direct atoms replaced."""
-        monomials = self.monomials
-        kept: dict[int, int] = {}
-        parts: list[Expr] = []
-        for m, c in e.terms:
-            atoms = monomials[m]
-            if len(atoms) == 1:
-                image = images.get(atoms[0])
-                if image is None:
-                    kept[m] = c
-                else:
-                    parts.append(self.scale(image, c))
-            elif any(atom in images for atom in atoms):
-                product = self.constant(c)
-                for atom in atoms:
-                    product = self.multiply(product, images.get(atom, atom.expr))
-                parts.append(product)
-            else:
-                kept[m] = c
-        if not parts:
-            return e
-        return self.sum([self.expr(tuple(kept.items()), e.constant), *parts])
 
     # ------------------------------------------------------------------ propositions
 
@@ -429,22 +330,22 @@ class Interner:
         return Prop.nonnegative(e)
 
     def ge(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.nonnegative(self.lift(a) - b)
+        return Prop.ge(self.lift(a), b)
 
     def gt(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.nonnegative(self.lift(a) - b - 1)
+        return Prop.gt(self.lift(a), b)
 
     def le(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.nonnegative(self.lift(b) - a)
+        return Prop.le(self.lift(a), b)
 
     def lt(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.nonnegative(self.lift(b) - a - 1)
+        return Prop.lt(self.lift(a), b)
 
     def eq(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.zero(self.lift(a) - b)
+        return Prop.eq(self.lift(a), b)
 
     def ne(self, a: Expr | int, b: Expr | int) -> Prop:
-        return Prop.zero(self.lift(a) - b).negation
+        return Prop.ne(self.lift(a), b)
 
     def divides(self, d: Expr | int, e: Expr | int) -> Prop:
         return Prop.zero(self.mod(e, d))
@@ -457,27 +358,6 @@ class Interner:
 
     def negation(self, p: Prop) -> Prop:
         return p.negation
-
-
-def merged(a: Terms, b: Terms, k: int) -> Terms:
-    """The terms of `a + k*b`, for k not zero: both are sorted."""
-    result: list[tuple[int, int]] = []
-    i, size = 0, len(a)
-    for n, d in b:
-        while i < size and a[i][0] < n:
-            result.append(a[i])
-            i += 1
-        if i < size and a[i][0] == n:
-            d = a[i][1] + k * d
-            i += 1
-            if d:
-                result.append((n, d))
-        else:
-            result.append((n, k * d))
-    while i < size:
-        result.append(a[i])
-        i += 1
-    return tuple(result)
 
 
 def expands_too_far(a: Expr, b: Expr) -> bool:

@@ -59,7 +59,8 @@ def product_of(factors: Iterable[tuple[Expr, int]], one: Expr) -> Expr:
     """The product of powers."""
     total = one
     for factor, power in factors:
-        total = total * one.interner.power(factor, power)
+        for _ in range(power):
+            total = total * factor
     return total
 
 
@@ -81,7 +82,7 @@ def linear_factor(e: Expr) -> tuple[Expr, Expr] | None:
                 if e.at({**values, atom: sign_b * values[b] + (sign_c * values[c] if c is not None else 0)}):
                     continue
                 image = sign_b * b.expr + (sign_c * c.expr if c is not None else e.interner.zero)
-                if e.interner.replace(e, {atom: image}) is e.interner.zero:
+                if e.replace({atom: image}) is e.interner.zero:
                     divisor = atom.expr - image
                     if divisor.lead()[1] < 0:
                         divisor = -divisor

@@ -17,74 +17,60 @@ the order in which Python would evaluate them. What must hold for a proposition 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from solver.terms.expr import Atom, Expr, evaluate_atoms, reachable
-from solver.terms.printing import printer
+from solver.terms.expr import Atom, Expr, Node, TermTable, evaluate_atoms, reachable
 
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
-
-
+COMPLEMENT: Final = {"eq": "ne", "ne": "eq", "true": "false", "false": "true"}
 SHARING: Final = 64
 """A compound that written out has more comparisons than this is walked node by node: parts may be shared many times."""
 MOST_WRITTEN: Final = 1 << 60
 
 
-class Prop:
+class Prop(Node):
     """A proposition; hash-consed, so equality is identity.
 
     `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false. `written` is how many comparisons it
     has when it is written out, which may be exponential in how many nodes it has (at most `MOST_WRITTEN` is counted).
     """
 
-    __slots__ = (
-        "_atoms",
-        "_depth",
-        "_fingerprint",
-        "_nodes",
-        "_schedule",
-        "_symbols",
-        "expr",
-        "interner",
-        "kind",
-        "negation_cache",
-        "parts",
-        "written",
-    )
+    __slots__ = ("_depth", "_nodes", "expr", "kind", "negation_cache", "parts", "written")
 
-    def __init__(self, interner: Interner, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
-        self.interner = interner
+    def __init__(self, interner: TermTable, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
+        super().__init__(interner)
         self.kind = kind
         self.expr = expr
         self.parts = parts
         self.negation_cache: Prop | None = None
         self.written: int = min(sum([part.written for part in parts]), MOST_WRITTEN) if parts else 1
         self._nodes: tuple[Prop, ...] | None = None
-        self._atoms: frozenset[Atom] | None = None
-        self._schedule: tuple[Atom, ...] | None = None
-        self._symbols: frozenset[Atom] | None = None
-        self._fingerprint: int | None = None
         self._depth = -1
 
     # ------------------------------------------------------------------ construction
 
     @staticmethod
-    def make(interner: Interner, kind: str, expr: Expr) -> Prop:
-        """The node for an expression already in the normal form of its kind."""
-        key = (kind, expr)
+    def make(interner: TermTable, kind: str, expr: Expr, parts: tuple[Prop, ...] = ()) -> Prop:
+        """The node for an expression already in the normal form of its kind, or for parts."""
+        key = (kind, parts or expr)
         found = interner.props.get(key)
-        if found is None:
-            found = interner.props.setdefault(key, Prop(interner, kind, expr, ()))
+        if not isinstance(found, Prop):
+            with interner.lock:
+                found = interner.props.get(key)
+                if not isinstance(found, Prop):
+                    found = interner.props[key] = Prop(interner, kind, expr, parts)
         return found
+
+    @staticmethod
+    def truth(interner: TermTable, value: bool) -> Prop:
+        return Prop.make(interner, "true" if value else "false", interner.zero)
 
     @staticmethod
     def nonnegative(e: Expr) -> Prop:
         """`e >= 0`: the content divided out, the constant floored."""
         interner = e.interner
         if not e.terms:
-            return interner.true if e.constant >= 0 else interner.false
+            return Prop.truth(interner, e.constant >= 0)
         k = e.content()
         if k > 1:
             e = interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
@@ -95,10 +81,10 @@ class Prop:
         """`e == 0`: the content divided out (false if it does not divide the constant), the lead positive."""
         interner = e.interner
         if not e.terms:
-            return interner.false if e.constant else interner.true
+            return Prop.truth(interner, not e.constant)
         k = e.content()
         if k > 1 and e.constant % k:
-            return interner.false
+            return Prop.truth(interner, False)
         if e.lead()[1] < 0:
             k = -k
         if k != 1:
@@ -106,26 +92,45 @@ class Prop:
         return Prop.make(interner, "eq", e)
 
     @staticmethod
-    def join(interner: Interner, kind: str, parts: Iterable[Prop]) -> Prop:
+    def ge(a: Expr, b: Expr | int) -> Prop:
+        return Prop.nonnegative(a - b)
+
+    @staticmethod
+    def gt(a: Expr, b: Expr | int) -> Prop:
+        return Prop.nonnegative(a - b - 1)
+
+    @staticmethod
+    def le(a: Expr, b: Expr | int) -> Prop:
+        return Prop.nonnegative(b - a)
+
+    @staticmethod
+    def lt(a: Expr, b: Expr | int) -> Prop:
+        return Prop.nonnegative(b - a - 1)
+
+    @staticmethod
+    def eq(a: Expr, b: Expr | int) -> Prop:
+        return Prop.zero(a - b)
+
+    @staticmethod
+    def ne(a: Expr, b: Expr | int) -> Prop:
+        return Prop.zero(a - b).negation
+
+    @staticmethod
+    def join(interner: TermTable, kind: str, parts: Iterable[Prop]) -> Prop:
         """The conjunction ("and") or disjunction ("or") of the parts, flat, without repetitions."""
-        neutral, absorbing = (interner.true, interner.false) if kind == "and" else (interner.false, interner.true)
+        neutral, absorbing = ("true", "false") if kind == "and" else ("false", "true")
         kept: dict[Prop, None] = {}
         for part in parts:
             for p in part.parts if part.kind == kind else (part,):
-                if p is absorbing or p.negation in kept:
-                    return absorbing
-                if p is not neutral:
+                if p.kind == absorbing or p.negation in kept:
+                    return Prop.make(interner, absorbing, interner.zero)
+                if p.kind != neutral:
                     kept[p] = None
         if not kept:
-            return neutral
+            return Prop.make(interner, neutral, interner.zero)
         if len(kept) == 1:
             return next(iter(kept))
-        flat = tuple(kept)
-        key = (kind, flat)
-        found = interner.props.get(key)
-        if found is None:
-            found = interner.props.setdefault(key, Prop(interner, kind, interner.zero, flat))
-        return found
+        return Prop.make(interner, kind, interner.zero, tuple(kept))
 
     @property
     def negation(self) -> Prop:
@@ -136,24 +141,22 @@ class Prop:
                 e = self.expr
                 opposite = interner.expr(tuple([(m, -c) for m, c in e.terms]), -e.constant - 1)
                 found = Prop.make(interner, "ge", opposite)
-            elif self.kind == "eq":
-                found = Prop.make(interner, "ne", self.expr)
-            elif self.kind == "ne":
-                found = Prop.make(interner, "eq", self.expr)
-            else:
+            elif self.parts:
                 found = _negated_tree(self)
+            else:
+                found = Prop.make(interner, COMPLEMENT[self.kind], self.expr)
             self.negation_cache = found
             found.negation_cache = self
         return found
 
     def forget(self) -> None:
-        """Drop what was computed from it, its complement included."""
-        self.negation_cache = self._atoms = self._schedule = self._symbols = self._nodes = None
+        super().forget()
+        self.negation_cache = self._nodes = None
 
     # ------------------------------------------------------------------ reading
 
     @property
-    def children(self) -> tuple[Expr | Prop, ...]:
+    def children(self) -> Sequence[Node]:
         return self.parts or ((self.expr,) if self.expr.terms else ())
 
     @property
@@ -161,23 +164,7 @@ class Prop:
         """All atoms, those inside arguments included."""
         found = self._atoms
         if found is None:
-            found = self._atoms = self.expr.atoms if not self.parts else frozenset(reachable(self))
-        return found
-
-    @property
-    def symbols(self) -> frozenset[Atom]:
-        found = self._symbols
-        if found is None:
-            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
-        return found
-
-    @property
-    def schedule(self) -> tuple[Atom, ...]:
-        """The atoms that are not symbols, arguments first."""
-        found = self._schedule
-        if found is None:
-            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
-            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+            found = self._atoms = frozenset(reachable(self)) if self.parts else self.expr.atoms
         return found
 
     @property
@@ -199,7 +186,6 @@ class Prop:
 
     @property
     def fingerprint(self) -> int:
-        """A number that depends on the structure alone: the same in every process."""
         if self._fingerprint is None:
             own = [*self.kind.encode(), self.expr.fingerprint]
             self._fingerprint = hash(tuple(own + [part.fingerprint for part in self.parts]))
@@ -224,7 +210,6 @@ class Prop:
         return self.at(values)
 
     def at(self, values: Mapping[Atom, int]) -> bool:
-        """The truth when the values of all direct atoms are given."""
         match self.kind:
             case "ge":
                 return self.expr.at(values) >= 0
@@ -262,9 +247,8 @@ class Prop:
     def replace(self, images: Mapping[Atom, Expr]) -> Prop:
         """The proposition with direct atoms replaced, through the normal form."""
         if self.parts:
-            interner = self.interner
-            return self.mapped({p: p.of(interner.replace(p.expr, images)) for p in self.comparisons() if p.terms})
-        return self.of(self.interner.replace(self.expr, images)) if self.expr.terms else self
+            return self.mapped({p: p.of(p.expr.replace(images)) for p in self.comparisons() if p.terms})
+        return self.of(self.expr.replace(images)) if self.expr.terms else self
 
     def mapped(self, comparisons: Mapping[Prop, Prop]) -> Prop:
         """The proposition with comparisons replaced, each node once."""
@@ -298,12 +282,6 @@ class Prop:
 
     def __bool__(self) -> bool:
         raise TypeError(f"a proposition has no truth value of its own: ask whether `{self}` follows")
-
-    def __str__(self) -> str:
-        return printer.call(self)
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 def _parts_first(root: Prop) -> tuple[Prop, ...]:

@@ -10,13 +10,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.monomials import divides, shared, without
-
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
 
 
 def divide_content(e: Expr, k: int) -> Expr:
@@ -24,7 +19,7 @@ def divide_content(e: Expr, k: int) -> Expr:
     return e.interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
 
 
-def common_atoms(terms: Interner, e: Expr) -> tuple[Atom, ...]:
+def common_atoms(terms: TermTable, e: Expr) -> tuple[Atom, ...]:
     """The product of atoms that divides every monomial of an expression without constant."""
     if not e.terms:
         return ()
@@ -36,7 +31,7 @@ def common_atoms(terms: Interner, e: Expr) -> tuple[Atom, ...]:
     return common
 
 
-def divide_atoms(terms: Interner, e: Expr, common: tuple[Atom, ...]) -> Expr:
+def divide_atoms(terms: TermTable, e: Expr, common: tuple[Atom, ...]) -> Expr:
     """`e` with every monomial divided by a product of atoms that divides them all."""
     coefficients: dict[int, int] = {}
     constant = 0
@@ -49,7 +44,7 @@ def divide_atoms(terms: Interner, e: Expr, common: tuple[Atom, ...]) -> Expr:
     return terms.collect(coefficients, constant)
 
 
-def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
+def divide(terms: TermTable, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """`(q, r)` with `n == q*d + r`; q is zero unless taking multiples of d out leaves fewer monomials.
 
     Multivariate division by the leading monomial of d; a step is taken only when the coefficients divide exactly.
@@ -82,7 +77,7 @@ def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     return terms.zero, n
 
 
-def _divide_single(terms: Interner, n: Expr, atoms: tuple[Atom, ...], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
+def _divide_single(terms: TermTable, n: Expr, atoms: tuple[Atom, ...], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
     """Division by one term: each monomial that it divides gives its multiples."""
     whole: dict[int, int] = {}
     constant = 0

@@ -120,7 +120,7 @@ def plan(kernel: Kernel, decisions: Decisions) -> KernelPlan:
             made = specialize_unit_axis(Expressions(decisions), kernel, size)
             (atom,) = size.symbols
             known = {atom: decisions.interner.one}
-            scalars = [decisions.interner.substitute(number, known) for number in kernel.scalars]
+            scalars = [number.substitute(known) for number in kernel.scalars]
             only = Loops(made, decisions, scalars=scalars, buffers=kernel.buffers)
             return KernelPlan(forms, (size, _loop_plan(only, decisions)))
     return KernelPlan(forms, None)

@@ -252,9 +252,7 @@ def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat
         register(found, _of_pattern(plain, number), _unbounded, arity=len(arguments))
         PROGRAMS[found] = key
         _names[key] = found
-    interner = arguments[0].interner
-    bits = interner.function(found, *arguments)
-    assert found in known_functions()
+    bits = arguments[0].interner.apply(known_functions()[found], *arguments)
     result = SymFloat(value.env, floats.from_pattern(bits), value.domain, value.operations)
     # `math` raises for infinite or undefined values: its results are finite
     assert isinstance(value.env, ShapeEnv)

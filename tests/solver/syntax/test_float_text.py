@@ -136,7 +136,7 @@ def test_substitution_goes_through_the_normal_form(tree: Tree, rounding: str, va
         expected = ROUNDINGS[rounding][1](symbolic_value(tree, replaced))
     except RAISED:
         return
-    found = e.interner.substitute(e, {t: replaced[1]})
+    found = e.substitute({t: replaced[1]})
     values = {s: 7}
     assert found.evaluate(values) == e.evaluate({s: 7, t: 7 if merge else value})
     assert found is expected
