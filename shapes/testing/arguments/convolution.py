@@ -32,18 +32,17 @@ def convolutions(draw: Draw, name: str) -> Call:
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
     x = draw(spoiled((*batch, inside * groups, *sizes), 16)) if not draw(seldom(30)) else tuple(sizes)
     weight = draw(spoiled((out, inside, *kernel), 16))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        kwargs["bias"] = Input(draw(spoiled((out,), 8)) if not draw(seldom(15)) else (out, 1))
-    kwargs |= chosen(draw, stride=once_or_each(mostly((1, 2, 3), (0,)), axes))
-    if draw(st.booleans()):
+    pads = once_or_each(mostly((0, 1, 2, 3), (-1,), 20), axes)
+    kwargs = chosen(
+        draw,
+        bias=st.one_of(*[spoiled((out,), 8)] * 14, st.just((out, 1))).map(Input),
+        stride=once_or_each(mostly((1, 2, 3), (0,)), axes),
         # without channels, torch does not look at it
-        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 15 if inside else 2), axes))
-    if draw(st.booleans()):
-        numbers = once_or_each(mostly((0, 1, 2, 3), (-1,), 20), axes)
-        kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))
-        if kwargs["padding"] == "same" and draw(st.booleans()):
-            kwargs.pop("stride", None)
+        dilation=once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 15 if inside else 2), axes),
+        padding=st.one_of(pads, pads, st.sampled_from(("same", "valid", "same"))),
+    )
+    if kwargs.get("padding") == "same" and draw(st.booleans()):
+        kwargs.pop("stride", None)
     if groups != 1:
         kwargs["groups"] = groups
     if draw(seldom(30)):
@@ -102,11 +101,7 @@ def transposed_convolutions(draw: Draw, name: str) -> Call:
     dilation = draw(once_or_each(st.sampled_from((1, 1, 2, 3)), axes))
     padding = draw(once_or_each(mostly((0, 0, 0, 1), (-1, 2)), axes))
     most = max(min(each(stride, axes)), min(each(dilation, axes)))
-    extra = draw(
-        once_or_each(
-            st.sampled_from((*range(most), *range(most), *range(most), *range(most), *range(-1, most + 1))), axes
-        )
-    )
+    extra = draw(once_or_each(st.sampled_from((*list(range(most)) * 4, *range(-1, most + 1))), axes))
     kwargs: dict[str, object] = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
     for option in list(kwargs):
         if draw(st.booleans()):

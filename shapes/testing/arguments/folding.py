@@ -11,6 +11,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import calls_of
+from shapes.testing.arguments.mistakes import chosen
 from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
@@ -18,13 +19,8 @@ OPTIONS = {"dilation": ((1, 1, 2), 0), "padding": ((0, 1, 2), -1), "stride": ((1
 """By option, usual numbers and one that is refused."""
 
 
-@st.composite
 def _options(draw: Draw) -> dict[str, object]:
-    kwargs: dict[str, object] = {}
-    for option, (usual, unusual) in OPTIONS.items():
-        if draw(st.booleans()):
-            kwargs[option] = draw(once_or_each(mostly(usual, (unusual,)), 2))
-    return kwargs
+    return chosen(draw, **{name: once_or_each(mostly(usual, (wrong,)), 2) for name, (usual, wrong) in OPTIONS.items()})
 
 
 @calls_of("unfold")
@@ -37,13 +33,13 @@ def taken(draw: Draw, name: str) -> Call:
     image = draw(spoiled((*batch, channels, *sizes)))
     if draw(seldom()):
         image = draw(st.sampled_from((tuple(sizes), (1, 1, *image))))
-    return Call((Input(image), kernel), draw(_options()))
+    return Call((Input(image), kernel), _options(draw))
 
 
 @calls_of("fold")
 def put_back(draw: Draw, name: str) -> Call:
     """Blocks as an image of some size has them."""
-    kwargs = draw(_options())
+    kwargs = _options(draw)
     size = draw(once_or_each(mostly((3, 4, 5, 6), (0, 1, 2), 15), 2))
     kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
     blocks = 1

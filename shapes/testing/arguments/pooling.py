@@ -38,24 +38,26 @@ def sliding(draw: Draw, name: str) -> Call:
     axes = int(name[8])
     largest = name.startswith("max")
     kernel = draw(once_or_each(mostly((1, 2, 3, 2), (0, 4)), axes))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        steps = once_or_each(mostly((1, 2, 3, 4), (0, -1)), axes)
-        kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
-    if draw(st.booleans()):
-        most = min(each(kernel, axes)) // 2
-        pads = (*list(range(most + 1)) * 5, *range(-1, most + 2))
-        kwargs["padding"] = draw(once_or_each(st.sampled_from(pads), axes))
-    if largest and draw(st.booleans()):
-        kwargs["dilation"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
-    kwargs |= chosen(draw, ceil_mode=st.sampled_from((True, True, False)))
-    if largest and draw(st.booleans()):
-        kwargs["return_indices"] = draw(st.booleans())
-    if not largest and draw(st.booleans()):
-        kwargs["count_include_pad"] = draw(st.booleans())
-    if not largest and axes > 1 and draw(seldom(4)):
-        kwargs["divisor_override"] = draw(st.sampled_from((1, 3, -1, None, 0)))
+    most = min(each(kernel, axes)) // 2
+    pads = (*list(range(most + 1)) * 5, *range(-1, most + 2))
+    kwargs = chosen(
+        draw,
+        stride=_strides(axes, (0, -1)),
+        padding=once_or_each(st.sampled_from(pads), axes),
+        ceil_mode=st.sampled_from((True, True, False)),
+    )
+    if largest:
+        kwargs |= chosen(draw, dilation=once_or_each(mostly((1, 2, 3), (0,)), axes), return_indices=st.booleans())
+    else:
+        kwargs |= chosen(draw, count_include_pad=st.booleans())
+        if axes > 1 and draw(seldom(4)):
+            kwargs["divisor_override"] = draw(st.sampled_from((1, 3, -1, None, 0)))
     return Call((draw(images(axes)), kernel), kwargs)
+
+
+def _strides(axes: int, wrong: tuple[int, ...]) -> st.SearchStrategy[object]:
+    steps = once_or_each(mostly((1, 2, 3, 4), wrong), axes)
+    return st.one_of(steps, steps, st.sampled_from((None, ())))
 
 
 @calls_of("lp_pool1d", "lp_pool2d", "lp_pool3d")
@@ -64,11 +66,7 @@ def powers(draw: Draw, name: str) -> Call:
     axes = int(name[7])
     norm = draw(st.sampled_from((1, 2, 3.5, -2.0, float("inf"), float("-inf"))))
     kernel = draw(once_or_each(mostly((1, 2, 3), (4, 5), 10), axes))
-    kwargs: dict[str, object] = {}
-    if draw(st.booleans()):
-        steps = once_or_each(mostly((1, 2, 3, 4), (0,)), axes)
-        kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
-    kwargs |= chosen(draw, ceil_mode=st.booleans())
+    kwargs = chosen(draw, stride=_strides(axes, (0,)), ceil_mode=st.booleans())
     return Call((draw(images(axes)), norm, kernel), kwargs)
 
 
@@ -79,14 +77,10 @@ def powers(draw: Draw, name: str) -> Call:
 def dividing(draw: Draw, name: str) -> Call:
     """An output size, parts of which may be None."""
     axes = int(name[17])
-    largest = "max" in name
     numbers = mostly((0, 1, 2, 3, 4, 7), (-1,))
     parts = st.tuples(*[st.one_of(numbers, st.none())] * axes)
     size = draw(st.one_of(once_or_each(numbers, axes), parts))
-    kwargs: dict[str, object] = {}
-    if largest and draw(st.booleans()):
-        kwargs["return_indices"] = draw(st.booleans())
-    return Call((draw(images(axes)), size), kwargs)
+    return Call((draw(images(axes)), size), chosen(draw, return_indices=st.booleans()) if "max" in name else {})
 
 
 @calls_of(
@@ -135,7 +129,6 @@ def undoing(draw: Draw, name: str) -> Call:
     if draw(st.booleans()):
         pad = draw(once_or_each(st.sampled_from((0, 0, 1)), axes))
         paddings = each(pad, axes)
-        kwargs["padding"] = pad
         kwargs["padding"] = pad if isinstance(pad, int) else paddings
     if draw(st.booleans()) and len(x) > axes:
         wanted = []

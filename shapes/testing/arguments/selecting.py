@@ -50,9 +50,7 @@ def masking(draw: st.DrawFn, name: str) -> Call:
 def distinct(draw: st.DrawFn, name: str) -> Call:
     """Few values, with or without an axis."""
     shape = draw(sizes(0, 3))
-    named: dict[str, object] = {
-        option: draw(st.booleans()) for option in ("return_inverse", "return_counts") if draw(st.booleans())
-    }
+    named = chosen(draw, return_inverse=st.booleans(), return_counts=st.booleans())
     if name == "unique_dim":
         # without these its other outputs are of no use, and have whatever sizes they happen to have
         named = {"return_inverse": True, "return_counts": True}

@@ -23,9 +23,7 @@ def sorting(draw: st.DrawFn, name: str) -> Call:
     shape = draw(sizes(0, 3))
     if name == "msort":
         return Call((Input(shape),))
-    named: dict[str, object] = {
-        option: draw(st.booleans()) for option in ("descending", "stable") if draw(st.booleans())
-    }
+    named = chosen(draw, descending=st.booleans(), stable=st.booleans())
     if draw(st.integers(0, 3)):
         named["dim"] = axis(draw, len(shape))
     return Call((Input(shape),), named)
@@ -40,9 +38,7 @@ def among(draw: st.DrawFn, name: str) -> Call:
     least = min(length, 0 if name == "topk" else 1)
     k = draw(st.integers(least, length)) if draw(st.integers(0, 4)) else draw(st.integers(-1, 6))
     named: dict[str, object] = {} if dim == -1 and draw(st.booleans()) else {"dim": dim}
-    for option in ("keepdim",) if name == "kthvalue" else ("largest", "sorted"):
-        if draw(st.booleans()):
-            named[option] = draw(st.booleans())
+    named |= chosen(draw, **dict.fromkeys(("keepdim",) if name == "kthvalue" else ("largest", "sorted"), st.booleans()))
     return Call((Input(shape), k), named)
 
 
