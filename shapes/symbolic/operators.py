@@ -134,7 +134,7 @@ def _obligation(self: Integer, other: int | Integer, value: Expr | int, sign: st
     second = self.expr if reflected else value
     if isinstance(second, int):
         second = interner.constant(second)
-    needed = interner.ne(second, 0) if kind == "nonzero" else interner.nonnegative(second)
+    needed = interner.ne(second, 0) if kind == "nonzero" else Prop.nonnegative(second)
     if needed is interner.false:
         written = f"{other} {sign} {self}" if reflected else f"{self} {sign} {other}"
         if kind == "nonzero":
@@ -223,7 +223,7 @@ def _integer_power(base: Integer, exponent: int | Integer) -> Integer:
             raise refuse(f"{base} ** {exponent}", f"the exponent is beyond {LARGEST_EXPONENT}")
         return operations.integer(operations.interner.power(base.expr, exponent), base.domain)
     operations.same(exponent.operations, "**")
-    needed = operations.interner.nonnegative(exponent.expr)
+    needed = Prop.nonnegative(exponent.expr)
     domain = operations.both(base.domain, exponent.domain, needed)
     return operations.integer(operations.interner.power(base.expr, exponent.expr), domain)
 

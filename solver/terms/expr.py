@@ -327,7 +327,7 @@ class TermTable(ABC):
         self.monomials: dict[int, tuple[Atom, ...]] = {}
         self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self.exprs: dict[tuple[Terms, int], Expr] = {}
-        self.props: dict[tuple[object, ...], Node] = {}
+        self.props: dict[tuple[object, ...], Node] = {}  # as `solver.terms.prop` makes them
         self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
         self.zero = self.expr((), 0)
         self.one = self.expr((), 1)

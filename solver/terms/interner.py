@@ -47,10 +47,8 @@ program_applier: Final[Hook[Callable[[str, Sequence[Expr]], Expr | None]]] = Hoo
 class Interner(TermTable):
     """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
 
-    Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
-
-    Several threads may build expressions at once. A node that is found is found without a lock; atoms, monomials and
-    symbols are made under `lock` and entered when they are whole, expressions and propositions by one `setdefault`.
+    Several threads may build expressions at once. A node that is found is found without a lock; atoms, monomials,
+    symbols and propositions are made under `lock` and entered when they are whole, expressions by one `setdefault`.
     """
 
     def __init__(self) -> None:
@@ -325,10 +323,6 @@ class Interner(TermTable):
 
     # ------------------------------------------------------------------ propositions
 
-    def nonnegative(self, e: Expr) -> Prop:
-        """`e >= 0`, tightened over the integers."""
-        return Prop.nonnegative(e)
-
     def ge(self, a: Expr | int, b: Expr | int) -> Prop:
         return Prop.ge(self.lift(a), b)
 
@@ -355,9 +349,6 @@ class Interner(TermTable):
 
     def disjunction(self, parts: Iterable[Prop]) -> Prop:
         return Prop.join(self, "or", parts)
-
-    def negation(self, p: Prop) -> Prop:
-        return p.negation
 
 
 def expands_too_far(a: Expr, b: Expr) -> bool:

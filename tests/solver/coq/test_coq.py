@@ -207,16 +207,16 @@ def forged(kind: str) -> tuple[ProofStep, Verdict]:
             assert proof.data == ((2, 1), 0)
             step.data = ((3, 1), 0)
         case "the slack":
-            step = ProofStep("combine", terms.nonnegative(verdict.prop.expr - 1), (proof,), ((1,), -1))
+            step = ProofStep("combine", Prop.nonnegative(verdict.prop.expr - 1), (proof,), ((1,), -1))
             return step, _about(verdict, step)
         case "the conclusion":
-            step.conclusion = terms.nonnegative(verdict.prop.expr - 1)
+            step.conclusion = Prop.nonnegative(verdict.prop.expr - 1)
             return step, _about(verdict, step)
         case "the goal":
-            return proof, _about(verdict, ProofStep("", terms.nonnegative(verdict.prop.expr - 1)))
+            return proof, _about(verdict, ProofStep("", Prop.nonnegative(verdict.prop.expr - 1)))
         case "a premise":
             other = Fact(terms.ge(verdict.prop.expr, 0), terms.true, "given", None, None, None, 9)
-            weak = ProofStep("fact", terms.nonnegative(other.prop.expr + 5), fact=other)
+            weak = ProofStep("fact", Prop.nonnegative(other.prop.expr + 5), fact=other)
             weak.fact = Fact(weak.conclusion, terms.true, "given", None, None, None, 9)
             step = ProofStep("combine", verdict.prop, (weak,), ((1,), 0))
         case "an image":
@@ -226,7 +226,7 @@ def forged(kind: str) -> tuple[ProofStep, Verdict]:
             step.data = tuple([tuple([(m, image + 1) for m, image in steps]) for steps in shape])
         case "a bound":
             assert proof.rule == "monomial"
-            step.conclusion = terms.nonnegative(verdict.prop.expr - 1)
+            step.conclusion = Prop.nonnegative(verdict.prop.expr - 1)
             return step, _about(verdict, step)
         case "a leaf":
             step = ProofStep("hypothesis", verdict.prop)
