@@ -295,7 +295,7 @@ def _traced(
         written=tuple(written),
         marks_matter=recorder.marks_asked or bool(written),
         effects=tuple(side_effects),
-        needs_distinct=effects.changes.needs_distinct,
+        needs_distinct=effects.changes.log.needs_distinct,
     )
 
 

@@ -29,7 +29,6 @@ from frontends.pytorch.symbolic.tensor import Result, Traced, attributes_set
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Operation
-    from shapes.origin import Origin
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Of: TypeAlias = Literal["input", "output", "base", "constant", "hidden"]
@@ -243,27 +242,19 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
     Raises:
         EagerOnly: it is a leaf that requires a gradient, a parameter, or retains its gradient.
     """
-    if getattr(value, "_is_param", False):
-        eager_only("a parameter is returned that the call made", MADE, made_at(value, operations))
-    base = value._base
+    base, names = value._base, attributes_set(value)
     # a view created without gradients requires one if its base does
-    if value.requires_grad and value.is_leaf and (base is None or not base.requires_grad):
-        what = "a tensor is returned that requires a gradient and was made so by the call"
-        eager_only(what, MADE, made_at(value, operations))
-    for name in attributes_set(value):
-        what = f"a tensor is returned whose attribute `{name}` was set"
-        eager_only(what, "set it outside", made_at(value, operations))
-    if value.retains_grad:
-        what = "a tensor is returned whose gradient is kept (retain_grad)"
-        eager_only(what, "call retain_grad() on what is returned", made_at(value, operations))
-
-
-def made_at(value: Traced, operations: Sequence[Operation]) -> Origin | None:
-    """The program's line that created a tensor."""
-    for operation in operations:
-        if value.result in operation.outputs:
-            return operation.origin
-    return None
+    is_own = value.requires_grad and value.is_leaf and (base is None or not base.requires_grad)
+    refused = (
+        (getattr(value, "_is_param", False), "a parameter is returned that the call made", MADE),
+        (is_own, "a tensor is returned that requires a gradient and was made so by the call", MADE),
+        (names, f"a tensor is returned whose attribute `{''.join(names[:1])}` was set", "set it outside"),
+        (value.retains_grad, "a tensor is returned whose gradient is kept (retain_grad)", RETAIN),
+    )
+    for holds, what, fix in refused:
+        if holds:
+            eager_only(what, fix, next((each.origin for each in operations if value.result in each.outputs), None))
 
 
 MADE: Final = "make it outside of the function"
+RETAIN: Final = "call retain_grad() on what is returned"

@@ -36,7 +36,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
+from frontends.pytorch.errors import EagerOnly, refusal
 from frontends.pytorch.python.change_log import ChangeLog
 from frontends.pytorch.python.lifetimes import COMPREHENSIONS
 from frontends.pytorch.python.memoized import Memoized
@@ -57,7 +57,9 @@ class Changes:
     """The mutations of earlier state in a trace.
 
     Attributes:
+        log: the snapshots.
         observer: receives the program's instructions.
+        said: by identity, the objects that the side effects mutate.
         settles: whether only constants were initialized, so that the next call may mutate nothing.
     """
 
@@ -67,12 +69,12 @@ class Changes:
         """`before` are earlier objects that are not frozen; `given` are the arguments. If the graph `has_effects`,
         mutations that are expressible as side effects are not refused."""
         self._has_effects: Final = has_effects
-        self._log: Final = ChangeLog(before, given)
-        self.observer: Final = MutationObserver(self._log, memoized, has_effects=has_effects)
+        self.log: Final = ChangeLog(before, given)
+        self.observer: Final = MutationObserver(self.log, memoized, has_effects=has_effects)
         self._outliving: list[Noted] | None = None
         self._said: set[int] = set()
-        """By identity, the records of what is changed by side effects of the graph; then the objects themselves."""
-        self._said_owners: frozenset[int] = frozenset()
+        """By identity, the snapshots of what side effects of the graph mutate."""
+        self.said: frozenset[int] = frozenset()
         self._then: dict[int, dict[Part | Entry, object]] = {}
         """What everything was when the function had returned."""
         self._returned: object = None
@@ -86,27 +88,17 @@ class Changes:
         Raises:
             EagerOnly: something was.
         """
-        if not self._log.ends_are_seen:
+        if not self.log.ends_are_seen:
             return
         # nobody else references a comprehension's function
         functions = [each for each in functions if each.__closure__ or each.__name__ not in COMPREHENSIONS]
-        tensors = [each.owner for each in self._log.entries.values() if isinstance(each.owner, torch.Tensor)]
-        kept = [each.owner for each in self._log.noted.values()]
-        reads = [read for each in self._log.noted.values() for read in each.before.values()]
+        tensors = [each.owner for each in self.log.entries.values() if isinstance(each.owner, torch.Tensor)]
+        kept = [each.owner for each in self.log.noted.values()]
+        reads = [read for each in self.log.noted.values() for read in each.before.values()]
         before = [value for read in reads for value in list_of(read)]
-        if self._log.new([*functions, *tensors, *self._log.kept, *kept, *before]):
+        if self.log.new([*functions, *tensors, *self.log.kept, *kept, *before]):
             what = "the program may see when an object is gone that it made, and a trace keeps some longer"
             raise EagerOnly(refusal(what, ENDS, None))
-
-    @property
-    def refused(self) -> GraphBreak | None:
-        """The last raised error, which the program may have caught."""
-        return self._log.refused
-
-    @property
-    def needs_distinct(self) -> bool:
-        """Whether a mutated container may alias another argument in another call."""
-        return self._log.needs_distinct
 
     # ------------------------------------------------------------------ comparing at the end
 
@@ -118,14 +110,14 @@ class Changes:
         """
         self._returned = returned
         given = {id(value) for value in values if isinstance(value, Traced)}
-        for each in self._log.entries.values():
+        for each in self.log.entries.values():
             if id(each.owner) in given and all(value is not ABSENT for (value,) in each.now().values()):
                 what = f"{each.text()} is set on a tensor that the call returns: a graph would not do it"
                 raise EagerOnly(refusal(what, FIX, each.place))
 
     def put_back(self) -> list[tuple[str, bool, Origin | None]]:
         """Restore earlier state; returns for each mutation a text, whether it stores a tensor, and the line."""
-        for cache in self._log.caches.values():
+        for cache in self.log.caches.values():
             if cache is not None:
                 cache.put_back()
         changed = self._changed() if self._outliving is None else self._outliving
@@ -137,7 +129,7 @@ class Changes:
         self.settles = bool(unsaid) and self._is_settling(changed)
         for each in changed:
             each.put_back()
-        for lock, count, place in self._log.locks.values():
+        for lock, count, place in self.log.locks.values():
             if count:
                 found.append((f"a {type(lock).__name__}", False, place))
                 lock.release() if count > 0 else lock.acquire(blocking=False)
@@ -145,8 +137,8 @@ class Changes:
 
     def _changed(self) -> list[Noted]:
         """The mutated objects and names of scopes, except of the call's own objects."""
-        changed = [each for each in self._log.snapshots if each.differs()]
-        new = self._log.new([each.owner for each in changed])
+        changed = [each for each in self.log.snapshots if each.differs()]
+        new = self.log.new([each.owner for each in changed])
         return [
             each
             for each in changed
@@ -159,7 +151,7 @@ class Changes:
         """The mutations as side effects, each with its stored values; `put_back` then does not report them. Empty if
         one is not expressible, or if a later call may mutate nothing. `containers` are the numbers of argument
         containers, by identity; `known` are earlier containers, since the age of a dictionary is not conclusive."""
-        if not self._has_effects or self._log.ends_are_seen:
+        if not self._has_effects or self.log.ends_are_seen:
             return []
         changed = self._changed()
         if changed and self._is_settling(changed):
@@ -175,29 +167,24 @@ class Changes:
         if not found:
             return []
         self._outliving = changed
-        self._then = {id(each): each.now() for each in self._log.snapshots}
+        self._then = {id(each): each.now() for each in self.log.snapshots}
         self._said = {id(each) for each in changed}
-        self._said_owners = frozenset([id(each.owner) for each in changed])
+        self.said = frozenset([id(each.owner) for each in changed])
         return found
-
-    @property
-    def said(self) -> frozenset[int]:
-        """By identity, the objects that the side effects mutate."""
-        return self._said_owners
 
     def refuse_effects(self) -> None:
         """Drop the side effects: the graph will have none."""
         self._said.clear()
-        self._said_owners = frozenset()
+        self.said = frozenset()
         self._outliving = None
 
     def _changed_since(self, known: Sequence[Noted]) -> list[Noted]:
         """Mutations after the function has returned, such as by the backward of the program's autograd function, which
         no side effect expresses: those that are not `known`."""
-        later = [each for each in self._log.snapshots if each.differs(self._then.get(id(each)))]
+        later = [each for each in self.log.snapshots if each.differs(self._then.get(id(each)))]
         self._said -= {id(each) for each in later}
         self._then = {}
-        new = self._log.new([each.owner for each in later])
+        new = self.log.new([each.owner for each in later])
         return [each for each in later if each not in known and id(each.owner) not in new]
 
     def _effects_on(
@@ -212,7 +199,7 @@ class Changes:
                     raise Unsayable
                 steps, stored = steps_between(DICT, {part.name: before[0]}, {part.name: after[0]})
                 yield SideEffect(owner, None, DICT, steps, len(stored), noted.text(), noted.place), stored
-            elif (node is None and id(owner) in self._log.given) or not is_open_to_effects(owner):
+            elif (node is None and id(owner) in self.log.given) or not is_open_to_effects(owner):
                 raise Unsayable
             elif not alike(before, after):
                 steps, stored = steps_between(part, before, after)
@@ -232,7 +219,7 @@ class Changes:
         """
         if gc.is_tracked(only[0]) and type(only[0]) is not dict:
             return id(only[0]) in new
-        if id(only[0]) in self._log.given or id(only[0]) in self._log.before:
+        if id(only[0]) in self.log.given or id(only[0]) in self.log.before:
             return False
         # minus the list's reference, and the argument of `getrefcount`
         count = sys.getrefcount(only[0]) - 2 - (only[0] is self._returned)
@@ -242,7 +229,7 @@ class Changes:
         if self._questions > MOST_QUESTIONS:
             return False
         inside = [each for each in gc.get_referrers(only[0]) if each is not only]
-        made = self._log.new(inside)
+        made = self.log.new(inside)
         inside[:] = [each for each in inside if id(each) in made]
         for place in range(len(inside)):
             count -= sum(map(partial(operator.is_, only[0]), gc.get_referents(inside[place])))

@@ -163,8 +163,8 @@ class Effects:
             each.put_back()
         if error is not None:
             return
-        if self.changes.refused is not None:
-            raise self.changes.refused
+        if self.changes.log.refused is not None:
+            raise self.changes.log.refused
         self.changes.refuse_kept(self._ran.called())
         if changed or noted:
             # the mutating instruction, else one that mentions its name

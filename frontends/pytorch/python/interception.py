@@ -69,19 +69,14 @@ def _attention(*args: Any, **kwargs: Any) -> Any:  # as torch has it
     return _torch_attention(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :])))
 
 
-_GLOBAL_NAMES: Final[dict[int, str]] = {
-    **{id(getattr(builtins, name)): f"<symbolic {name}>" for name in BUILTINS},
-    **{id(getattr(math, name)): f"<symbolic math.{name}>" for name in MATH},
-    id(_torch_attention): "<symbolic attention>",
-}
-_STAND_INS: Final = {
-    **{f"<symbolic {name}>": function for name, function in BUILTINS.items()},
-    **{f"<symbolic math.{name}>": function for name, function in MATH.items()},
-    "<symbolic attention>": _attention,
-}
-
+_REPLACED: Final = (
+    *[(f"<symbolic {name}>", getattr(builtins, name), function) for name, function in BUILTINS.items()],
+    *[(f"<symbolic math.{name}>", getattr(math, name), function) for name, function in MATH.items()],
+    ("<symbolic attention>", _torch_attention, _attention),
+)
+_GLOBAL_NAMES: Final = {id(plain): name for name, plain, _ in _REPLACED}
 # permanent: adding and removing a builtin would invalidate the interpreter's caches of all builtins
-builtins.__dict__.update(_STAND_INS)
+builtins.__dict__.update({name: function for name, _, function in _REPLACED})
 
 _lock: Final = threading.RLock()
 _count = 0

@@ -28,7 +28,6 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import Copy, follow, results_of, written_and_read
 from frontends.pytorch.recording.special import special
-from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
@@ -115,23 +114,17 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
                 _guard(recorder, copy)
                 break
         else:
-            if read.get(source) == read.get(made) == math.inf:
-                # with both, the caller observes aliasing, and may write to one
-                _guard_others(recorder, copy)
-
-
-def _guard_others(recorder: Recorder, copy: Copy) -> None:
-    """Guard that it is a copy, if it is one for the hints."""
-    env = recorder.env
-    if all(env.hint(value_of(size)) != 1 for size in copy.sizes):
-        _guard(recorder, copy)
+            # with both, the caller observes aliasing, and may write to one: guarded if it is a copy for the hints
+            are_returned = read.get(source) == read.get(made) == math.inf
+            if are_returned and all(recorder.env.hint(size) != 1 for size in copy.sizes):
+                _guard(recorder, copy)
 
 
 def _guard(recorder: Recorder, copy: Copy) -> None:
     env = recorder.env
     with env.at(copy.origin):
         for size in copy.sizes:
-            if env.guard(value_of(size) == 1):
+            if env.guard(size == 1):
                 raise Unsupported(
                     "what `reshape` or `contiguous` gives is changed in place, or what it was made from, and with"
                     f" {size} == 1 it may be a view or a copy: write `.clone()` behind it, or do not change it in place"
