@@ -139,15 +139,15 @@ class FunctionalJoint:
     def without(self, undefined: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
         """The backward specialized to undefined gradients of these outputs, and the gradients that it takes; None if it
         is the same."""
-        whole, count = self.backward, len(self.saved)
-        tangents = [result for _, result in whole.inputs[count:]]
-        left = without(undefined, whole.operations, whole.outputs, tangents)
+        full, count = self.backward, len(self.saved)
+        tangents = [result for _, result in full.inputs[count:]]
+        left = without(undefined, full.operations, full.outputs, tangents)
         if left is None:
             return None
-        inputs = (*whole.inputs[:count], *[whole.inputs[count + place] for place in left.given])
-        checks = checkable(whole.checks, self.later, left.operations)
+        inputs = (*full.inputs[:count], *[full.inputs[count + place] for place in left.given])
+        checks = checkable(full.checks, self.later, left.operations)
         form = replace(
-            whole,
+            full,
             inputs=inputs,
             operations=tuple(left.operations),
             outputs=tuple(left.gradients),
@@ -162,7 +162,7 @@ def functional(program: Captured) -> Functional:
     Raises:
         Unsupported: it resizes an argument, or uses an operator that has no functional variant.
     """
-    values = _taken_over(program)
+    values = _functionalized(program)
     outputs = [values.argument(output) for output in program.outputs]
     return _forward(program, values, outputs, (), program.runtime_asserts)
 
@@ -179,7 +179,7 @@ def functional_joint(
     joint = program.joint
     assert joint is not None
     decisions = Decisions(program.env) if decisions is None else decisions
-    values = _taken_over(program)
+    values = _functionalized(program)
     ran = program.recording.operations
     later, deferred = told_later(program)
     checked = [check.prop.symbols for check in deferred]
@@ -190,7 +190,7 @@ def functional_joint(
         if operation.backward:
             values.run(operation)
     if values.unwritten():
-        raise Unsupported("the backward changes what it is given: there is no form without such a change")
+        raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     wanted = [each for each in gradients if each is not None]
     backward = unused_removed(values.operations[cut:], [*wanted, *checked])
@@ -227,12 +227,12 @@ def functional_joint(
     )
 
 
-def _taken_over(program: Captured) -> Values:
+def _functionalized(program: Captured) -> Values:
     """Functionalize the forward, with the arguments written at its end."""
     if program.recording.ends:
-        raise Unsupported("an argument changes its sizes in place: there is no form without such a change")
+        raise Unsupported("an argument is resized in place, which has no functional variant")
     if program.recording.overlapping:
-        raise Unsupported(f"{program.recording.overlapping[0]}: there is no form of it without a change in place")
+        raise Unsupported(f"{program.recording.overlapping[0]}: it has no functional variant")
     values = Values(program.recording)
     for operation in program.recording.operations:
         if not operation.backward:
@@ -281,7 +281,7 @@ def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bo
     ranges: list[tuple[int, int, bool]] = []
     for place, tensor in enumerate(tensors):
         is_written = place in written
-        if is_written and not tensor.is_contiguous() and _repeats(tensor):
+        if is_written and not tensor.is_contiguous() and _overlaps_itself(tensor):
             return True
         if tensor.numel():
             ranges.append((*_range(tensor), is_written))
@@ -294,7 +294,7 @@ def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bo
     return False
 
 
-def _repeats(tensor: torch.Tensor) -> bool:
+def _overlaps_itself(tensor: torch.Tensor) -> bool:
     """Whether a tensor may overlap itself: it does not if each stride exceeds the extent of all inner axes."""
     reach = 0
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):

@@ -118,9 +118,9 @@ class Values:
         elif target in STATISTICS:
             self._statistics(operation)
         elif torch.Tag.inplace_view in target.tags:
-            self._turned(operation)
+            self._inplace_view(operation)
         elif target._schema.is_mutable:
-            self._changed(operation)
+            self._mutation(operation)
         elif is_view(target):
             self._view(operation)
         else:
@@ -133,39 +133,39 @@ class Values:
     def _view(self, operation: Operation) -> None:
         parent = self.tensor(operation.args[0])
         if operation.target is aten.as_strided.default and not _has_its_memory(parent):
-            raise Unsupported("`as_strided` of a view goes by memory that the view does not show")
+            raise Unsupported("`as_strided` of a view reads memory outside of the view")
         self._plain(operation)
         for place, result in enumerate(operation.outputs):
             if isinstance(result, Result):
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
-    def _turned(self, operation: Operation) -> None:
+    def _inplace_view(self, operation: Operation) -> None:
         """`t_` and the like: the tensor becomes a view of its former value."""
         result = operation.args[0]
         alias = self.tensor(result)
         plain = without_underscore(operation.target)
         if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+            raise Unsupported(f"{operation.target} has no functional variant")
         view = replace(operation, target=plain)
         source = self.current(alias.parent)
         made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
         self._tensors[result] = Shared(alias.base, made, alias.parent, view)
 
-    def _changed(self, operation: Operation) -> None:
+    def _mutation(self, operation: Operation) -> None:
         schema = operation.target._schema
         given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         if len(written) != 1 or not isinstance(given.get(written[0]), Result):
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+            raise Unsupported(f"{operation.target} has no functional variant")
         target = self.tensor(given[written[0]])
         kind = given[written[0]].metadata
         out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
         plain = without_out(operation.target) if out else without_underscore(operation.target)
         if plain is None:
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+            raise Unsupported(f"{operation.target} has no functional variant")
         if is_random(operation) and not is_packed(kind):
             # numbers are drawn in memory order
-            raise Unsupported(f"{operation.target}: what is filled does not lie row by row")
+            raise Unsupported(f"{operation.target} draws numbers in memory order, and its tensor is not contiguous")
         args = [self.argument(arg) for arg in operation.args]
         named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
         defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
@@ -189,7 +189,7 @@ class Values:
     def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
         """An empty `out` tensor: it owns new memory from here on."""
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
-            raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
+            raise Unsupported("an `out` tensor with elements is resized to the result's sizes")
         assert result.metadata is not None
         converted = self._call(aten._to_copy.default, (value,), result.metadata, dtype=result.metadata.dtype)
         self._tensors[result] = Shared(Base(converted), converted)
@@ -220,11 +220,11 @@ class Values:
         assert view is not None
         inverse = INVERSES.get(view.target)
         if inverse is None:
-            raise Unsupported(f"a change in place of what {view.target} gives: there is no form without it")
+            raise Unsupported(f"a write through the view {view.target}, which has no inverse")
         metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
         assert metadata is not None
         if view.target is aten.as_strided.default and not is_packed(metadata):
-            raise Unsupported("a change in place of what `as_strided` gives of a tensor that does not lie row by row")
+            raise Unsupported("a write through `as_strided` of a tensor that is not contiguous")
         rest = [self.argument(arg) for arg in view.args[1:]]
         pieces = [piece.metadata.sizes for piece in view.outputs[: shared.place + 1]]
         target, args = inverse(before, value, rest, pieces, metadata)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -144,10 +145,7 @@ class Sizes:
             return call(torch.sym_ite, tuple(operands))
         if code in ("all", "any"):
             join = operator.and_ if code == "all" else operator.or_
-            whole = operands[0]
-            for operand in operands[1:]:
-                whole = call(join, (whole, operand))
-            return whole
+            return reduce(lambda one, other: call(join, (one, other)), operands)
         if code == "call":
             function = registered_function(lowered.name)
             places = [f"{{{place}}}" for place in range(len(operands))]
@@ -258,8 +256,8 @@ class GraphBuilder:
         kind = result.metadata
         assert kind is not None
         sizes, strides = [tuple(map(self._known, values)) for values in (kind.sizes, kind.strides)]
-        lies = PACKED if None in strides and is_packed(kind) else strides
-        return sizes, lies, kind.dtype, kind.device
+        layout = PACKED if None in strides and is_packed(kind) else strides
+        return sizes, layout, kind.dtype, kind.device
 
     def _known(self, number: object) -> fx.Node | int | None:
         """The node of a size if all of its symbols are bound."""

@@ -166,18 +166,18 @@ def computed_again(
     leaves = {result for result in seen if result not in makers or not is_cheap(makers[result])}
     terms = decisions.interner
 
-    def whole(results: Iterable[Result]) -> Expr:
+    def saved_bytes(results: Iterable[Result]) -> Expr:
         """The additional saved bytes; those that would not be written otherwise count twice."""
-        parts = [(each, factor(each, makers.get(each))) for each in results if not _is_there(each, there)]
-        return terms.sum([_size(terms, each) * times for each, times in parts])
+        weights = [(each, factor(each, makers.get(each))) for each in results if not _is_there(each, there)]
+        return terms.sum([_size(terms, each) * times for each, times in weights])
 
-    before, instead = whole(read), whole(kept if again else leaves)
+    before, after = saved_bytes(read), saved_bytes(kept if again else leaves)
     if again:
         choice = Choice("computed again, not kept", "kept")
-        is_less = decisions.sooner("recompute", at_most(instead, before), choice, likely=True)
+        is_less = decisions.sooner("recompute", at_most(after, before), choice, likely=True)
         return [operation for operation in forward if id(operation) in again] if is_less else []
-    if changed.isdisjoint(leaves) and instead is not before:
-        question = Question(terms.lt(instead, before), (instead, "<", before))
+    if changed.isdisjoint(leaves) and after is not before:
+        question = Question(terms.lt(after, before), (after, "<", before))
         decisions.sooner("recompute", question, Choice("kept, as it takes longer to compute", "kept"), likely=False)
     return []
 

@@ -28,14 +28,14 @@ using it."""
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
 
 
-def replace_code(function: FunctionType, instead: Mapping[int, str]) -> bool:
+def replace_code(function: FunctionType, replacements: Mapping[int, str]) -> bool:
     """Intercept the calls of these values (by identity) in a function; returns whether there are any."""
     entry = replaced.get(id(function))
     if entry is None:
         own = function.__code__
         known = _known.get(function)
         if known is None or known[0] is not own:
-            known = _known[function] = (own, rewritten(own, function.__globals__, instead))
+            known = _known[function] = (own, rewritten(own, function.__globals__, replacements))
         changed = known[1]
         if changed is own:
             return False

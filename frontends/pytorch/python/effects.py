@@ -254,8 +254,8 @@ class Effects:
                     if is_programs(value) and not installed:
                         names.append(name)
                     continue
-                settled = type(value) in SETTLED or value is ABSENT or (installed and is_settled(value))
-                if name in self._stored or not settled:
+                is_constant = type(value) in SETTLED or value is ABSENT or (installed and is_assumed_constant(value))
+                if name in self._stored or not is_constant:
                     names.append(name)
             found = _candidates[function] = tuple(names)
         return found
@@ -373,7 +373,7 @@ def line_of(functions: Iterable[FunctionType], name: str) -> Origin | None:
 _candidates: weakref.WeakKeyDictionary[FunctionType, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
-def is_settled(value: object) -> bool:
+def is_assumed_constant(value: object) -> bool:
     """Whether a global of an installed package is assumed to be constant: a class, a function, an object of its own."""
     return not isinstance(value, MUTABLE) and not is_generator(value)
 

@@ -3,8 +3,8 @@
     >>> from frontends.pytorch.python.rewriting import rewritten
     >>> def f(n):
     ...     return max(n, 16), list(map(int, "12"))
-    >>> instead = {id(max): "<greatest>", id(int): "<integer>"}
-    >>> rewritten(f.__code__, f.__globals__, instead).co_names
+    >>> replacements = {id(max): "<greatest>", id(int): "<integer>"}
+    >>> rewritten(f.__code__, f.__globals__, replacements).co_names
     ('max', 'list', 'map', 'int', '<greatest>')
 
 `LOAD_GLOBAL` has a bit for a global that is about to be called, so only calls are intercepted: `int` as a value, as in
@@ -51,16 +51,16 @@ caches: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
 
 
-def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int, str]) -> CodeType:
+def rewritten(code: CodeType, names: Mapping[str, object], replacements: Mapping[int, str]) -> CodeType:
     """The code with calls of these values (by identity) redirected to other globals; unchanged if there are none."""
-    mentioned = tuple([name for name in all_names(code) if id(value_named(name, names)) in instead])
+    mentioned = tuple([name for name in all_names(code) if id(value_named(name, names)) in replacements])
     if not mentioned:
         return code
     key = (id(code), mentioned)
     found = _rewritten.get(key)
     if found is not None and found[0]() is code:
         return found[1]
-    made = _changed(code, {name: instead[id(value_named(name, names))] for name in mentioned})
+    made = _changed(code, {name: replacements[id(value_named(name, names))] for name in mentioned})
     _rewritten[key] = (weakref.ref(code, functools.partial(_rewritten.pop, key)), made)
     return made
 
@@ -78,7 +78,7 @@ def all_names(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for each in codes(code) for name in each.co_names if name.isidentifier()]))
 
 
-def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
+def _changed(code: CodeType, replacements: Mapping[str, str]) -> CodeType:
     names = list(code.co_names)
     raw = bytearray(code.co_code)
     high = 0
@@ -88,7 +88,7 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
             high = (high | argument) << 8
             continue
         if operation == LOAD_GLOBAL and argument & 1:
-            other = instead.get(code.co_names[(high | argument) >> 1])
+            other = replacements.get(code.co_names[(high | argument) >> 1])
             if other is not None:
                 if other not in names:
                     names.append(other)
@@ -96,7 +96,7 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
                 if not high and index <= LARGEST_PLACE:
                     raw[place + 1] = index << 1 | 1
         high = 0
-    constants = tuple([_changed(each, instead) if type(each) is CodeType else each for each in code.co_consts])
+    constants = tuple([_changed(each, replacements) if type(each) is CodeType else each for each in code.co_consts])
     return code.replace(co_code=bytes(raw), co_names=tuple(names), co_consts=constants)
 
 

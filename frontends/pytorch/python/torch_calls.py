@@ -188,10 +188,10 @@ def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[ob
         return None
     if any(isinstance(item, bool | torch.SymBool) for item in items):
         return None
-    taken = [axes_of(item) for item in items]
-    hidden = found.dim() - sum(taken)
+    counts = [axes_of(item) for item in items]
+    hidden = found.dim() - sum(counts)
     axis, rest = 0, []
-    for item, count in zip(items, taken):
+    for item, count in zip(items, counts):
         if isinstance(item, torch.SymInt):
             found = found.select(axis, item)
             continue
@@ -225,9 +225,9 @@ def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
         except RuntimeError:
             return NotImplemented
         found = getattr(packet, overload)
-        places = [argument.name for argument in found._schema.arguments if not argument.kwarg_only]
+        declared = [argument.name for argument in found._schema.arguments if not argument.kwarg_only]
         positional = list(args)
-        for name in places[len(args) :]:
+        for name in declared[len(args) :]:
             if name not in named:
                 break
             positional.append(named.pop(name))

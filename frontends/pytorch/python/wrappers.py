@@ -67,10 +67,10 @@ def apart(tensor: Any) -> tuple[list[Any], object]:
     """The inner tensors and the remaining state: None if no inner tensor has its sizes."""
     names, context = tensor.__tensor_flatten__()
     inner = [getattr(tensor, name) for name in names]
-    whole = next((place for place, each in enumerate(inner) if _alike(each, tensor)), None)
-    if whole is None:
+    shaped = next((place for place, each in enumerate(inner) if _alike(each, tensor)), None)
+    if shaped is None:
         return inner, None
-    return inner, (type(tensor), tuple(names), context, whole, tensor.requires_grad)
+    return inner, (type(tensor), tuple(names), context, shaped, tensor.requires_grad)
 
 
 def _taken_apart(node: Opened) -> tuple[list[object], object]:
@@ -88,9 +88,9 @@ def _taken_apart(node: Opened) -> tuple[list[object], object]:
 
 
 def _put_together(leaves: Iterable[Any], structure: Any) -> torch.Tensor:
-    kind, names, context, whole, _ = structure
+    kind, names, context, shaped, _ = structure
     inner = list(leaves)
-    like = inner[whole]
+    like = inner[shaped]
     return kind.__tensor_unflatten__(dict(zip(names, inner)), context, like.size(), like.stride())
 
 

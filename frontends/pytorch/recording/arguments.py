@@ -127,14 +127,14 @@ def leaf_names(
             heads.append((f"arg{place}", arg))
     heads += list(kwargs.items())
     names: list[str] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for head, value in heads:
         leaves, _ = tree_flatten(value)
         for place in range(len(leaves)):
             name = head if len(leaves) == 1 else f"{head}_{place}"
-            while name in taken:
+            while name in used:
                 name += "_"
-            taken.add(name)
+            used.add(name)
             names.append(name)
     assert len(names) == count
     return names

@@ -49,9 +49,9 @@ def cond(
     recorder: Recorder, predicate: object, then: Function, otherwise: Function, operands: Sequence[object]
 ) -> object:
     """Trace `torch.cond`."""
-    settled = decided(recorder, predicate)
-    if settled is not None:
-        return (then if settled else otherwise)(*operands)
+    side = decided(recorder, predicate)
+    if side is not None:
+        return (then if side else otherwise)(*operands)
     choice = Choice(recorder, predicate)
     ways = choice.recorded(lambda: then(*operands), lambda: otherwise(*operands))
     if ways[0].structure != ways[1].structure:

@@ -33,7 +33,7 @@ def by_meta(
     """Torch's own meta function, or `run`, on tensors of the meta device with the same symbolic sizes."""
     mutates = func._schema.is_mutable
     twins: dict[int, torch.Tensor] = {}
-    places: dict[int, int] = {}
+    indices: dict[int, int] = {}
     order = iter(range(len(tensors)))
 
     def on_meta(value: object) -> object:
@@ -43,7 +43,7 @@ def by_meta(
             # a twin for each mutated argument, by which returned arguments are identified
             twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
             twins[place] = twin
-            places[id(twin)] = place
+            indices[id(twin)] = place
             return twin
         if isinstance(value, torch.device):
             return torch.device("meta")
@@ -73,7 +73,7 @@ def by_meta(
 
     def piece(value: object) -> object:
         if isinstance(value, torch.Tensor):
-            place = places.get(id(value))
+            place = indices.get(id(value))
             if place is not None and (mutates or func._schema.returns[0].alias_info is not None):
                 return place
             return recorder.kinds.of_tensor(value, device)

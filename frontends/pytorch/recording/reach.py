@@ -44,13 +44,13 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
     source, env = args[0], recorder.env
     if recorder.backward or not isinstance(source, Traced):
         return recorder.operator(func, args, kwargs)
-    whole = roots_of(recorder.recording.operations).get(source.result, source.result).metadata
-    assert whole is not None
+    base = roots_of(recorder.recording.operations).get(source.result, source.result).metadata
+    assert base is not None
     made = recorder.operator(func, args, kwargs)
     view = made.metadata
     if _is_empty(env, view):
         return made
-    if _is_empty(env, whole) or not env.guard(_last(view) <= _last(whole)):
+    if _is_empty(env, base) or not env.guard(_last(view) <= _last(base)):
         what = "`as_strided` reaches elements outside of the tensor that it is given"
         eager_only(what, "take it of the tensor that the memory belongs to, inside of its elements")
     return made

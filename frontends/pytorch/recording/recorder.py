@@ -108,16 +108,16 @@ class Recorder(Trace):
         for name, value in kwargs.items():
             key.append(name)
             named[name] = self._argument(value, key, tensors)
-        whole: tuple[object, ...] | None = tuple(key)
+        signature: tuple[object, ...] | None = tuple(key)
         try:
-            template = self._templates.get(whole)
+            template = self._templates.get(signature)
         except TypeError:
-            template, whole = None, None
+            template, signature = None, None
         if template is None:
             with self.nodes.infers():
                 template = infer(self, func, args, kwargs, tensors)
-            if whole is not None and not template.once:
-                self._templates[whole] = template
+            if signature is not None and not template.once:
+                self._templates[signature] = template
         if func._schema.is_mutable and torch.is_grad_enabled():
             refuse_followed_writes(func, args, kwargs, tensors)
         if template.renames:

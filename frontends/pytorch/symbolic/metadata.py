@@ -182,8 +182,8 @@ class Kinds:
         outer = tuple([size if type(size) is int else self._number(size) for size in sizes])
         steps = self._packed.get(outer) if strides is None else None
         if steps is None:
-            lies = contiguous_strides(sizes) if strides is None else strides
-            steps = tuple([stride if type(stride) is int else self._number(stride) for stride in lies])
+            given = contiguous_strides(sizes) if strides is None else strides
+            steps = tuple([stride if type(stride) is int else self._number(stride) for stride in given])
             if strides is None:
                 self._packed[outer] = steps
         start = offset if type(offset) is int else self._number(offset)

@@ -53,16 +53,16 @@ def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choice
     order = layout.CHANNELS_LAST.get(len(sizes))
     if order is None:
         return False
-    parts: list[choices.Truth] = [strides[1] != 0]
+    conditions: list[choices.Truth] = [strides[1] != 0]
     least: choices.Int = 0
     for axis in order:
-        parts.append(sizes[axis] != 0)
-        parts.append(strides[axis] >= least)
+        conditions.append(sizes[axis] != 0)
+        conditions.append(strides[axis] >= least)
         if axis == 0:
             # for N1H1 and the like the order is ambiguous: treated as contiguous
-            parts.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
+            conditions.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
         least = strides[axis] * choices.sym_max(sizes[axis], 1)
-    return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
+    return layout.simple(choices.sym_and(*[layout.simple(condition) for condition in conditions]))
 
 
 def rounded(value: AnyValue, digits: int | None = None) -> AnyValue:
