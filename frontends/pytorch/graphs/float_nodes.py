@@ -18,19 +18,15 @@ from solver.floats.ordinals import from_ordinal, ordinal
 Operand: TypeAlias = fx.Node | float
 
 CALLS: Final[Mapping[str, Callable[..., object]]] = {
+    **{name: getattr(math, name) for name in ("isqrt", "gcd", "trunc", "floor", "ceil")},
     "float": torch.sym_float,
     "truediv": operator.truediv,
     "sqrt": torch.sym_sqrt,
-    "isqrt": math.isqrt,
-    "gcd": math.gcd,
     "abs": operator.abs,
-    "trunc": math.trunc,
-    "floor": math.floor,
-    "ceil": math.ceil,
     "round": round,
     "ordinal": ordinal,
 }
-BINARY: Final[Mapping[type, Callable[..., object]]] = {
+OPERATORS: Final[Mapping[type, Callable[..., object]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -38,8 +34,6 @@ BINARY: Final[Mapping[type, Callable[..., object]]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
-}
-COMPARISONS: Final[Mapping[type, Callable[..., object]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.Lt: operator.lt,
@@ -89,11 +83,11 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
         case ast.Call(func=ast.Name(id=name), args=parts) if name in CALLS:
             return call(CALLS[name], *parts)
         case ast.BinOp(left=left, op=sign, right=right):
-            return call(BINARY[type(sign)], left, right)
+            return call(OPERATORS[type(sign)], left, right)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return call(operator.neg, operand)
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
-            return call(COMPARISONS[type(sign)], left, right)
+            return call(OPERATORS[type(sign)], left, right)
         case ast.IfExp(test=test, body=body, orelse=otherwise):
             return call(torch.sym_ite, test, body, otherwise)
     raise Unsupported(f"`{ast.unparse(tree)}`: a number that no node of a graph computes; keep it outside")

@@ -45,19 +45,11 @@ if TYPE_CHECKING:
 aten: Final = torch.ops.aten
 
 BINARY: Final[Mapping[str, Callable[..., object]]] = {
-    "mul": operator.mul,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
+    **{name: getattr(operator, name) for name in ("mul", "floordiv", "mod", "ge", "gt", "le", "lt", "eq", "ne")},
     "max": torch.sym_max,
     "min": torch.sym_min,
     "bitand": operator.and_,
     "power": operator.pow,
-    "ge": operator.ge,
-    "gt": operator.gt,
-    "le": operator.le,
-    "lt": operator.lt,
-    "eq": operator.eq,
-    "ne": operator.ne,
 }
 
 

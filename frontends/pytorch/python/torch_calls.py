@@ -238,18 +238,9 @@ def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
     return handler
 
 
-for function, packet in (
-    (torch.linspace, aten.linspace),
-    (torch.logspace, aten.logspace),
-    (torch.tril_indices, aten.tril_indices),
-    (torch.triu_indices, aten.triu_indices),
-    (torch.hann_window, aten.hann_window),
-    (torch.hamming_window, aten.hamming_window),
-    (torch.blackman_window, aten.blackman_window),
-    (torch.bartlett_window, aten.bartlett_window),
-    (torch.kaiser_window, aten.kaiser_window),
-):
-    HANDLERS[function] = _by_operator(packet)
+WINDOWS: Final = [f"{name}_window" for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")]
+for name in ("linspace", "logspace", "tril_indices", "triu_indices", *WINDOWS):
+    HANDLERS[getattr(torch, name)] = _by_operator(getattr(aten, name))
 
 
 @handles(torch.nn.functional.one_hot)
@@ -278,20 +269,14 @@ def _leaving(what: str) -> Handler:
     return handler
 
 
-for function, what in (
-    (torch.Tensor.numpy, "numpy(): the elements are known only when the graph runs"),
-    (torch.Tensor.__array__, "numpy: the elements are known only when the graph runs"),
-    (torch.Tensor.data_ptr, "data_ptr(): a tensor of a trace has no memory"),
-    (torch.Tensor.untyped_storage, "untyped_storage(): a tensor of a trace has no memory"),
-    (torch.Tensor.storage, "storage(): a tensor of a trace has no memory"),
-    (torch.Tensor.share_memory_, "share_memory_(): a tensor of a trace has no memory"),
-    (torch.Tensor.__dlpack__, "__dlpack__: a tensor of a trace has no memory"),
-    (torch.Tensor.apply_, "apply_(): Python is called with elements, known only when the graph runs"),
-    (torch.Tensor.map_, "map_(): Python is called with elements, known only when the graph runs"),
-    (torch.Tensor.map2_, "map2_(): Python is called with elements, known only when the graph runs"),
-    (torch.save, "torch.save: the elements are known only when the graph runs"),
+for names, why in (
+    (("numpy", "__array__"), "the elements are known only when the graph runs"),
+    (("data_ptr", "untyped_storage", "storage", "share_memory_", "__dlpack__"), "a tensor of a trace has no memory"),
+    (("apply_", "map_", "map2_"), "Python is called with elements, known only when the graph runs"),
 ):
-    HANDLERS[function] = _leaving(what)
+    for name in names:
+        HANDLERS[getattr(torch.Tensor, name)] = _leaving(f"{name}(): {why}")
+HANDLERS[torch.save] = _leaving("torch.save: the elements are known only when the graph runs")
 
 
 @handles(torch._make_dual)

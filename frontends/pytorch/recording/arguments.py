@@ -82,23 +82,20 @@ def known_arguments(
     symbolic: list[Any] = []
     first: dict[int, int] = {}
     for place, (name, leaf) in enumerate(zip(names, leaves)):
+        made: Any = leaf
         if isinstance(leaf, torch.Tensor):
             if first.setdefault(id(leaf) if shared else place, place) != place:
-                symbolic.append(symbolic[first[id(leaf)]])
-                continue
-            made, described = symbolic_input(recorder, name, leaf, dynamism)
-            inputs.append(described)
-            symbolic.append(made)
+                made = symbolic[first[id(leaf)]]
+            else:
+                made, described = symbolic_input(recorder, name, leaf, dynamism)
+                inputs.append(described)
         elif type(leaf) is int:
             made, number = symbolic_number(recorder, name, leaf, dynamism)
             numbers.append(number)
-            symbolic.append(made)
         elif type(leaf) is float:
             made, number = symbolic_float(recorder, name, leaf, dynamism)
             numbers.append(number)
-            symbolic.append(made)
-        else:
-            symbolic.append(leaf)
+        symbolic.append(made)
     return Arguments(given, named, leaves, structure, names, inputs, numbers, symbolic, first)
 
 

@@ -228,6 +228,7 @@ class Recorder(Trace):
     def lift(self, tensor: torch.Tensor, *, is_outside: bool = True) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
         found = self._constants.get(id(tensor))
+        is_first = found is None and is_outside and self.outside.are_known
         if found is None:
             if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
                 kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
@@ -254,9 +255,6 @@ class Recorder(Trace):
             with torch._C.DisableTorchFunction():
                 if not tensor.is_inference():
                     self.versions[id(tensor)] = tensor, tensor._version
-            is_first = is_outside and self.outside.are_known
-        else:
-            is_first = False
         assert found.metadata is not None
         made = tensor_of(found.metadata, found)
         made.lifted = tensor

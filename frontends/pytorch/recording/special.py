@@ -153,13 +153,11 @@ def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Argument
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
 
 
+TO_SPARSE: Final = [getattr(aten, f"_to_sparse_{layout}").default for layout in ("csr", "csc", "bsr", "bsc")]
+
+
 @special(
-    aten._to_sparse.default,
-    aten._to_sparse.sparse_dim,
-    aten._to_sparse_csr.default,
-    aten._to_sparse_csc.default,
-    aten._to_sparse_bsr.default,
-    aten._to_sparse_bsc.default,
+    *(aten._to_sparse.default, aten._to_sparse.sparse_dim, *TO_SPARSE),
     aten.sparse_coo_tensor.size,
     aten._sparse_coo_tensor_unsafe.default,
     aten._sparse_coo_tensor_with_dims.default,
