@@ -35,12 +35,10 @@ from shapes.origin import FRAMEWORK
 
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
-CONTAINERS: Final = (
-    *(dict, list, set, deque, OrderedDict, defaultdict, Counter, SimpleNamespace, CellType),
-)
+CONTAINERS: Final = (dict, list, set, deque, OrderedDict, defaultdict, Counter, SimpleNamespace, CellType)
 """Built-in classes whose objects side effects may mutate."""
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
-SHARED: Final = (*(dict, list, set, deque, bytearray, array.array, OrderedDict, defaultdict),)
+SHARED: Final = (dict, list, set, deque, bytearray, array.array, OrderedDict, defaultdict)
 """C classes whose objects consist of their contents."""
 ASKS: Final = frozenset(
     (

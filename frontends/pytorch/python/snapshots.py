@@ -306,13 +306,8 @@ def _write_bytes(owner: Any, before: bytes) -> None:
 
 
 def _read_array(owner: Any) -> list[object]:
-    kind = owner.dtype
-    held = [owner.shape, owner.strides, kind, owner.tobytes()]
-    return (
-        [str(held[0]), str(held[1]), str(kind), held[3]]
-        if not kind.hasobject
-        else [*map(str, held[:3]), *owner.ravel()]
-    )
+    layout = map(str, (owner.shape, owner.strides, owner.dtype))
+    return [*layout, *owner.ravel()] if owner.dtype.hasobject else [*layout, owner.tobytes()]
 
 
 def _put_array(owner: Any, before: list[Any]) -> None:
@@ -382,9 +377,7 @@ def parts_of(owner: object) -> list[Part]:
     known = found or isinstance(owner, IMMUTABLE) or kind.__name__ == "SimpleNamespace"
     if not known and is_in_c(kind):
         return []
-    if isinstance(
-        getattr(owner, "__dict__", None) if hasattr(kind, "__dictoffset__") and kind.__dictoffset__ else None, dict
-    ):
+    if kind.__dictoffset__ and isinstance(getattr(owner, "__dict__", None), dict):
         found.append(ATTRIBUTES)
     if slots_of(kind):
         found.append(SLOTS)
