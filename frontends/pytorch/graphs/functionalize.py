@@ -145,7 +145,7 @@ class Values:
         alias = self.tensor(result)
         plain = without_underscore(operation.target)
         if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target} has no functional variant")
+            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
         view = replace(operation, target=plain)
         source = self.current(alias.parent)
         made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
@@ -156,13 +156,13 @@ class Values:
         given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         if len(written) != 1 or not isinstance(given.get(written[0]), Result):
-            raise Unsupported(f"{operation.target} has no functional variant")
+            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
         target = self.tensor(given[written[0]])
         kind = given[written[0]].metadata
         out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
         plain = without_out(operation.target) if out else without_underscore(operation.target)
         if plain is None:
-            raise Unsupported(f"{operation.target} has no functional variant")
+            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
         if is_random(operation) and not is_packed(kind):
             # numbers are drawn in memory order
             raise Unsupported(f"{operation.target} draws numbers in memory order, and its tensor is not contiguous")
