@@ -13,16 +13,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Callable
+from typing import Final, NoReturn
 
 from frontends.pytorch.source_location import origin, place_of, returned_at
 from shapes.errors import ShapeError
-from shapes.origin import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shapes.origin import Origin
+from shapes.origin import ROOT, Origin
 
 OWN: Final = tuple([os.path.join(ROOT, name) + os.sep for name in ("frontends", "backends", "shapes", "solver")])
 OF_TRACES: Final = re.compile(

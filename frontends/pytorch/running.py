@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from operator import add
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 
@@ -34,18 +34,16 @@ from backends.loops.program import Call
 from backends.program.host import Host, hosted
 from backends.program.layouts import strides_of
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Backward, Parts, graphs, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.lowering.devices import place_of
+from frontends.pytorch.lowering.writer import Laid
 from frontends.pytorch.recording.operations import is_random
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.guards.toolchain import Unavailable
-
-if TYPE_CHECKING:
-    from frontends.pytorch.graphs.captured import Captured
-    from frontends.pytorch.lowering.writer import Laid
-    from frontends.pytorch.symbolic.tensor import Result
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 Run = Callable[[Sequence[object]], Sequence[object]]
 log: Final = logging.getLogger("symshape")

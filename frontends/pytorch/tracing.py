@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -46,7 +46,7 @@ from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.messages import Messages
 from frontends.pytorch.python.ran import noted
 from frontends.pytorch.python.settings import settings_watched
-from frontends.pytorch.python.side_effects import Said
+from frontends.pytorch.python.side_effects import Said, SideEffect
 from frontends.pytorch.recording import pools, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
@@ -79,10 +79,6 @@ from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
-
-if TYPE_CHECKING:
-
-    from frontends.pytorch.python.side_effects import SideEffect
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 

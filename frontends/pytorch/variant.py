@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch.utils._pytree import TreeSpec, tree_unflatten
 
+from backends.backend import AnyBackend
+from backends.decisions.costs import Expected
 from frontends.pytorch.graphs.captured import Captured, in_graph
 from frontends.pytorch.python.ran import Use
+from frontends.pytorch.python.side_effects import SideEffect
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.running import Running, running
-
-if TYPE_CHECKING:
-    from backends.backend import AnyBackend
-    from backends.decisions.costs import Expected
-    from frontends.pytorch.python.side_effects import SideEffect
-    from shapes.guards.guards import Guard
+from shapes.guards.guards import Guard
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -23,7 +23,8 @@ program's Python runs on every call.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import torch
 
 from backends import eager
 from backends.backend import AnyBackend, emits_kernels
@@ -32,11 +33,7 @@ from frontends.pytorch.breaks.remembered import Break, Remembered
 from frontends.pytorch.breaks.segments import one_after_the_other
 from frontends.pytorch.breaks.session import Session
 from frontends.pytorch.python.generators import looks_at_states
-
-if TYPE_CHECKING:
-    import torch
-
-    from frontends.pytorch.variant import Variant
+from frontends.pytorch.variant import Variant
 
 
 class Broken(Remembered):

@@ -21,23 +21,19 @@ tensors' metadata and their own guards; a segment that cannot be traced keeps ru
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import RLock, Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import torch
 
 from backends import eager
 from backends.backend import AnyBackend
+from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from frontends.pytorch.breaks.kinds import Kind
-    from shapes.guards.arguments import Source
+from shapes.guards.arguments import Source
 
 Run = Callable[[Sequence[object]], Sequence[torch.Tensor]]
 Made = TypeVar("Made")

@@ -12,13 +12,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.segments import Compile, Step, Stretches
-
-if TYPE_CHECKING:
-    from frontends.pytorch.breaks.kinds import Kind
-    from shapes.origin import Origin
+from shapes.origin import Origin
 
 
 @dataclass(slots=True)

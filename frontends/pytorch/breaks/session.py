@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 from torch._ops import OpOverload
@@ -24,6 +24,7 @@ from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, concretizes, traits_of, written_together
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, as_counted, pending_of
 from frontends.pytorch.breaks.reads import Reads
+from frontends.pytorch.breaks.remembered import Remembered
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Shape, Step, TreeNode, one_by_one
 from frontends.pytorch.decompositions.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
@@ -31,9 +32,6 @@ from frontends.pytorch.python.interception import Symbolic, suspended
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 from frontends.pytorch.recording.operations import draws_numbers, is_custom
 from frontends.pytorch.source_location import origin
-
-if TYPE_CHECKING:
-    from frontends.pytorch.breaks.remembered import Remembered
 
 aten: Final = torch.ops.aten
 BELOW_GRADIENTS: Final = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)

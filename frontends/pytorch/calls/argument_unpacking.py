@@ -28,12 +28,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import torch
 from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
+from frontends.pytorch.calls.forms import Form
 from frontends.pytorch.calls.result_assembly import _defined, expression, performing, targets_text
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.fields import Fields, held_by, is_dictionary
@@ -42,11 +43,7 @@ from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.variant import Variant
-from shapes.guards.arguments import Prologue, usable
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.forms import Form
-    from shapes.guards.arguments import Path
+from shapes.guards.arguments import Path, Prologue, usable
 
 Call = Callable[[Sequence[object], Mapping[str, object]], object]
 Run = Callable[[Sequence[object]], Sequence[object]]

@@ -21,15 +21,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from backends.backend import AnyBackend
 from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.errors import Written
 from shapes.errors import UndecidedGuard
-
-if TYPE_CHECKING:
-    from backends.backend import AnyBackend
-    from frontends.pytorch.calls.dynamism import Policy
 
 CAPTURED: Final[Mapping[type[Exception], str]] = {
     UndecidedGuard: "a branch or a loop on data, or a number that Python takes out of data",

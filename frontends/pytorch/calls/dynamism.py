@@ -21,23 +21,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
+
+import torch
 
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
+from frontends.pytorch.calls.marks import Mark
 from frontends.pytorch.calls.sources import is_named
 from frontends.pytorch.errors import ConstraintViolation, refusal
-from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
+from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism, Input
 from frontends.pytorch.recording.outside import Outside
 from shapes.accepted import did_you_mean, is_truth, shown
+from shapes.env import ShapeEnv
 from shapes.origin import Origin
-
-if TYPE_CHECKING:
-    import torch
-
-    from frontends.pytorch.calls.marks import Mark
-    from frontends.pytorch.recording.inputs import Input
-    from shapes.env import ShapeEnv
 
 SEEN_TO_DIFFER: Final = Choice("dynamic", why="seen to differ")
 NAMED: Final = Choice("dynamic", why="among torch.compiler.config.dynamic_sources")

@@ -22,13 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.modules import module as modules
 
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.reads import Place
+from frontends.pytorch.calls.reads import Place
 
 Bound = tuple[tuple[object, ...], dict[str, object]]
 

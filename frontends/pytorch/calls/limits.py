@@ -15,13 +15,12 @@ import weakref
 from collections import Counter
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.dynamism import Policy
-    from frontends.pytorch.calls.recompiling import Question
+from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.calls.recompiling import Question
 
 _of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
 """The number of variants of a module's functions."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
@@ -24,9 +24,7 @@ from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown, whole_number
 from shapes.errors import ShapeError
-
-if TYPE_CHECKING:
-    from shapes.origin import Origin
+from shapes.origin import Origin
 
 ATTRIBUTE: Final = "marked_sizes"
 

@@ -19,25 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from torch.utils._pytree import TreeSpec
 
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole_graph import described
+from frontends.pytorch.calls import forms
 from frontends.pytorch.calls.argument_unpacking import Kind, changeable, constant_state
 from frontends.pytorch.calls.result_assembly import assembler, performer
+from frontends.pytorch.calls.signatures import Signature
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
+from frontends.pytorch.variant import Variant as Traced
+from shapes.guards.codegen import Check
 from shapes.guards.emit_c import NotNative
 from shapes.guards.toolchain import Unavailable
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls import forms
-    from frontends.pytorch.calls.signatures import Signature
-    from frontends.pytorch.variant import Variant as Traced
-    from shapes.guards.codegen import Check
 
 MOST: Final = 64
 """An entry tries its variants in sequence; further ones are found by the decision tree."""

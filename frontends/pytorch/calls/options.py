@@ -10,16 +10,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypedDict
+from typing import NoReturn, TypeAlias, TypedDict
 
 from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.calls.relations import Statement
 from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.recording.inputs import Dynamic
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.relations import Statement
-    from frontends.pytorch.recording.inputs import Dynamic
 
 Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
 

@@ -18,22 +18,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 
 from frontends.pytorch.calls.argument_unpacking import READ, Leaf
+from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
+from frontends.pytorch.variant import Variant
+from shapes.guards.arguments import Path
 from shapes.guards.codegen import where_of
 from shapes.guards.dispatch import MISSING
+from shapes.guards.variants import Entry
 from solver.floats.ordinals import double
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.captured_state import CapturedState
-    from frontends.pytorch.variant import Variant
-    from shapes.guards.arguments import Path
-    from shapes.guards.variants import Entry
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 log: Final = logging.getLogger("symshape")
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))

@@ -25,22 +25,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.errors import ConstraintViolation, refusal
-from frontends.pytorch.recording.inputs import Choice
+from frontends.pytorch.recording.inputs import Choice, Input
 from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
+from shapes.origin import Origin
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.inputs import Input
-    from shapes.origin import Origin
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 FIX: Final = "state what holds for every call, or leave the dimension out (None)"

@@ -37,18 +37,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from backends.program.log import lines
-from frontends.pytorch.calls.times import operators_of
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.breaking import Breaking
-    from frontends.pytorch.calls.recompiling import Fallback
-    from frontends.pytorch.calls.times import Times
-    from frontends.pytorch.variant import Variant
-    from shapes.guards.guards import Guard
-    from shapes.origin import Origin
+from frontends.pytorch.calls.breaking import Breaking
+from frontends.pytorch.calls.recompiling import Fallback
+from frontends.pytorch.calls.times import Times, operators_of
+from frontends.pytorch.variant import Variant
+from shapes.guards.guards import Guard
+from shapes.origin import Origin
 
 PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{{ report.name }}</title>

@@ -22,14 +22,16 @@ something differs, or is not serializable, the function is traced.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_leaves, tree_unflatten, treespec_leaf
 
 from backends import Unreadable
+from backends.backend import AnyBackend
+from backends.decisions.costs import Expected
 from frontends.pytorch.calls.example_call import source_of
 from frontends.pytorch.calls.fingerprints import Untold
 from frontends.pytorch.calls.serialization import (
@@ -55,12 +57,6 @@ from shapes.env import ShapeEnv
 from shapes.environment.events import Declared, Guarded
 from shapes.guards.toolchain import Unavailable
 from shapes.origin import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from backends.backend import AnyBackend
-    from backends.decisions.costs import Expected
 
 Run = Callable[[Sequence[object]], Sequence[object]]
 CONTAINERS: Final = {"tuple": tuple, "list": list}

@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from torch.utils._pytree import TreeSpec, tree_unflatten
 
 from frontends.pytorch.python.assembling import maker
-from frontends.pytorch.python.side_effects import Entries, Items
+from frontends.pytorch.python.side_effects import Entries, Items, SideEffect
 from frontends.pytorch.python.snapshots import ATTRIBUTES, LIST
-
-if TYPE_CHECKING:
-    from frontends.pytorch.python.side_effects import SideEffect
-
 
 DEEPEST: Final = 16
 """The maximal depth of an expression, which Python limits; deeper parts are unflattened by torch's pytree."""

@@ -25,9 +25,10 @@ import json
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
 import torch
 
@@ -38,13 +39,9 @@ from frontends.pytorch.calls.serialization import Reads, of_process, serialized
 from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.variant import Variant
 from shapes import __version__
 from shapes.guards import extension_modules, toolchain
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from frontends.pytorch.variant import Variant
 
 BACKENDS: Final = ("cpu", "eager")
 OPTIONS: Final = ("dynamic", "backend", "fullgraph")

@@ -13,10 +13,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from torch.utils._pytree import TreeSpec
 
@@ -30,15 +30,11 @@ from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran
+from frontends.pytorch.variant import Variant
+from shapes.env import ShapeEnv
 from shapes.environment.events import Chosen, Declared, Guarded, Sourced
 from shapes.guards.toolchain import Unavailable
 from shapes.origin import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from frontends.pytorch.variant import Variant
-    from shapes.env import ShapeEnv
 
 Told = dict[str, Any]
 OFFSET: Final = (".storage_offset()",)

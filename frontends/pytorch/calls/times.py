@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -29,9 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from frontends.pytorch.calls.argument_unpacking import Call, Run
 from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
-
-if TYPE_CHECKING:
-    from frontends.pytorch.variant import Variant
+from frontends.pytorch.variant import Variant
 
 
 @dataclass(slots=True)

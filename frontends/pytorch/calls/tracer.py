@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard
+from typing import Any, Final, NoReturn, TypeGuard
 
 import torch
 
@@ -26,8 +26,9 @@ from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Mixed, Policy
 from frontends.pytorch.calls.example_call import ExampleCall
 from frontends.pytorch.calls.forms import Form
+from frontends.pytorch.calls.found_places import Unguarded
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
+from frontends.pytorch.calls.reads import Place, can_be_given, holds_tensors, shown
 from frontends.pytorch.calls.serialization import Reads
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.errors import (
@@ -45,7 +46,7 @@ from frontends.pytorch.python.fields import classes_in
 from frontends.pytorch.python.memoized import after, replayed
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
-from frontends.pytorch.python.side_effects import Said
+from frontends.pytorch.python.side_effects import Said, SideEffect
 from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.recording.inputs import Dynamic
@@ -53,14 +54,7 @@ from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
 from shapes.errors import UndecidedGuard
-
-if TYPE_CHECKING:
-
-    from frontends.pytorch.calls.found_places import Unguarded
-    from frontends.pytorch.calls.reads import Place
-    from frontends.pytorch.python.side_effects import SideEffect
-    from shapes.guards.codegen import Check
-
+from shapes.guards.codegen import Check
 
 
 class Tracer:

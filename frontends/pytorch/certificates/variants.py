@@ -15,10 +15,10 @@ and are no alternatives.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from frontends.pytorch.calls.compilation import Compilation
-from frontends.pytorch.calls.signatures import is_backed
+from frontends.pytorch.calls.signatures import Signature, is_backed
 from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.source_location import origin
@@ -27,14 +27,11 @@ from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical
 from shapes.environment.events import within
 from shapes.guards.arguments import access
+from shapes.guards.variants import Entry
 from shapes.origin import Origin
 from solver.proofs.fact import Fact
 from solver.syntax.printer import text_of, text_of_both
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from frontends.pytorch.calls.signatures import Signature
-    from shapes.guards.variants import Entry
 
 STATIC: Final = "a constant, as it was not seen to differ"
 EMPTY: Final = "a size of 0 has a variant of its own"

@@ -19,24 +19,21 @@ costs nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sympy
 import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 
-from frontends.pytorch.recording.inputs import STATIC, Choice
+from frontends.pytorch.recording.inputs import STATIC, Choice, Input
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
+from shapes.origin import Origin
 from solver.errors import NotExpressible
 from solver.interop.sympy import from_sympy
 from solver.syntax.parser import Parsed
 from solver.syntax.printer import text_of
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.inputs import Input
-    from shapes.origin import Origin
-    from solver.terms.expr import Expr
+from solver.terms.expr import Expr
 
 NUMBER: Final = -1
 """The axis number that denotes an integer input."""

@@ -18,16 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.calls.compiling import compile
-
-if TYPE_CHECKING:
-    from frontends.pytorch.variant import Variant
-    from solver.terms.prop import Prop
+from frontends.pytorch.variant import Variant
+from solver.terms.prop import Prop
 
 Kind = Literal["raises", "differs", "specializes"]
 Made = Callable[[], Sequence[object]]
