@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import add
 from typing import Any, Final
 
@@ -88,25 +89,19 @@ def running(
 
     With `guards`, profitable guards are added to the variant; none constrains a size named in `varying`.
     """
-    found = _running(variant, backend, withheld, guards, varying)
+    found, note = None, ""
+    if emits_kernels(backend):
+        try:
+            found = _by_kernels(variant, backend, withheld, {})
+            found = found if guards is None else _with_guards(variant, backend, withheld, guards, varying, found)
+        except Unsupported as error:
+            found, note = None, str(error).splitlines()[0]
+            log.warning("runs operator by operator: %s", note)
+    found = found or Running(_eagerly(variant), note=note)
     call = found.call if variant.relations is None else variant.relations.around(found.call)
     if torch._C._is_any_autocast_enabled():
         call = _without_autocast(call)
     return found if call is found.call else replace(found, call=call, is_plain=False)
-
-
-def _running(
-    variant: Captured, backend: AnyBackend, withheld: Collection[str], guards: Expected | None, varying: Collection[str]
-) -> Running:
-    if not emits_kernels(backend):
-        return Running(_eagerly(variant))
-    try:
-        found = _by_kernels(variant, backend, withheld, {})
-        return found if guards is None else _with_guards(variant, backend, withheld, guards, varying, found)
-    except Unsupported as error:
-        note = str(error).splitlines()[0]
-    log.warning("runs operator by operator: %s", note)
-    return Running(_eagerly(variant), note=note)
 
 
 def _eagerly(variant: Captured) -> Run:
@@ -247,23 +242,19 @@ def _by_kernels(
 
         parts = Parts(counted(variant, hosts[0].function), hosts[1].function, len(joint.saved), backward_without)
         run = runner(variant, parts)
+    otherwise = cache(lambda: _eagerly(variant))
     if form.changed:
-        return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
+        return Running(_unless_overlapping(form, run, otherwise), hosts)
     random = any(map(is_random, form.operations))
-    run = run if random else _unless_unreadable(run, lambda: _eagerly(variant))
+    run = run if random else _unless_unreadable(run, otherwise)
     return Running(run, hosts, is_plain=variant.joint is None and not variant.written, draws=random)
 
 
 def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:
     """The program; the original graph if a mutated argument overlaps another one."""
-    made: list[Run] = []
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
-        if form.overlaps(tensors):
-            if not made:
-                made.append(otherwise())
-            return made[0](tensors)
-        return program(tensors)
+        return (otherwise() if form.overlaps(tensors) else program)(tensors)
 
     return run
 
@@ -271,15 +262,13 @@ def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], 
 def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
     """The program; the original graph for tensors whose memory does not hold their values, such as `x.conj().imag`. The
     program has had no visible effect by then."""
-    made: list[Run] = []
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
         try:
             return program(tensors)
         except Unreadable:
-            if not made:
-                made.append(otherwise())
-        return made[0](tensors)
+            pass
+        return otherwise()(tensors)
 
     return run
 

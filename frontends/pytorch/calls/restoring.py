@@ -22,7 +22,8 @@ something differs, or is not serializable, the function is traced.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -30,8 +31,6 @@ import torch
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_leaves, tree_unflatten, treespec_leaf
 
 from backends import Unreadable
-from backends.backend import AnyBackend
-from backends.decisions.costs import Expected
 from frontends.pytorch.calls.example_call import source_of
 from frontends.pytorch.calls.fingerprints import Untold
 from frontends.pytorch.calls.serialization import (
@@ -62,26 +61,28 @@ Run = Callable[[Sequence[object]], Sequence[object]]
 CONTAINERS: Final = {"tuple": tuple, "list": list}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Restored(Variant):
-    """A variant deserialized from another process."""
+    """A variant deserialized from another process.
 
-    def run_with(self, run: Run, described: Mapping[str, Any], again: Callable[[], Variant]) -> None:
-        """Set its callable, `described` by the file; `again` traces the program if its graph is requested."""
-        self._run, self.described, self._again = run, described, again
+    Attributes:
+        run: its callable.
+        described: its description in the file.
+        again: traces the program, for its graph.
+    """
 
-    def run_by(
-        self,
-        backend: AnyBackend,
-        withheld: Collection[str] = (),
-        guards: Expected | None = None,
-        varying: Collection[str] = (),
-    ) -> Run:
-        self.running = Running(self._run)
-        return self._run
+    run: Run
+    described: Mapping[str, Any]
+    again: Callable[[], Variant]
+    provenance: str = "restored"
+
+    def run_by(self, *args: object, **kwargs: object) -> Run:
+        self.running = Running(self.run)
+        return self.run
 
     @cached_property
     def graph(self) -> torch.fx.GraphModule:
-        return self._again().graph
+        return self.again().graph
 
 
 class Restoring:
@@ -151,32 +152,33 @@ class Restoring:
         commit_again(env, text["commitments"])
         if text["offsets"]:
             inputs = [with_offset(env, each) for each in inputs]
-        made = Restored(
-            env=env,
-            recording=Recording(),
-            inputs=tuple(inputs),
-            outputs=(None,) * text["outputs"],
-            structure=deserialized_structure(text["structure"]),
-            with_gradient=(False,) * text["outputs"],
-            integers=tuple(known.numbers),
-            places=tuple(known.places),
-            marks_matter=text["marks"],
-            provenance="restored",
-        )
-        if made.structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
+        structure = deserialized_structure(text["structure"])
+        if structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
             raise Another("what it relies on is something else here")
-        if [str(guard) for guard in made.guards] != self._variant["guards"]:
+        if [str(guard) for guard in env.guards()] != self._variant["guards"]:
             raise Another("its guards are others here")
         if [fact.text for fact in env.facts.records()] != self._variant["facts"]:
             raise Another("what is known of its sizes is something else here")
         followed: Run = without_gradients(run) if text["learned"] else run
         followed = followed if text["draws"] else readable(followed, fn, known)
-        made.run_with(followed, self._variant, traced_again(fn, args, kwargs, known, options))
         if ran is not None:
             ran.restored = functions
             ran.names |= set(text["names"])
             ran.silent |= {(logging.getLogger(name), level) for name, level in silent}
-        return made
+        return Restored(
+            env=env,
+            recording=Recording(),
+            inputs=tuple(inputs),
+            outputs=(None,) * text["outputs"],
+            with_gradient=(False,) * text["outputs"],
+            integers=tuple(known.numbers),
+            structure=structure,
+            places=tuple(known.places),
+            marks_matter=text["marks"],
+            run=followed,
+            described=self._variant,
+            again=traced_again(fn, args, kwargs, known, options),
+        )
 
 
 def deserialized_structure(text: object) -> TreeSpec:
