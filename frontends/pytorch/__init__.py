@@ -14,8 +14,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from backends.decisions.costs import Expected
-from frontends.pytorch.breaks import control_flow as _control_flow  # replaces torch.cond in programs with graph breaks
-from frontends.pytorch.calls import in_operators as _in_operators  # replaces torch.cond outside of compiled functions
+from frontends.pytorch.calls import in_operators as _in_operators  # replaces torch.cond outside of traces
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy

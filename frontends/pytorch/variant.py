@@ -80,10 +80,7 @@ class Variant(Captured):
         """The containers among the arguments that the function returns."""
         return tuple([output.number for output in self.outputs if type(output) is GivenBack])
 
-    def assembled(self, values: Sequence[object], containers: Sequence[object] = ()) -> object:
-        """Assemble the function's results from the graph's outputs and the containers that are `given_back`."""
+    def assembled(self, values: Sequence[object]) -> object:
+        """Assemble the function's results from the graph's outputs."""
         outputs = [value if in_graph(output) else output for value, output in zip(values, self.outputs)]
-        if containers:
-            back = iter(containers)
-            outputs = [next(back) if type(output) is GivenBack else output for output in outputs]
         return tree_unflatten(outputs, self.structure)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, SupportsIndex
+from functools import partialmethod
+from typing import Any, Final, Protocol
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -83,33 +84,6 @@ class Pending(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
-    def numpy(self, *, force: bool = False) -> Any:
-        return _read(self, "numpy", force=force)
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return _read(self, "__array__", *args, **kwargs)
-
-    def tolist(self) -> object:
-        return _read(self, "tolist")
-
-    def data_ptr(self) -> int:
-        return _read(self, "data_ptr")
-
-    def untyped_storage(self) -> Any:
-        return _read(self, "untyped_storage")
-
-    def __deepcopy__(self, memo: dict[int, object]) -> torch.Tensor:
-        return _read(self, "__deepcopy__", memo)
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        return _read(self, "__reduce_ex__", protocol)
-
-    def __repr__(self, *, tensor_contents: object = None) -> str:
-        return _read(self, "__repr__")
-
-    def __format__(self, form: str) -> str:
-        return _read(self, "__format__", form)
-
 
 def real_of(value: object) -> object:
     """The real tensor of a lazy one."""
@@ -124,6 +98,13 @@ def _read(tensor: Pending, name: str, *args: Any, **kwargs: Any) -> Any:  # what
     real = tensor.value.settled()
     with _disable_current_modes(), torch._C.DisableTorchFunction():
         return getattr(Leaving.apply(tensor) if tensor.requires_grad else real, name)(*args, **kwargs)
+
+
+for _name in (
+    *("numpy", "__array__", "tolist", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__", "__repr__"),
+    "__format__",
+):
+    setattr(Pending, _name, partialmethod(_read, _name))
 
 
 class Leaving(torch.autograd.Function):

@@ -50,7 +50,6 @@ class Remembered:
         self.operators = 0
         self.captured = 0
         self.in_graphs = 0.0
-        self.calls = 0
         self.is_exact = False
         """Whether the program has to do with the state of a generator, so that what draws numbers does not wait."""
         self.last: tuple[int, int] = (0, 0)

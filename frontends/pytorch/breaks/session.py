@@ -300,7 +300,6 @@ class Session(TorchDispatchMode):
         """The end of the call: flush the queue, whether the program succeeded or not."""
         self.flush()
         program = self.program
-        program.calls += 1
         program.operators += self.operators
         program.captured += self.captured
         program.last = (self.operators, self.captured)

@@ -35,7 +35,7 @@ from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
 from frontends.pytorch.calls.forms import Form
-from frontends.pytorch.calls.result_assembly import _defined, expression, performing, targets_text
+from frontends.pytorch.calls.result_assembly import defined, expression, returning, targets_text
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.fields import Fields, held_by, is_dictionary
 from frontends.pytorch.python.python_calls import pattern as bits
@@ -280,28 +280,20 @@ class UnpackingPrinter:
         """A function from arguments to the traced function's results; `_run` and `_variant` are its globals."""
         if variant.effects or variant.needs_distinct:
             return self._call_with_effects(variant, run)
-        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
+        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant}
         names = [self.names[place] for place in variant.places]
         flat = names == self.names and self._is_flat()
         self._given_back = variant.given_back
         lines = self.form.statements(checked=False) if flat else self.unpacking(checked=False)
         self._given_back = ()
         given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
-        if variant.given_back:
-            back = "".join([f"_given_{number}, " for number in variant.given_back])
-            lines.append(f"return _assembled(_run({given}), ({back}))")
-            return _defined("call(_args, _kwargs)", lines, scope)
         shown = expression(variant.structure, scope)
         if len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
             lines.append(f"return _run({given})[0]")
         else:
-            outputs = [f"_{place}" for place in range(len(variant.outputs))]
-            lines.append(f"{targets_text(outputs)} = _run({given})")
-            for place, output in enumerate(variant.outputs):
-                if not in_graph(output):
-                    scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
-            lines.append(f"return {shown.format(*outputs)}")
-        return _defined("call(_args, _kwargs)", lines, scope)
+            lines.append(f"{targets_text(output_names(variant))} = _run({given})")
+            lines.append(f"return {shown.format(*output_values(variant, scope))}")
+        return defined("call(_args, _kwargs)", lines, scope)
 
     def _call_with_effects(self, variant: Variant, run: Run) -> FunctionType:
         """The same with side effects. The program itself runs if a container is passed twice or is captured state too,
@@ -320,31 +312,37 @@ class UnpackingPrinter:
             lines += [f"_ids = set(_map(_id, ({given},)))", f"if len(_ids) != {len(nodes)} or _ids & _watched:"]
             lines.append(f"    {again}")
         names = [self.names[place] for place in variant.places]
-        outputs = [f"_{place}" for place in range(len(variant.outputs))]
         given = f"({', '.join([*names, ''])})"
         is_plain = not variant.written and not any(map(is_random, variant.recording.operations))
         if not is_plain:
             scope["_torch_state"] = partial(torch_state, variant)
             lines.append(f"_before = _torch_state({given})")
-        lines += ["try:", f"    {targets_text(outputs)} = _run({given})", "except Exception:"]
+        lines += ["try:", f"    {targets_text(output_names(variant))} = _run({given})", "except Exception:"]
         if not is_plain:
             scope["_is_put_back"] = is_put_back
             lines += ["    if not _is_put_back(*_before):", "        raise"]
         lines.append(f"    {again}")
-        for place, output in enumerate(variant.outputs):
-            if type(output) is GivenBack:
-                outputs[place] = f"_given_{output.number}"
-            elif not in_graph(output):
-                scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
-        shown = expression(variant.structure, scope).format(*outputs)
-        if not variant.effects:
-            return _defined("call(_args, _kwargs)", [*lines, f"return {shown}"], scope)
-        lines += [f"_returned, _stored = {shown}", *performing(variant.effects, scope), "return _returned"]
-        return _defined("call(_args, _kwargs)", lines, scope)
+        shown = expression(variant.structure, scope).format(*output_values(variant, scope))
+        return defined("call(_args, _kwargs)", [*lines, *returning(shown, variant.effects, scope)], scope)
 
     def _is_flat(self) -> bool:
         arguments, named = self.structure.children()
         return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def output_names(variant: Variant) -> list[str]:
+    return [f"_{place}" for place in range(len(variant.outputs))]
+
+
+def output_values(variant: Variant, scope: dict[str, object]) -> list[str]:
+    """The outputs by name: of the graph, among the arguments, or constants, which are added to the scope."""
+    names = output_names(variant)
+    for place, output in enumerate(variant.outputs):
+        if type(output) is GivenBack:
+            names[place] = f"_given_{output.number}"
+        elif not in_graph(output):
+            scope[f"_constant_{place}"], names[place] = output, f"_constant_{place}"
+    return names
 
 
 def torch_state(variant: Variant, given: Sequence[Any]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:

@@ -20,7 +20,8 @@ its next call on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from backends.backend import AnyBackend
@@ -56,20 +57,11 @@ class Breaking:
     """
 
     def __init__(
-        self,
-        fn: Callable[..., object],
-        backend: AnyBackend,
-        *,
-        named: str = "eager",
-        dynamic: object = None,
-        policy: Policy | None = None,
-        withheld: Collection[str] = (),
+        self, fn: Callable[..., object], backend: AnyBackend, named: str, dynamic: object, policy: Policy
     ) -> None:
         self.fn = fn
-        self._broken: Callable[[], Broken] = lambda: Broken(fn, backend, withheld)
-        self._captured: Callable[[], Any] = lambda: [
-            make(fn, backend=named, dynamic=dynamic, policy=policy) for make in captures
-        ]
+        self._broken = partial(Broken, fn, backend, policy.withheld)
+        self._options = {"backend": named, "dynamic": dynamic, "policy": policy}
         self.way: Any = None
         self.is_captured = False
 
@@ -78,7 +70,7 @@ class Breaking:
         guarded. A program with graph breaks stays so."""
         is_fit = is_told and type(error) in CAPTURED
         if self.way is None and is_fit:
-            self.way = next(filter(None, self._captured()), None)
+            self.way = next(filter(None, [capture(self.fn, **self._options) for capture in captures]), None)
             self.is_captured = self.way is not None
         if self.way is None or not is_fit:
             self._run_with_breaks()

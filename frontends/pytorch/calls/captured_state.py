@@ -186,28 +186,26 @@ class CapturedState:
 
     def is_about_elements(self, before: int, after: int) -> bool:
         """Whether two states differ in the elements of tensors alone."""
-        pairs = zip(self.places, self._states[before], self._states[after])
-        differing = [place for place, old, new in pairs if not same(old, new)]
-        return bool(differing) and all(place.key is elements_in for place in differing)
+        differing = self._differing(before, after)
+        return bool(differing) and all(place.key is elements_in for place, _, _ in differing)
 
     def is_about_filling(self, before: int, after: int) -> bool:
         """Whether two states differ only in the lengths of short queues."""
-        pairs = zip(self.places, self._states[before], self._states[after])
-        differing: list[tuple[Content, ...]] = [
-            (place.container, old, new) for place, old, new in pairs if not same(old, new)
-        ]
+        differing = self._differing(before, after)
         return bool(differing) and all(
-            isinstance(queue, deque) and queue.maxlen is not None and queue.maxlen <= SOON and len(old) != len(new)
-            for queue, old, new in differing
+            isinstance(queue := place.container, deque)
+            and queue.maxlen is not None
+            and queue.maxlen <= SOON
+            and len(old) != len(new)
+            for place, old, new in differing
         )
 
+    def _differing(self, before: int, after: int) -> list[tuple[Place, Content, Content]]:
+        pairs = zip(self.places, self._states[before], self._states[after])
+        return [(place, old, new) for place, old, new in pairs if not same(old, new)]
+
     def _differences(self, before: int, after: int) -> list[tuple[str, object, object]]:
-        return [
-            each
-            for place, old, new in zip(self.places, self._states[before], self._states[after])
-            if not same(old, new)
-            for each in differences(place, old, new)
-        ]
+        return [each for differing in self._differing(before, after) for each in differences(*differing)]
 
     def _check(self, state: Sequence[Content]) -> Callable[[], bool]:
         """A function that tests for a state."""

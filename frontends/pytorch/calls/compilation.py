@@ -29,7 +29,7 @@ from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
-from frontends.pytorch.calls.options import Setting, check_options
+from frontends.pytorch.calls.options import Options, Setting, check_options
 from frontends.pytorch.calls.recompiling import (
     Fallback,
     Question,
@@ -78,10 +78,6 @@ MOST_SETTLING: Final = 2
 """The number of a function's calls that fall back to eager because they initialize state lazily."""
 
 
-def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-    """A look-up that finds no variant."""
-
-
 class Compilation:
     """A function with its variants.
 
@@ -110,8 +106,7 @@ class Compilation:
         self.backend = named(backend)
         check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         self.fn = fn
-        self.options: dict[str, object]
-        self.options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
+        self.options: Options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
         self.fullgraph = fullgraph
         self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
         self.relations: KnownSizes | None = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else graph
@@ -132,8 +127,8 @@ class Compilation:
         self._settled = 0
         """The number of eager calls that initialized state lazily."""
         self._lock = RLock()
-        self._find: Lookup = nothing
-        self.lookup: Lookup = nothing
+        self._find: Lookup = lookup_of(())
+        self.lookup: Lookup = self._find
         """`_find`, except where calls are measured."""
         self.native: Native | None = None
         self.enter: Enter | None = None
@@ -180,7 +175,7 @@ class Compilation:
         """
         from frontends.pytorch.calls.saving import save
 
-        save(self, path)
+        save(path, self.fn, self.options, self.variants)
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
@@ -274,30 +269,10 @@ class Compilation:
             return self._variant(args, kwargs)
         except (ConstraintViolation, SpecializedDynamic, Uninitialized):
             raise
-        except Settles as error:
-            if self.fullgraph or self._settled < MOST_SETTLING:
-                raise
-            return self._break(signature, signature.values(leaves), as_it_stands(str(error)))
-        except EagerOnly as error:
-            if self.fullgraph:
-                raise
-            return self._fall_back(signature, signature.values(leaves), str(error), None, self._eagerly)
-        except KeptTensor as error:
-            if self.fullgraph:
-                raise
-            if signature.keeps:
-                return self._fall_back(signature, values, str(error), None, self._eagerly)
-            # memoizing functions will have real results at the next call
-            signature.keeps = True
-            return self._eagerly
-        except (TraceError, UndecidedGuard) as error:
-            if self.fullgraph:
-                raise
-            return self._break(signature, signature.values(leaves), as_it_stands(str(error)), error)
         except Exception as error:
-            if self.fullgraph:
+            if self.fullgraph or (isinstance(error, Settles) and self._settled < MOST_SETTLING):
                 raise
-            return self._untraced(signature, signature.values(leaves), error)
+            return self._without_graph(signature, signature.values(leaves), error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
         if self.native is not None:
@@ -322,6 +297,19 @@ class Compilation:
             self.native = made_native()
         self._refresh()
         return notes
+
+    def _without_graph(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
+        """How a call runs after this error has ended its trace."""
+        match error:
+            case KeptTensor() if not signature.keeps:
+                # memoizing functions will have real results at the next call
+                signature.keeps = True
+                return self._eagerly
+            case EagerOnly() | KeptTensor():
+                return self._fall_back(signature, values, str(error), None, self._eagerly)
+            case TraceError() | UndecidedGuard():
+                return self._break(signature, values, as_it_stands(str(error)), error)
+        return self._untraced(signature, values, error)
 
     def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
         """Run a call after a failed trace; the program may raise the same error, which is then the call's result."""
@@ -353,15 +341,8 @@ class Compilation:
         """Run such calls with graph breaks from now on, by Dynamo if it is trusted with the error that ended the
         trace."""
         if self.broken is None:
-            policy = self.limits.policy
-            self.broken = Breaking(
-                self.fn,
-                self.backend,
-                named=str(self.options["backend"]),
-                dynamic=self.dynamic,
-                policy=policy,
-                withheld=policy.withheld,
-            )
+            named = str(self.options["backend"])
+            self.broken = Breaking(self.fn, self.backend, named, self.dynamic, self.limits.policy)
         is_of_values = signature.is_of_values and not classes_in(signature.structure)
         is_told = self.tracer.unguarded is not None and not self.tracer.unguarded
         self.broken.choose(error, is_told=is_told and is_of_values)

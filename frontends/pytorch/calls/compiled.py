@@ -13,11 +13,26 @@
 Reads and writes are forwarded to the original: attributes, methods, `vars`, `dir`, operators such as `len` and `[]`.
 The public attributes of `Compilation` (`variants`, `explain()` etc.) are visible only if the original has none of that
 name. `compiled._compilation` always has them; it is the one reserved name.
+
+Copies and pickles keep the function and its options, not the variants:
+
+    >>> import copy, pickle
+    >>> linear = compile(torch.nn.Linear(2, 3), dynamic=True)
+    >>> again = pickle.loads(pickle.dumps(linear))
+    >>> bool((again(torch.ones(5, 2)) == linear(torch.ones(5, 2))).all()), again.fn is linear.fn
+    (True, False)
+    >>> pickle.dumps(compile(lambda x: x * 2))
+    Traceback (most recent call last):
+    _pickle.PicklingError: cannot pickle the compiled function <lambda>: pickle finds functions by module and name, ...
 """
 
 from __future__ import annotations
 
+import copy
+import functools
+import sys
 from collections.abc import Callable, Sequence
+from pickle import PicklingError
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -25,23 +40,14 @@ import torch
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 
 from frontends.pytorch.calls.compilation import Compilation
-from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shallow_copy
+from frontends.pytorch.calls.options import Options
 from frontends.pytorch.python.weak_memo import while_alive
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from os import PathLike
-
-    from backends.backend import AnyBackend
-    from frontends.pytorch.calls.breaking import Breaking
-    from frontends.pytorch.calls.native import Native
-    from frontends.pytorch.calls.options import Options
-    from frontends.pytorch.calls.recompiling import Fallback, Recompilation
-    from frontends.pytorch.calls.report import Report
-    from frontends.pytorch.calls.times import Times
-    from frontends.pytorch.variant import Variant
-    from shapes.guards.coverage import Ranges
-    from solver.decide.verdict import Verdict
+    # `__getattr__` finds them
+    from frontends.pytorch.calls.compilation import Compilation as Attributes
+else:
+    Attributes = object
 
 OWN: Final = "_compilation"
 GIVES_ITSELF: Final = frozenset((
@@ -62,29 +68,12 @@ NOT_FORWARDED: Final = frozenset((
 separately."""
 
 
-class Compiled:
+class Compiled(Attributes):
     """A compiled function or module: see the module's documentation."""
 
     __slots__ = ("__dict__", "__weakref__", "_compilation")
 
-    if TYPE_CHECKING:
-        _compilation: Compilation
-        fn: Callable[..., object]
-        options: dict[str, object]
-        backend: AnyBackend
-        dynamic: object
-        fullgraph: bool
-        variants: list[Variant]
-        recompilations: list[Recompilation]
-        fallbacks: list[Fallback]
-        broken: Breaking | None
-        native: Native | None
-
-        def explain(self, *, kernels: bool = False) -> str: ...
-        def report(self) -> Report: ...
-        def timed(self) -> AbstractContextManager[Times]: ...
-        def coverage(self, ranges: Ranges | None = None) -> Verdict: ...
-        def save(self, path: str | PathLike[str]) -> None: ...
+    _compilation: Compilation
 
     def __new__(cls, fn: Callable[..., object], **options: Unpack[Options]) -> Compiled:
         """The function `fn` compiled; `options` are those of `compile`."""
@@ -154,13 +143,42 @@ class Compiled:
         return sorted({*dir(self._compilation.fn), *PUBLIC, OWN, "__wrapped__"})
 
     def __copy__(self) -> Compiled:
-        return shallow_copy(Compiled, self)
+        """The same function, or a shallow copy of the module, with separate variants."""
+        fn = self._compilation.fn
+        return Compiled(fn if isinstance(fn, FunctionType) else copy.copy(fn), **self._compilation.options)
 
     def __deepcopy__(self, memo: dict[int, object]) -> object:
-        return deep_copy(Compiled, self, memo)
+        """Functions are not copied; a module is, with separate variants."""
+        if isinstance(self._compilation.fn, FunctionType):
+            return self
+        fn = copy.deepcopy(self._compilation.fn, memo)
+        known = memo.get(id(self))  # the module may reference its own compiled form
+        if known is None:
+            known = memo[id(self)] = Compiled(fn, **self._compilation.options)
+        return known
 
     def __reduce_ex__(self, protocol: object) -> str | tuple[object, ...]:
-        return pickled(Compiled, self)
+        """A function is pickled by its name, as in Python; a module is compiled again with its parameters.
+
+        Raises:
+            PicklingError: no name leads to the function.
+        """
+        fn = self._compilation.fn
+        made_again = functools.partial(Compiled, **self._compilation.options), (fn,)
+        if not isinstance(fn, FunctionType):
+            return made_again
+        found: object = sys.modules.get(fn.__module__)
+        for name in fn.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return fn.__qualname__
+        if found is fn:
+            return made_again
+        raise PicklingError(
+            f"cannot pickle the compiled function {fn.__qualname__}: pickle finds functions by module and name, and "
+            f"there is none of this name in {fn.__module__}; define it at the top of a module, or pickle what it is "
+            "made of and compile it again where that is loaded"
+        )
 
 
 PUBLIC: Final = frozenset((
@@ -232,6 +250,17 @@ def forwarded(name: str) -> Callable[..., object]:
         return self if result is fn else result
 
     call.__name__ = name
+    return call
+
+
+def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
+    """A method that returns the module, wrapped to return the compiled one."""
+
+    @functools.wraps(method)
+    def call(*args: object, **kwargs: object) -> object:
+        result = method(*args, **kwargs)
+        return compiled if result is compiled._compilation.fn else result
+
     return call
 
 

@@ -25,7 +25,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from gc import get_referents
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from struct import calcsize
 from types import CellType, MappingProxyType
@@ -39,18 +39,13 @@ from shapes.guards.toolchain import Unavailable
 
 WORDS: Final = "tcfpq"
 """Kinds of places compared by one word of an object: its class, a cell's content, a function's code."""
-Objects = tuple[object, ...]
-Test = Callable[[bytes, Objects, Objects, Objects, bytes, bytearray], bool]
 
 
 class Held:
     """The observed values of places: kinds, containers, keys and values."""
 
     def __init__(self) -> None:
-        self._kinds: list[str] = []
-        self._containers: list[object] = []
-        self._keys: list[object] = []
-        self._values: list[object] = []
+        self._places: list[tuple[Any, ...]] = []
 
     def item(self, container: object, key: object, value: object) -> None:
         """Add `container[key]`, or a cell's content."""
@@ -93,11 +88,8 @@ class Held:
         self._add("h", container, None, items)
         return True
 
-    def _add(self, kind: str, container: object, key: object, value: object) -> None:
-        self._kinds.append(kind)
-        self._containers.append(container)
-        self._keys.append(key)
-        self._values.append(value)
+    def _add(self, *place: Any) -> None:  # kind, container, key and value
+        self._places.append(place)
 
     def test(self) -> Callable[[], bool]:
         """A test whether all of them are unchanged."""
@@ -105,23 +97,20 @@ class Held:
         if unchanged is None:
             return lambda: False
         # grouped by container, except places that are one word
-        groups: dict[tuple[int, str], list[int]] = {}
-        for place, (kind, container) in enumerate(zip(self._kinds, self._containers)):
-            groups.setdefault((id(container), kind if kind in WORDS else ""), []).append(place)
+        groups: dict[tuple[int, str], list[tuple[Any, ...]]] = {}
+        for place in self._places:
+            groups.setdefault((id(place[1]), place[0] if place[0] in WORDS else ""), []).append(place)
         # in the order of addresses, which is fastest
-        order = [place for key in sorted(groups) for place in groups[key]]
-        ends = array("i", accumulate([len(groups[key]) for key in sorted(groups)])).tobytes()
-        kinds = "".join([self._kinds[place] for place in order]).encode()
-        containers, keys, values = [
-            tuple([part[place] for place in order]) for part in (self._containers, self._keys, self._values)
-        ]
-        return partial(unchanged, kinds, containers, keys, values, ends, bytearray(2 * calcsize("P") * len(groups)))
+        runs = [groups[key] for key in sorted(groups)]
+        kinds, *objects = zip(*chain(*runs)) if runs else ((), (), (), ())
+        ends, scratch = array("i", accumulate(map(len, runs))), bytearray(2 * calcsize("P") * len(runs))
+        return partial(unchanged, "".join(kinds).encode(), *objects, ends.tobytes(), scratch)
 
 
 @cache
-def _unchanged() -> Test | None:
+def _unchanged() -> Callable[..., bool] | None:
     built = build(Path(__file__).with_suffix(".c").read_text())
-    return None if isinstance(built, Unavailable) else cast(Test, built)
+    return None if isinstance(built, Unavailable) else cast(Callable[..., bool], built)
 
 
 class Layouts:

@@ -8,7 +8,13 @@ loops.
     tensor([2., 2.])
 
 Outside of a trace, such operators let Dynamo capture their operands, where a graph break is an error. So meanwhile a
-compiled function behaves as the original one; other threads' calls run eagerly.
+compiled function behaves as the original one; other threads' calls run eagerly. In a program with graph breaks, such an
+operator flushes the queue and runs eagerly:
+
+    >>> from frontends.pytorch.breaks.breaks import Broken
+    >>> broken = Broken(lambda x: torch.cond(x.sum() > 0, torch.relu, torch.neg, (x * 2,)))
+    >>> broken(-torch.ones(2)), [each.cause for each in broken.breaks]
+    (tensor([2., 2.]), ['cond'])
 """
 
 from __future__ import annotations
@@ -20,7 +26,9 @@ from typing import Final
 
 from torch._higher_order_ops import utils as higher_order
 
+from frontends.pytorch.breaks.pending import current_session
 from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.recording.cond import name_of
 
 _captured: Final = higher_order._hop_compile_and_call
 _compiled_call: Final = Compiled.__call__
@@ -51,8 +59,11 @@ def as_originals() -> Iterator[None]:
 def _with_originals(
     fn: Callable[..., object], args: Sequence[object], kwargs: dict[str, object] | None = None
 ) -> object:
+    session = current_session()
     with as_originals():
-        return _captured(fn, args, kwargs)
+        if session is None:
+            return _captured(fn, args, kwargs)
+        return session.outside(name_of(fn), lambda *args: _captured(fn, args, kwargs), args)
 
 
 higher_order._hop_compile_and_call = _with_originals

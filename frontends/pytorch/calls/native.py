@@ -28,7 +28,7 @@ from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.calls import forms
 from frontends.pytorch.calls.argument_unpacking import Kind, changeable, constant_state
-from frontends.pytorch.calls.result_assembly import assembler, performer
+from frontends.pytorch.calls.result_assembly import assembler
 from frontends.pytorch.calls.signatures import Signature
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
@@ -193,13 +193,11 @@ def _returned(variant: Traced) -> Callable[[list[object]], object] | None:
     """The assembly of outputs: None for a single one, `tuple`, `list`, or a function of them, which also performs the
     side effects after the kernels."""
     spec = variant.structure
-    if variant.effects:
-        return performer(spec, variant.effects)
-    if spec.is_leaf():
+    if not variant.effects and spec.is_leaf():
         return None
-    if spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children()):
+    if not variant.effects and spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children()):
         return spec.type
-    return assembler(spec)
+    return assembler(spec, variant.effects)
 
 
 __all__ = ["Native"]

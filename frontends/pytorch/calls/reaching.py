@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from frontends.pytorch.python.code_replacement import own_code
-from frontends.pytorch.python.mentions import location
+from frontends.pytorch.python.mentions import location, mentions_of
 
 Route: TypeAlias = list[Any]
 FARTHEST: Final = 8
@@ -129,24 +129,16 @@ def is_same(one: FunctionType, other: FunctionType) -> bool:
     )
 
 
-def place_in(outer: CodeType, code: CodeType) -> list[int] | None:
-    """The path to code in the constants of other code; None if it is not there."""
-    for number, constant in enumerate(outer.co_consts):
-        if isinstance(constant, CodeType) and location(constant) == location(code):
-            return [number]
-        if isinstance(constant, CodeType) and (found := place_in(constant, code)) is not None:
-            return [number, *found]
-    return None
+def place_in(outer: CodeType, code: CodeType) -> int | None:
+    """The number of code among the inner functions of other code; None if it is not there."""
+    inside = [location(each) for each in mentions_of(outer).inside]
+    return inside.index(location(code)) if location(code) in inside else None
 
 
-def code_at(outer: CodeType, places: Sequence[object]) -> CodeType | None:
-    """The code at this path in the constants of other code."""
-    code: object = outer
-    for number in places:
-        if not isinstance(code, CodeType) or type(number) is not int or not 0 <= number < len(code.co_consts):
-            return None
-        code = code.co_consts[number]
-    return code if isinstance(code, CodeType) else None
+def code_at(outer: CodeType, number: object) -> CodeType | None:
+    """The code with this number among the inner functions of other code."""
+    inside = mentions_of(outer).inside
+    return inside[number] if type(number) is int and 0 <= number < len(inside) else None
 
 
 def made_by_call(code: CodeType, scope: dict[str, object]) -> FunctionType:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import abc
 import array
 import logging
+import operator
 import sys
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -75,34 +76,16 @@ class Place:
         return id(self.container), "item" if self.kind == "absent" else self.kind, self.key
 
     def read(self) -> object:
-        container = self.container
         try:
-            match self.kind:
-                case "count":
-                    return len(container)
-                case "keys":
-                    return tuple(container)
-                case "class":
-                    return type(container)
-                case "function":
-                    return own_code(container), container.__defaults__, container.__kwdefaults__
-                case "contents":
-                    return Contents(container, self.key or ())
-                case "view":
-                    return self.key(container)
-                case "result":
-                    found = result_for()(container, self.key, 0)
-                    if found is NotImplemented:
-                        return ABSENT
-                case "slot":
-                    found = getattr(container, self.key)
-                case "cell":
-                    found = container.cell_contents
-                case _:
-                    found = container[self.key]
+            if self.kind == "contents":
+                return Contents(self.container, self.key or ())
+            found = READERS.get(self.kind, operator.getitem)(self.container, self.key)
         except (KeyError, ValueError, IndexError, AttributeError):
             return ABSENT
-        return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
+        if found is NotImplemented and self.kind == "result":
+            return ABSENT
+        is_kept = isinstance(found, torch.Tensor) and self.kind != "view"
+        return Kept(found, layout(found)) if is_kept else found
 
     def held(self) -> object:
         """The current value, without a tensor's metadata."""
@@ -123,26 +106,28 @@ class Place:
             self.container[self.key] = value
 
     def printed(self, container: str, key: str) -> str:
-        """The read in generated code, if it is one expression."""
-        match self.kind:
-            case "count":
-                return f"len({container})"
-            case "keys":
-                return f"tuple({container})"
-            case "class":
-                return f"type({container})"
-            case "function":
-                return f"(own_code({container}), {container}.__defaults__, {container}.__kwdefaults__)"
-            case "view":
-                return f"{key}({container})"
-            case "result":
-                return f"result({container}, {key}, 0)"
-            case "slot":
-                return f"getattr({container}, {key})"
-            case "cell":
-                return f"{container}.cell_contents"
-            case _:
-                return f"{container}[{key}]"
+        """The read in generated code, except of contents."""
+        return TEXTS.get(self.kind, "{0}[{1}]").format(container, key)
+
+
+TEXTS: Final = {
+    "count": "len({0})",
+    "keys": "tuple({0})",
+    "class": "type({0})",
+    "function": "(own_code({0}), {0}.__defaults__, {0}.__kwdefaults__)",
+    "view": "{1}({0})",
+    "result": "result({0}, {1}, 0)",
+    "slot": "getattr({0}, {1})",
+    "cell": "{0}.cell_contents",
+}
+"""By kind, the read of a container with a key."""
+READERS: Final[Mapping[str, Callable[[Content, Content], Content]]] = {
+    kind: eval(
+        f"lambda container, key: {text.format('container', 'key')}",
+        {"own_code": own_code, "result": lambda *given: result_for()(*given)},
+    )
+    for kind, text in TEXTS.items()
+}
 
 
 @dataclass(frozen=True, slots=True)

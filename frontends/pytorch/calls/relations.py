@@ -23,6 +23,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partialmethod
 from itertools import pairwise
 from keyword import iskeyword
 from typing import Final, TypeAlias
@@ -60,29 +61,10 @@ class Stated:
         names = (*self.names, *(other.names if isinstance(other, Stated) else ()))
         return Stated(f"{parts[0]}{sign}{parts[1]}", names)
 
-    def __add__(self, other: Stated | int) -> Stated:
-        return self._with(" + ", other)
-
-    def __radd__(self, other: int) -> Stated:
-        return self._with(" + ", other, reflected=True)
-
-    def __sub__(self, other: Stated | int) -> Stated:
-        return self._with(" - ", other)
-
-    def __rsub__(self, other: int) -> Stated:
-        return self._with(" - ", other, reflected=True)
-
-    def __mul__(self, other: Stated | int) -> Stated:
-        return self._with("*", other)
-
-    def __rmul__(self, other: int) -> Stated:
-        return self._with("*", other, reflected=True)
-
-    def __floordiv__(self, other: Stated | int) -> Stated:
-        return self._with("//", other)
-
-    def __mod__(self, other: Stated | int) -> Stated:
-        return self._with(" % ", other)
+    __add__, __radd__ = partialmethod(_with, " + "), partialmethod(_with, " + ", reflected=True)
+    __sub__, __rsub__ = partialmethod(_with, " - "), partialmethod(_with, " - ", reflected=True)
+    __mul__, __rmul__ = partialmethod(_with, "*"), partialmethod(_with, "*", reflected=True)
+    __floordiv__, __mod__ = partialmethod(_with, "//"), partialmethod(_with, " % ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +126,7 @@ def _check_conditions(
     wrong: Callable[[str, str], ConstraintViolation],
 ) -> None:
     """Reject conditions that cannot be parsed or satisfied; they may use names of other `dims` too."""
-    env = ShapeEnv(origin=lambda: None)
-    for word in words:
-        env.symbol(word, lo=lo, hi=hi)
+    env = environment([Dim(word, (), lo, hi) for word in words])
     for condition in conditions:
         for word in NAME.findall(condition):
             if word not in env.names and _is_name(word) and f"{word}(" not in condition.replace(" ", ""):
@@ -203,8 +183,13 @@ class Relations:
         for place, text in self.texts.items():
             if text in self.named:
                 self.homes.setdefault(text, place)
-        for place, text in self.texts.items():
-            self._check_readable(place, text)
+        env = environment(self.named.values())
+        for (name, axis), text in self.texts.items():
+            try:
+                env.parse_expr(text)
+            except ShapeError as error:
+                what = f"what is stated cannot be read, of {name}.size({axis}): {error}"
+                raise self._wrong(what, "an expression over the named sizes") from None
         self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
         self._check_consistent()
 
@@ -237,22 +222,10 @@ class Relations:
         fix = f"a dimension that is {name} by itself, or a*{name} + c"
         raise self._wrong(f"{name} is the size of no dimension", fix)
 
-    def _check_readable(self, place: tuple[str, int], text: str) -> None:
-        env = ShapeEnv(origin=lambda: None)
-        for name in self.named:
-            env.symbol(name)
-        try:
-            env.parse_expr(text)
-        except ShapeError as error:
-            what = f"what is stated cannot be read, of {place[0]}.size({place[1]}): {error}"
-            raise self._wrong(what, "an expression over the named sizes") from None
-
     def _check_consistent(self) -> None:
         """Reject contradictory relations."""
         try:
-            env = ShapeEnv(origin=lambda: None)
-            for dim in self.named.values():
-                env.symbol(dim.text, lo=dim.lo, hi=dim.hi)
+            env = environment(self.named.values())
             for condition in self.conditions:
                 env.assume(condition)
             for (_, _), text in self.texts.items():
@@ -332,28 +305,33 @@ class Relations:
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Assume the relations in a trace."""
         with env.at(self.place):
-            self._assume(env, inputs)
+            words = {}
+            for given in inputs:
+                words.update({(given.name, path[1]): symbol for symbol, path in given.symbols if path[0] == ".shape"})
+            meaning = {name: words[place] for name, place in self.homes.items()}
+            for name, (place, step, start) in self.solved.items():
+                meaning[name] = f"(({words[place]} - {start})//{step})"
+            for place, text in self.texts.items():
+                if self.homes.get(text) != place:
+                    env.assume(f"{words[place]} == {substituted(text, meaning)}")
+            for name, axis, stated in self._each():
+                if isinstance(stated, OneOf):
+                    env.assume(stated.condition(words[name, axis]))
+            for name, dim in self.named.items():
+                if name in self.solved:
+                    env.assume(f"{meaning[name]} >= {dim.lo}")
+                    if dim.hi is not None:
+                        env.assume(f"{meaning[name]} <= {dim.hi}")
+            for condition in self.conditions:
+                env.assume(substituted(condition, meaning))
 
-    def _assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        words = {
-            (given.name, path[1]): symbol for given in inputs for symbol, path in given.symbols if path[0] == ".shape"
-        }
-        meaning = {name: words[place] for name, place in self.homes.items()}
-        for name, (place, step, start) in self.solved.items():
-            meaning[name] = f"(({words[place]} - {start})//{step})"
-        for place, text in self.texts.items():
-            if self.homes.get(text) != place:
-                env.assume(f"{words[place]} == {substituted(text, meaning)}")
-        for name, axis, stated in self._each():
-            if isinstance(stated, OneOf):
-                env.assume(stated.condition(words[name, axis]))
-        for name, dim in self.named.items():
-            if name in self.solved:
-                env.assume(f"{meaning[name]} >= {dim.lo}")
-                if dim.hi is not None:
-                    env.assume(f"{meaning[name]} <= {dim.hi}")
-        for condition in self.conditions:
-            env.assume(substituted(condition, meaning))
+
+def environment(dims: Iterable[Dim]) -> ShapeEnv:
+    """An environment of named sizes with their bounds."""
+    env = ShapeEnv(origin=lambda: None)
+    for dim in dims:
+        env.symbol(dim.text, lo=dim.lo, hi=dim.hi)
+    return env
 
 
 def parameters_of(fn: object) -> list[str] | None:

@@ -201,7 +201,7 @@ class Report:
         broken: Breaking | None,
         times: Times | None,
     ) -> Report:
-        found = [VariantReport.of(number, variant) for number, variant in enumerate(variants)]
+        found = [VariantReport.of(*each) for each in enumerate(variants)]
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
         captured = operators = sum([operators_of(variant) for variant in variants])
         if times is not None:
@@ -217,7 +217,7 @@ class Report:
             operators,
             captured,
             None if times is None else times.share_of_time,
-            tuple([VariantReport.of(number, variant) for number, variant in enumerate(between(broken))]),
+            tuple([VariantReport.of(*each) for each in enumerate(() if broken is None else broken.variants)]),
         )
 
     def text(self, *, kernels: bool = False) -> str:
@@ -240,11 +240,6 @@ class Report:
 
         page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
         Path(path).write_text(page, encoding="utf-8")
-
-
-def between(broken: Breaking | None) -> list[Variant]:
-    """The variants between graph breaks."""
-    return [] if broken is None else broken.variants
 
 
 def table(reports: Iterable[Report]) -> str:

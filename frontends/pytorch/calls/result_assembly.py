@@ -71,24 +71,22 @@ def expression(spec: TreeSpec, scope: dict[str, Any], depth: int = 0) -> str:
     return f"{name}([{', '.join(parts)}])"
 
 
-def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
-    """A function that unflattens values."""
-    scope: dict[str, Any] = {}
-    leaves = [f"_{place}" for place in range(structure.num_leaves)]
-    shown = expression(structure, scope).format(*leaves)
-    return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
+def returning(shown: str, effects: Sequence[SideEffect], scope: dict[str, Any]) -> list[str]:
+    """Statements that perform the side effects, and return the results of an expression."""
+    if not effects:
+        return [f"return {shown}"]
+    return [f"_returned, _stored = {shown}", *performing(effects, scope), "return _returned"]
 
 
-def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
+def assembler(structure: TreeSpec, effects: Sequence[SideEffect] = ()) -> Callable[[Sequence[object]], object]:
     """A function that unflattens the results and the stored values, and performs the side effects."""
     scope: dict[str, Any] = {}
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
-    lines = [f"{targets_text(leaves)} = values", f"_returned, _stored = {shown}", *performing(effects, scope)]
-    return _defined("performed(values)", [*lines, "return _returned"], scope)
+    return defined("assembled(values)", [f"{targets_text(leaves)} = values", *returning(shown, effects, scope)], scope)
 
 
-def _defined(head: str, lines: Sequence[str], scope: dict[str, Any]) -> FunctionType:
+def defined(head: str, lines: Sequence[str], scope: dict[str, Any]) -> FunctionType:
     """Define a function with these statements and the scope as globals."""
     name = head.partition("(")[0]
     exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)

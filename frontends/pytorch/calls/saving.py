@@ -24,16 +24,17 @@ import hashlib
 import json
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn
 
 import torch
 
 from frontends.pytorch.calls import artifact
 from frontends.pytorch.calls.example_call import ExampleCall, source_of
+from frontends.pytorch.calls.options import Options
 from frontends.pytorch.calls.restoring import Restored
 from frontends.pytorch.calls.serialization import Reads, of_process, serialized
 from frontends.pytorch.errors import ConstraintViolation, refusal
@@ -47,27 +48,15 @@ BACKENDS: Final = ("cpu", "eager")
 OPTIONS: Final = ("dynamic", "backend", "fullgraph")
 
 
-class Compilation(Protocol):
-    """The interface of a compilation."""
-
-    @property
-    def fn(self) -> Callable[..., object]: ...
-
-    @property
-    def options(self) -> dict[str, object]: ...
-
-    @property
-    def variants(self) -> list[Variant]: ...
-
-
-def save(compilation: Compilation, path: str | PathLike[str]) -> None:
-    """Save the current variants.
+def save(
+    path: str | PathLike[str], fn: Callable[..., object], options: Options, variants: Sequence[Variant]
+) -> None:
+    """Save the variants of a function.
 
     Raises:
         ConstraintViolation: there are none, or one is not serializable.
     """
-    options = compilation.options
-    if not compilation.variants:
+    if not variants:
         _cannot("there are no variants", "call it first, with all that is to be saved")
     if options["backend"] not in BACKENDS:
         _cannot(f"backend={options['backend']!r}", f"one of the backends {', '.join(BACKENDS)}")
@@ -76,7 +65,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
     described = []
     libraries: dict[str, bytes] = {}
     around = of_process()
-    for place, variant in enumerate(compilation.variants):
+    for place, variant in enumerate(variants):
         example_call = variant.example_call
         if not isinstance(example_call, ExampleCall) or example_call.arguments is None:
             reason = example_call.reason if isinstance(example_call, ExampleCall) else "it was not traced by a call"
@@ -87,7 +76,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
             described.append({**variant.described})
             continue
         assert isinstance(variant.reads, Reads)
-        restored = serialized(compilation.fn, variant, variant.reads, around)
+        restored = serialized(fn, variant, variant.reads, around)
         described.append(
             {
                 "arguments": example_call.arguments,
@@ -104,11 +93,11 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
     libraries.update(shared())
     manifest = {
         **captured_state(),
-        "name": name_of(compilation.fn),
-        "code": code_of(compilation.fn),
-        "tensors": tensors_of(compilation.fn),
-        "options": {name: options[name] for name in OPTIONS},
-        "gnu": is_gnu(str(options["backend"])),
+        "name": name_of(fn),
+        "code": code_of(fn),
+        "tensors": tensors_of(fn),
+        "options": {name: each for name, each in options.items() if name in OPTIONS},
+        "gnu": is_gnu(options["backend"]),
         "variants": described,
         "libraries": [
             {"identity": identity, "size": len(content), "hash": hashlib.sha256(content).hexdigest()}

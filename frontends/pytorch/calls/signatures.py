@@ -137,7 +137,7 @@ class Signature:
             kind = kind_of(leaf)
             if kind == "tensor":
                 check_supported(name, leaf)
-            elif kind == "object" and is_dataclass(type(leaf)) and any_tensor(values_of(leaf)):
+            elif kind == "object" and is_dataclass(type(leaf)) and holds_tensors(leaf):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, and is given twice or holds itself"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
             local = local_name(name, place, taken)
@@ -304,15 +304,10 @@ def kind_of(leaf: object) -> Kind:
     return "value" if type(leaf) in VALUES else "object"
 
 
-def values_of(leaf: Any) -> dict[str, object]:
-    """The field values of a dataclass object, possibly with slots; one may be missing."""
-    names = [field.name for field in fields(type(leaf))]
-    return {name: getattr(leaf, name, None) for name in names}
-
-
-def any_tensor(value: object) -> bool:
-    """Whether a structure contains a tensor."""
-    return any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
+def holds_tensors(leaf: Any) -> bool:
+    """Whether a field of a dataclass object, possibly with slots, contains a tensor; one may be missing."""
+    values = [getattr(leaf, field.name, None) for field in fields(type(leaf))]
+    return any(isinstance(each, torch.Tensor) for each in tree_leaves(values))
 
 
 def any_key_is_tensor(structure: TreeSpec) -> bool:

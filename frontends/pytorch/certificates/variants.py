@@ -31,7 +31,6 @@ from shapes.guards.variants import Entry
 from shapes.origin import Origin
 from solver.proofs.fact import Fact
 from solver.syntax.printer import text_of, text_of_both
-from solver.terms.prop import Prop
 
 STATIC: Final = "a constant, as it was not seen to differ"
 EMPTY: Final = "a size of 0 has a variant of its own"
@@ -46,16 +45,11 @@ def of_compilation(compilation: Compilation) -> list[Conditions]:
     if compilation.broken is not None:
         reasons.append("calls run with graph breaks")
     rest = [Condition("a variant for every call", fault=first_line(reason)) for reason in reasons]
-    found = [
-        of_entry(signature, entry) for signature in compilation.signatures.values() for entry in entries_of(signature)
-    ]
+    signatures = compilation.signatures.values()
+    found = [of_entry(signature, entry) for signature in signatures for entry in signature.dispatch.entries]
     if not found and not rest:
         rest = [Condition("a variant for every call", fault="there is no variant")]
     return [*found, *([Conditions(rest)] if rest else [])]
-
-
-def entries_of(signature: Signature) -> Sequence[Entry[object]]:
-    return signature.dispatch.entries
 
 
 def of_entry(signature: Signature, entry: Entry[object]) -> Conditions:
@@ -141,15 +135,10 @@ def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iter
             yield Condition(whole, place)
         else:
             # its location is the function's call
-            for part in parts_of(each.prop):
+            for part in each.prop.parts if each.prop.kind == "and" else [each.prop]:
                 text = text_of(part)
                 why = EMPTY if text.endswith((">= 1", "== 0")) else STATIC
                 yield Condition(text, place, why, static=part.kind == "eq")
-
-
-def parts_of(prop: Prop) -> Sequence[Prop]:
-    """Split a range into its two bounds."""
-    return prop.parts if prop.kind == "and" else [prop]
 
 
 def first_line(text: str) -> str:
