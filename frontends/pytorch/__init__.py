@@ -23,6 +23,7 @@ from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark
 from frontends.pytorch.calls.relations import dims, one_of
 from frontends.pytorch.certificates import certify
 from frontends.pytorch.dynamo import captured as _captured  # registers itself
+from frontends.pytorch.dynamo.profile import load_profile, save_profile
 from frontends.pytorch.minifier import Minified, minify
 from frontends.pytorch.recording import cond as _cond  # implements torch.cond while a function is traced
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
@@ -55,29 +56,6 @@ def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | No
     from frontends.pytorch.reasoning.installing import reasoner as installed
 
     return installed(compare=compare)
-
-
-def save_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
-    """Save which sizes are dynamic, as found by Dynamo in this process and by these compiled functions.
-
-    Raises:
-        ConstraintViolation: something else was given, or the file cannot be written.
-    """
-    from frontends.pytorch.dynamo.profile import save_profile as save
-
-    save(path, *functions)
-
-
-def load_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
-    """Load which sizes are dynamic, for Dynamo and for these compiled functions.
-
-    Raises:
-        WrongArtifact: it is no such file, or others can write to it.
-        ConstraintViolation: something else was given.
-    """
-    from frontends.pytorch.dynamo.profile import load_profile as load
-
-    load(path, *functions)
 
 
 if os.environ.get("SYMSHAPE_REASONER", "0") not in ("", "0"):

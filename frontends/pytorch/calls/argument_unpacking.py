@@ -42,11 +42,11 @@ from frontends.pytorch.python.python_calls import pattern as bits
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.recording.operations import is_random
+from frontends.pytorch.running import Run
 from frontends.pytorch.variant import Variant
 from shapes.guards.arguments import Path, Prologue, usable
 
 Call = Callable[[Sequence[object], Mapping[str, object]], object]
-Run = Callable[[Sequence[object]], Sequence[object]]
 Kind = Literal["tensor", "integer", "float", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """The properties that every variant guards besides sizes."""

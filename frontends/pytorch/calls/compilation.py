@@ -112,9 +112,7 @@ class Compilation:
         self.relations: KnownSizes | None = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else graph
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
         self.history = History()
-        self.tracer = Tracer(
-            fn, backend=self.backend, policy=self.limits.policy, history=self.history, is_graph=graph is not None
-        )
+        self.tracer = Tracer(fn, self.backend, self.limits.policy, self.history, is_graph=graph is not None)
         self.variants: list[Variant] = []
         self.recompilations: list[Recompilation] = []
         self.fallbacks: list[Fallback] = []

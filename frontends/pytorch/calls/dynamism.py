@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import torch
@@ -76,17 +76,20 @@ class Policy:
             raise ConstraintViolation(f"guards={shown(self.guards)}: expected an Expected, or None")
 
 
+@dataclass(eq=False)
 class History:
-    """The observed sizes of inputs, and which of them differ."""
+    """The observed sizes of inputs, and which of them differ.
 
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, int, int], int] = {}
-        self.different: set[tuple[str, int, int]] = set()
-        self._floats: dict[str, str] = {}
-        self.varying: set[str] = set()
-        """The floats that were seen to differ."""
-        self.fixed: set[str] = set()
-        """The numbers that are constants because the program needs their values."""
+    Attributes:
+        varying: the floats that were seen to differ.
+        fixed: the numbers that are constants because the program needs their values.
+    """
+
+    _seen: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    different: set[tuple[str, int, int]] = field(default_factory=set)
+    _floats: dict[str, str] = field(default_factory=dict)
+    varying: set[str] = field(default_factory=set)
+    fixed: set[str] = field(default_factory=set)
 
     def observe_float(self, name: str, value: float) -> None:
         """Observe a float; compared by its bits, since 0.0 == -0.0."""
@@ -158,29 +161,23 @@ class KnownSizes(Protocol):
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None: ...
 
 
+@dataclass(eq=False)
 class Mixed(Dynamism):
-    """The combined choice for the numbers of one call."""
+    """The combined choice for the numbers of one call.
 
-    def __init__(
-        self,
-        setting: bool | Dynamic | None,
-        history: History,
-        *,
-        relations: KnownSizes | None = None,
-        marks: Mapping[str, Mapping[int, Mark]] = {},
-        ranks: Mapping[str, int] = {},
-        read: Container[str] = (),
-    ) -> None:
-        """`read` are the numbers of captured state."""
-        self.outside = Outside()
-        self.setting = setting
-        self.history = history
-        self.relations = relations
-        self.marks = marks
-        self.ranks = ranks
-        self.read = read
-        self.tentative: set[str] = set()
-        """The floats, and the numbers that are read, that became symbols."""
+    Attributes:
+        read: the numbers of captured state.
+        tentative: the floats, and the numbers that are read, that became symbols.
+    """
+
+    setting: bool | Dynamic | None
+    history: History
+    relations: KnownSizes | None = None
+    marks: Mapping[str, Mapping[int, Mark]] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    read: Container[str] = ()
+    outside: Outside = field(default_factory=Outside)
+    tentative: set[str] = field(default_factory=set)
 
     def is_varying(self, name: str, value: float) -> bool:
         seen = name in self.history.varying and name not in self.history.fixed

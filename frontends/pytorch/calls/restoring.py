@@ -47,7 +47,7 @@ from frontends.pytorch.recording.arguments import Arguments, known_arguments, wi
 from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism
 from frontends.pytorch.recording.operations import Recording
 from frontends.pytorch.recording.recorder import Recorder
-from frontends.pytorch.running import Running, without_gradients
+from frontends.pytorch.running import Run, Running, without_gradients
 from frontends.pytorch.symbolic.node import Nodes
 from frontends.pytorch.symbolic.policy import general_path
 from frontends.pytorch.tracing import trace
@@ -57,7 +57,6 @@ from shapes.environment.events import Declared, Guarded
 from shapes.guards.toolchain import Unavailable
 from shapes.origin import Origin
 
-Run = Callable[[Sequence[object]], Sequence[object]]
 CONTAINERS: Final = {"tuple": tuple, "list": list}
 
 

@@ -32,7 +32,6 @@ from frontends.pytorch.calls.argument_unpacking import (
     Call,
     Kind,
     Leaf,
-    Run,
     UnpackingPrinter,
     autocast,
     constant_state,
@@ -45,6 +44,7 @@ from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.arguments import leaf_names
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
+from frontends.pytorch.running import Run
 from frontends.pytorch.variant import Variant
 from shapes.env import ShapeEnv
 from shapes.guards.arguments import Path, Source

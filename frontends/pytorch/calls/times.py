@@ -26,9 +26,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from frontends.pytorch.calls.argument_unpacking import Call, Run
+from frontends.pytorch.calls.argument_unpacking import Call
 from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
+from frontends.pytorch.running import Run
 from frontends.pytorch.variant import Variant
 
 

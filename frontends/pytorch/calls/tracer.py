@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, Final, NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 import torch
 
@@ -57,30 +58,28 @@ from shapes.errors import UndecidedGuard
 from shapes.guards.codegen import Check
 
 
+@dataclass(eq=False)
 class Tracer:
     """Traces a function for calls.
 
     Attributes:
+        is_graph: whether the function reads only its arguments.
         tracing: makes a variant of a call: `trace`, or a deserializer.
         varying: sizes whose guard for faster kernels has failed: they get no such guard again.
         unguarded: the unguarded state of the last trace; None before the first one.
+        traced_at: the numbers of the captured states in which variants were traced.
     """
 
-    def __init__(
-        self, fn: Callable[..., object], *, backend: AnyBackend, policy: Policy, history: History, is_graph: bool
-    ) -> None:
-        """With `is_graph`, the function reads only its arguments."""
-        self.fn: Final = fn
-        self.tracing: Callable[..., Variant] = trace
-        self.varying: set[str] = set()
-        self.unguarded: Sequence[Unguarded] | None = None
-        self._backend: Final = backend
-        self._policy: Final = policy
-        self._history: Final = history
-        self._is_graph: Final = is_graph
-        self._traced_at: set[int] = set()
-        """The numbers of the captured states in which variants were traced."""
-        self._captured: CapturedState | None = None
+    fn: Callable[..., object]
+    backend: AnyBackend
+    policy: Policy
+    history: History
+    is_graph: bool
+    tracing: Callable[..., Variant] = trace
+    varying: set[str] = field(default_factory=set)
+    unguarded: Sequence[Unguarded] | None = None
+    traced_at: set[int] = field(default_factory=set)
+    _captured: CapturedState | None = None
 
     @property
     def captured(self) -> CapturedState:
@@ -98,7 +97,7 @@ class Tracer:
         """The signature of a call with its captured state."""
         leaves, structure = flattened(args, kwargs)
         state: Callable[[], object] = self.captured.state
-        if self._is_graph:
+        if self.is_graph:
             state = constant_state
         elif is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
             state = functools.partial(own_code, self.fn)
@@ -110,7 +109,7 @@ class Tracer:
         """Choose which sizes of these arguments, by name, are symbols."""
         return Mixed(
             dynamic,
-            self._history,
+            self.history,
             relations=relations,
             marks={name: marks_of(tensor) for name, tensor in tensors.items()},
             ranks={name: tensor.dim() for name, tensor in tensors.items()},
@@ -122,11 +121,11 @@ class Tracer:
         notes = []
         for leaf, value in zip(signature.leaves, leaves):
             if leaf.kind in ("tensor", "integer"):
-                found = self._history.observe(leaf.shown, value)
+                found = self.history.observe(leaf.shown, value)
                 if dynamic is None if leaf.kind == "tensor" else dynamic is not False:
                     notes += found
             elif leaf.kind == "float":
-                self._history.observe_float(leaf.shown, value)
+                self.history.observe_float(leaf.shown, value)
         return notes
 
     def traced(
@@ -158,7 +157,7 @@ class Tracer:
             if not mixed.tentative or isinstance(error, OpensObjects):
                 raise
             # they are constants from now on
-            self._history.fixed.update(mixed.tentative)
+            self.history.fixed.update(mixed.tentative)
             return made()
 
     def _made(
@@ -180,7 +179,7 @@ class Tracer:
                     dynamic=mixed,
                     gradients=gradients,
                     shared=True,
-                    effects=not self._is_graph,
+                    effects=not self.is_graph,
                     read=self.read,
                 )
         except OpensObjects:
@@ -199,21 +198,21 @@ class Tracer:
         if variant.effects or variant.needs_distinct:
             variant.program, variant.watched = self.fn, self.captured.containers
             self.captured.stored.update([place for effect in variant.effects for place in effect.places])
-        policy = self._policy
-        run = variant.run_by(self._backend, policy.withheld, policy.guards, self.varying)
+        policy = self.policy
+        run = variant.run_by(self.backend, policy.withheld, policy.guards, self.varying)
         replay = replayed(variant.memoized)
         if replay is not None:
             run = after(replay, run)
         if signature.captured_state == self.captured.state:
-            self._traced_at.add(self.captured.state())
-        if not self._is_graph:
+            self.traced_at.add(self.captured.state())
+        if not self.is_graph:
             variant.example_call = ExampleCall.of(args, kwargs, ran.functions(), reads=bool(self.read))
             variant.reads = Reads.of(ran, signature.captured_state)
         return variant, signature.add(variant, signature.values(leaves), run)
 
     def explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
         """Extend the captured state by the functions that ran, and guard calls of this signature by it."""
-        if self._is_graph:
+        if self.is_graph:
             return ()
         functions = ran.functions()
         if signature.captured_state != self.captured.state:
@@ -232,7 +231,7 @@ class Tracer:
         others = [name for name, place in around.varying.items() if not can_be_given(place.held())]
         if others:
             around.take_back(others)
-        changing = around.changing(self._traced_at) if self._traced_at else {}
+        changing = around.changing(self.traced_at) if self.traced_at else {}
         if dynamic is False:
             changing = {name: found for name, found in changing.items() if holds_tensors(found[0].held())}
         if changing:
@@ -243,11 +242,11 @@ class Tracer:
         for name, (place, before) in changing.items():
             for value in (before, place.held()):
                 if isinstance(value, float):
-                    self._history.observe_float(name, value)
+                    self.history.observe_float(name, value)
                 elif type(value) is int or isinstance(value, torch.Tensor):
-                    self._history.observe(name, value)
+                    self.history.observe(name, value)
             notes.append(f"{name} is {shown(place.read())}, was {shown(before)}")
-        self._traced_at.clear()
+        self.traced_at.clear()
         return notes
 
 

@@ -26,7 +26,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,32 +113,26 @@ def counted(module: torch.fx.GraphModule) -> list[float]:
     return counts
 
 
+@dataclass(eq=False)
 class Captured:
     """A function or module run by Dynamo.
 
     Attributes:
         refused: untrusted or unsupported code that Dynamo met.
         pieces: its graphs.
+        modules: the modules that its code was seen to name.
         call: runs the program; None before the first run, and after a refusal.
     """
 
-    def __init__(
-        self,
-        fn: Callable[..., object],
-        *,
-        backend: str,
-        dynamic: object = None,
-        policy: Policy | None = None,
-    ) -> None:
-        self.fn = fn
-        self.refused = ""
-        self.pieces: list[Piece] = []
-        self._backend = backend
-        self._dynamic = dynamic
-        self._policy = policy
-        self.modules: list[torch.nn.Module] = []
-        """The modules that its code was seen to name."""
-        self.call: Callable[..., object] | None = None
+    fn: Callable[..., object]
+    _: KW_ONLY
+    backend: str
+    dynamic: object = None
+    policy: Policy | None = None
+    refused: str = ""
+    pieces: list[Piece] = field(default_factory=list)
+    modules: list[torch.nn.Module] = field(default_factory=list)
+    call: Callable[..., object] | None = None
 
     def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """Run the program once."""
@@ -159,10 +153,10 @@ class Captured:
         from torch._dynamo import optimize
 
         fn = self.fn.__call__ if isinstance(self.fn, torch.nn.Module) else self.fn
-        limit = MOST_GRAPHS if self._policy is None else min(self._policy.variants, MOST_GRAPHS)
+        limit = MOST_GRAPHS if self.policy is None else min(self.policy.variants, MOST_GRAPHS)
         try:
             context: Any = optimize(backend_of(self), recompile_limit=limit, isolate_recompiles=True)
-            context.callback = Frames(context.callback, self, self._dynamic)
+            context.callback = Frames(context.callback, self, self.dynamic)
             return unless_told(context(fn), fn)
         except Exception as error:
             self.refuse(in_short(error))
@@ -173,12 +167,12 @@ class Captured:
         from torch._dynamo.utils import get_traced_code
 
         self.look(get_traced_code() or [])
-        if self._backend == "eager":
+        if self.backend == "eager":
             self.pieces.append(Piece(module, None))
             return module.forward
         from frontends.pytorch.dynamo.backend import Region
 
-        piece = Piece(module, Region(module, backend=self._backend, policy=self._policy))
+        piece = Piece(module, Region(module, backend=self.backend, policy=self.policy))
         self.pieces.append(piece)
         # with kernels, a graph is one autograd node, with first derivatives only
         learns = any(isinstance(each, torch.Tensor) and each.requires_grad for each in inputs)

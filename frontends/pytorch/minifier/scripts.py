@@ -13,26 +13,18 @@ If random elements fail too, the script draws them from a seed; otherwise it has
 from __future__ import annotations
 
 import base64
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.minifier.failures import Failure, Settings
+from frontends.pytorch.minifier.failures import Failure, Settings, observed
 from frontends.pytorch.minifier.programs import Fact, Program
 
 FEW: Final = 16
 """Up to this many elements are printed as numbers."""
-OBSERVED: Final = '''
-def observed(run, given):
-    torch.manual_seed(0)
-    returned = [each for each in run(*given) if isinstance(each, torch.Tensor)]
-    followed, learned = [[each for each in some if each.requires_grad] for some in (returned, given)]
-    ones = [torch.ones_like(each) for each in followed]
-    gradients = torch.autograd.grad(followed, learned, ones, allow_unused=True) if followed and learned else ()
-    return [*[each.detach() for each in (*returned, *given)], *gradients]
-'''
 
 
 def script(
@@ -43,20 +35,20 @@ def script(
     settings: Settings,
     *,
     preamble: str = "",
-    comment: str = "",
 ) -> str:
     """The script's text: the program, its inputs with facts about their sizes, and the failing check."""
     named = sorted({str(fact).partition("(")[0] for fact in facts})
-    imports = ["import base64", "import math", "import operator", "", "import torch", ""]
-    lines = [f'"""symshape with torch {torch.__version__} {failure}"""', "", *imports]
+    imports = ["import base64", "import math", "import operator", "", "import torch"]
+    lines = [f'"""symshape with torch {torch.__version__} {failure}"""', "", "from __future__ import annotations", ""]
+    lines += [*imports, "from torch.utils._pytree import tree_leaves", ""]
     lines += [f"from frontends.pytorch import {', '.join(['compile', *named])}", ""]
     lines += [preamble.strip(), ""] if preamble.strip() else []
     lines += [f"torch.set_grad_enabled({torch.is_grad_enabled()})"]
     if torch.get_default_dtype() is not torch.float32:
         lines += [f"torch.set_default_dtype({torch.get_default_dtype()})"]
-    lines += ["", "", *([f"# {line}" for line in comment.splitlines()]), *program.text.splitlines(), "", ""]
+    lines += ["", "", *program.text.splitlines(), "", ""]
     lines += inputs_text(program.names, facts, tensors).splitlines()
-    lines += ["", OBSERVED, "", "expected = observed(program, inputs())"]
+    lines += ["", "", *inspect.getsource(observed).splitlines(), "", "", "expected = observed(program, inputs())"]
     lines += [f"compiled = compile(program, backend={settings.backend!r}, dynamic=False, fullgraph=True)"]
     lines += ["found = observed(compiled, inputs())"]
     if failure.kind == "specializes":
