@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from threading import RLock, Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import RLock
 from typing import Any, Final, TypeVar
 
 import torch
@@ -147,19 +148,5 @@ def with_tensors(values: Sequence[object], floats: Sequence[int]) -> list[object
 
 def in_own_thread(function: Callable[[], Made]) -> Made:
     """Call a function in a new thread, without active modes or excluded dispatch keys."""
-    made: list[Made] = []
-    failed: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            with torch.no_grad():
-                made.append(function())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = Thread(target=target, name="tracing")
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+    with ThreadPoolExecutor(1, "tracing") as thread:
+        return thread.submit(torch.no_grad()(function)).result()

@@ -216,6 +216,3 @@ def _libraries(name: str, described: Mapping[str, object], content: bytes) -> di
     if start != len(content):
         refuse(name, "the libraries in it are not those of its description", AGAIN)
     return found
-
-
-__all__ = ["content_of", "entry", "of_kind", "parsed", "read", "refuse", "write", "write_whole"]

@@ -97,6 +97,3 @@ class Breaking:
         if name in TOLD:
             return getattr(self.way, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
-
-
-__all__ = ["CAPTURED", "Breaking", "captures"]

@@ -287,6 +287,3 @@ def never() -> bool:
 def _parts(tests: Sequence[str]) -> list[str]:
     """The conjunction of tests, as expressions shallow enough for Python's compiler."""
     return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
-
-
-__all__ = ["CapturedState"]

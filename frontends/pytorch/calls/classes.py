@@ -98,6 +98,3 @@ def hooks_of(text: str, attributes: Mapping[str, object]) -> Iterator[tuple[str,
             yield f"{kind[1:].replace('_', ' ')} of {text}", hooks
     for each in GLOBAL_HOOKS:
         yield "hooks of all modules", each
-
-
-__all__ = ["OF_MODULES", "hooks_of", "is_generic", "is_of_library", "is_python", "is_special", "names_of_library"]

@@ -262,6 +262,3 @@ def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
         return compiled if result is compiled._compilation.fn else result
 
     return call
-
-
-__all__ = ["Compiled"]

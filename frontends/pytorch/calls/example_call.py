@@ -301,6 +301,3 @@ def checked(value: object, kind: type[Kind]) -> Kind:
 def dtype_name(dtype: torch.dtype) -> str:
     """What a dtype is called in `DTYPES`."""
     return str(dtype).removeprefix("torch.")
-
-
-__all__ = ["ExampleCall", "made"]

@@ -453,6 +453,3 @@ class Explorer:
 
 
 CALENDARS: Final = (datetime.datetime, datetime.date)
-
-
-__all__ = ["Explorer"]

@@ -367,6 +367,3 @@ def torch_places() -> Iterator[tuple[str, dict[str, object]]]:
             for kind in vars(module).values():
                 if isinstance(kind, type) and kind.__module__ == name:
                     yield f"{name}.{kind.__qualname__}", dict(vars(kind))
-
-
-__all__ = ["Fingerprint", "Untold", "altered"]

@@ -185,6 +185,3 @@ def hooked(module: torch.nn.Module) -> bool:
         or modules._global_forward_hooks
         or modules._global_forward_pre_hooks
     )
-
-
-__all__ = ["Form", "Forms"]

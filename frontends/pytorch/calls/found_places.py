@@ -84,6 +84,3 @@ class FoundPlaces:
         """If the limit is exceeded, the largest container is unguarded."""
         if self.is_full:
             self.refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
-
-
-__all__ = ["FoundPlaces", "Unguarded"]

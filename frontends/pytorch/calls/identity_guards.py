@@ -137,6 +137,3 @@ class Layouts:
                 # one that kernels do not read, such as a sparse one: not cached
                 self._seen = None
         return True
-
-
-__all__ = ["Held", "Layouts"]

@@ -68,6 +68,3 @@ class Limits:
         """Count a new variant."""
         if self._module is not None:
             _of_module[self._module] = _of_module.get(self._module, 0) + 1
-
-
-__all__ = ["Limits"]

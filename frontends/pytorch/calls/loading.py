@@ -224,6 +224,3 @@ def without_autocast() -> Iterator[None]:
     finally:
         for device in devices:
             torch.set_autocast_enabled(device, True)
-
-
-__all__ = ["load"]

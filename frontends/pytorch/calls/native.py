@@ -198,6 +198,3 @@ def _returned(variant: Traced) -> Callable[[list[object]], object] | None:
     if not variant.effects and spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children()):
         return spec.type
     return assembler(spec, variant.effects)
-
-
-__all__ = ["Native"]

@@ -91,6 +91,3 @@ def _only_asked(steps: list[dis.Instruction], place: int) -> bool:
             if step.argval != name or number + 1 >= len(steps) or steps[number + 1].opname != "CONTAINS_OP":
                 return False
     return "locals" not in {step.argval for step in steps if step.opname in LOADS}
-
-
-__all__ = ["goes_by_order", "names_in_order"]

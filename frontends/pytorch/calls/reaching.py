@@ -144,7 +144,3 @@ def code_at(outer: CodeType, number: object) -> CodeType | None:
 def made_by_call(code: CodeType, scope: dict[str, object]) -> FunctionType:
     """A stand-in for a function that the call creates, from its code."""
     return FunctionType(code, scope, code.co_name, None, tuple([CellType() for _ in code.co_freevars]))
-
-
-
-__all__ = ["code_at", "made_by_call", "place_in", "reached", "route_to"]

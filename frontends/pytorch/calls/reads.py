@@ -386,6 +386,3 @@ def view_of(value: object) -> Callable[[object], object] | None:
 def registrations(_: object) -> object:
     """Changes when a class is registered with an abstract base class."""
     return abc.get_cache_token()
-
-
-__all__ = ["Contents", "Kept", "Place", "can_be_given", "in_order", "layout", "same", "shown", "varying"]

@@ -258,6 +258,3 @@ def traced_again(
             return trace(fn, args, kwargs, dynamic=Known(choice), gradients=with_gradients, shared=True)
 
     return again
-
-
-__all__ = ["Restored", "Restoring"]

@@ -199,6 +199,3 @@ def tensors_of(fn: Callable[..., object]) -> list[list[object]]:
 
 def _cannot(what: str, fix: str) -> NoReturn:
     raise ConstraintViolation(refusal(f"save(): {what}", fix, origin()))
-
-
-__all__ = ["save"]

@@ -284,15 +284,3 @@ def found_functions(
                 raise Another(f"nothing leads to a function in {codes[each[1]].co_qualname}")
             found[number] = made_by_call(code, outer[0].__globals__)
     return [found[number] for number in range(len(ways))], outer
-
-
-__all__ = [
-    "Another",
-    "Reads",
-    "class_named",
-    "commitments",
-    "fingerprint_of",
-    "found_functions",
-    "of_process",
-    "serialized",
-]

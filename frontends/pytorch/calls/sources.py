@@ -48,6 +48,3 @@ def is_named(name: str, axis: int | None = None) -> bool:
         if is_meant and (axis is None or only is None or only == axis):
             return True
     return False
-
-
-__all__ = ["is_named"]

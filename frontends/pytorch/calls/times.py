@@ -140,6 +140,3 @@ class _Counting(TorchDispatchMode):
 def operators_of(variant: Variant) -> int:
     """The number of operators in a variant's graph."""
     return sum([isinstance(node.target, torch._ops.OpOverload) for node in variant.graph.graph.nodes])
-
-
-__all__ = ["Times", "operators_of"]

@@ -278,6 +278,3 @@ def refuse_unwatched(effect: SideEffect) -> NoReturn:
     what = f"the function changes {effect.text}, which outlives the call: nothing tells of other changes of it"
     fix = "return the value, or do it outside; fullgraph=False runs this Python on every call"
     raise GraphBreak(refusal(what, fix, effect.line))
-
-
-__all__ = ["Tracer"]

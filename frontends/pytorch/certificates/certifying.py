@@ -74,6 +74,3 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
     from frontends.pytorch.certificates.compiled import is_compiled, of_compiled
 
     return of_compiled(compiled) if is_compiled(compiled) else None
-
-
-__all__ = ["certify"]

@@ -188,6 +188,3 @@ def shapes_of(module: torch.fx.GraphModule) -> Any:
         if isinstance(value, FakeTensor):
             return value.fake_mode.shape_env
     return None
-
-
-__all__ = ["is_compiled", "of_compiled"]

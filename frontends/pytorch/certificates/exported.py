@@ -91,6 +91,3 @@ def sizes_of(values: list[tuple[str, object]]) -> Iterator[tuple[str, object]]:
             yield from [(f"{name}.shape[{axis}]", size) for axis, size in enumerate(value.shape)]
         elif isinstance(value, torch.SymInt):
             yield name, value
-
-
-__all__ = ["of_program"]

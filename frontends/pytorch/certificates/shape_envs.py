@@ -291,6 +291,3 @@ def short(file: str) -> str:
     """A file's path as torch abbreviates it."""
     root = os.path.dirname(torch.__file__) + os.sep
     return file.removeprefix(root)
-
-
-__all__ = ["Reader", "first_use", "of_shape_env"]

@@ -143,6 +143,3 @@ def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iter
 
 def first_line(text: str) -> str:
     return text.splitlines()[0] if text else ""
-
-
-__all__ = ["of_compilation", "of_variant"]

@@ -203,6 +203,3 @@ def readers_of(
                 return None
             found += more
     return list(dict.fromkeys(found))
-
-
-__all__ = ["Region", "symshape"]

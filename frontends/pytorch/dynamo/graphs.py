@@ -170,6 +170,3 @@ def step_at(place: Place, *within: Place) -> Step:
         return step
     inner = step_at(*within)
     return lambda function, args, kwargs: step(inner, (function, args, kwargs), {})
-
-
-__all__ = ["function_of"]

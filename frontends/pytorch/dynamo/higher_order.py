@@ -112,6 +112,3 @@ def plain(target: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(target, torch._ops.HigherOrderOperator):
         return PLAIN.get(target.name(), target)
     return target
-
-
-__all__ = ["given_to", "graphs_in", "plain", "with_checkpoints"]

@@ -272,6 +272,3 @@ def _as_frame(compiled: Compiled) -> Iterator[dict[str, object]]:
     hashed = hash_of_file(code.co_filename)
     if sources and hashed is not None:
         yield {"frame": [code.co_filename, code.co_firstlineno, code.co_name, hashed, 0], "sources": sources}
-
-
-__all__ = ["load_profile", "save_profile"]

@@ -18,7 +18,7 @@ costs nanoseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import sympy
@@ -100,20 +100,17 @@ class GraphSizes:
                 homes[str(expression)] = words[place]
             elif place in words and not expression.is_number:
                 rest.append((words[place], expression))
-        for statement in [*[equality(word, e, env, homes) for word, e in rest], *self._guards(env, homes)]:
-            if statement is None:
+        facts = [(f"{text_of(word)} == ", expression) for word, expression in rest]
+        facts += [("", guard.expr) for guard in (self._shapes.guards if self._shapes is not None else ())]
+        for side, expression in facts:
+            known = read(expression, env, homes)
+            if known is None:
                 continue
             try:
-                env.assume(statement)
+                env.assume(side + known)
             except (Contradiction, ShapeError):
                 # torch has no facts about this call's sizes
                 continue
-
-    def _guards(self, env: ShapeEnv, homes: Mapping[str, Expr]) -> Iterator[str | None]:
-        """Torch's guards so far."""
-        if self._shapes is not None:
-            for guard in self._shapes.guards:
-                yield read(guard.expr, env, homes)
 
 
 def read_off_tensors(graph: torch.fx.Graph) -> None:
@@ -137,11 +134,6 @@ def read_off_tensors(graph: torch.fx.Graph) -> None:
             node.replace_all_uses_with(size)
 
 
-def equality(word: Expr, expression: sympy.Expr, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
-    found = read(expression, env, homes)
-    return None if found is None else f"{text_of(word)} == {found}"
-
-
 def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
     """Translate an expression or proposition of torch to text over a variant's sizes; None if there is no exact
     form."""
@@ -150,6 +142,3 @@ def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> s
     except NotExpressible:
         return None
     return text_of(parsed.prop if isinstance(parsed, Parsed) else parsed.expr)
-
-
-__all__ = ["GraphSizes", "read_off_tensors"]

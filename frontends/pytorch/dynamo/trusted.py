@@ -320,6 +320,3 @@ def is_plain(value: object, depth: int = 0) -> bool:
         # its contents are checked where it is traced
         return is_users(value.__code__.co_filename) or value.__code__.co_filename.startswith(OWN)
     return any(getattr(home, name, None) is value for home in homes()) if name else False
-
-
-__all__ = ["OWN", "against_code", "is_resumed", "reason_against", "reason_against_frame"]

@@ -34,6 +34,3 @@ def ddmin(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[It
         else:
             return left
     return [] if left and fails([]) else left
-
-
-__all__ = ["ddmin"]

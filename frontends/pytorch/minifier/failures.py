@@ -133,6 +133,3 @@ def raised_by(step: TracebackType | None) -> list[tuple[str, str]]:
         frames.append((code.co_filename, code.co_name))
         step = step.tb_next
     return frames[-2:]
-
-
-__all__ = ["Failure", "Kind", "Settings", "failure_of"]

@@ -236,6 +236,3 @@ def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.T
         return tensors
 
     return made
-
-
-__all__ = ["Minified", "minify"]

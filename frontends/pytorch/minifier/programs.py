@@ -320,6 +320,3 @@ def value_text(value: object) -> str:
 def _cannot(what: str) -> NoReturn:
     fix = "a program of operators, tensors and plain values"
     raise ConstraintViolation(refusal(f"minify(): a script can not show {what}", fix, origin()))
-
-
-__all__ = ["Fact", "Operators", "Program", "copied"]

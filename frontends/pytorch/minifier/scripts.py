@@ -109,6 +109,3 @@ def elements_text(x: torch.Tensor, sizes: str) -> str:
             return f"torch.tensor({numbers}, dtype={x.dtype}).view({sizes or '()'})"
     data = base64.b64encode(bytes(flat.view(torch.uint8).tolist())).decode()
     return f'torch.frombuffer(bytearray(base64.b64decode("{data}")), dtype={x.dtype}).view({sizes or "()"})'
-
-
-__all__ = ["made_by", "script", "tensor_text"]
