@@ -102,6 +102,15 @@ def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
     raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(places or [origin()])))
 
 
+def rejected(what: str, fix: str) -> NoReturn:
+    """Raise for an argument that is not accepted, with the program's line and a fix.
+
+    Raises:
+        ConstraintViolation: always.
+    """
+    raise ConstraintViolation(refusal(what, fix, origin()))
+
+
 def unsupported(what: str, fix: str) -> NoReturn:
     """Raise for something unsupported, with the program's line and a fix.
 

@@ -111,15 +111,15 @@ class Explorer:
         self._growing: dict[int, tuple[str, str, object, set[str | None]]] = {}
         """Lists and queues, as they wait, and the names by which functions come to them: None for other ways."""
         mentions = [mentions_of(function.__code__) for function in functions]
-        self.names: set[str] = set(ran.names if ran is not None else ())
-        self._has_computed = ran is not None and ran.has_computed
+        ran = ran or Ran()
+        self.names: set[str] = set(ran.names)
+        self._has_computed = ran.has_computed
         """Whether what is done now may not be done again, as functions remember its results."""
         self._computed = bool(self.names)
         """Whether some function asks for attributes that may not be there."""
         self._whole = any(map(reflects, functions))
         """Whether some function may read any attribute."""
-        for each in mentions:
-            self.names.update(each.attributes)
+        self.names.update(*[each.attributes for each in mentions])
         for setting in read_by({*self.names, *[name for each in mentions for name in each.globals]}):
             self._found.add(setting.text, setting, of_setting, "view")
         for start in roots:
@@ -128,38 +128,29 @@ class Explorer:
         for function, mentioned in zip(functions, mentions):
             self._names_of(function, mentioned)
             self._closure(function)
-        if ran is not None:
-            for tensor in ran.tensors.values():
-                self._contents("a tensor", "", vars(tensor))
-            for use in ran.memoized:
-                text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
-                self._found.add(text, use.function, use.key, "result")
-                self._behind(text, "", use.result())
-            for logger, level in ran.silent:
-                name = logging.getLevelName(level)
-                self._found.add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
+        for tensor in ran.tensors.values():
+            self._contents("a tensor", "", vars(tensor))
+        for use in ran.memoized:
+            text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
+            self._found.add(text, use.function, use.key, "result")
+            self._behind(text, "", use.result())
+        for logger, level in ran.silent:
+            name = logging.getLevelName(level)
+            self._found.add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
         self._look()
         self.appended: dict[int, object] = {key: value for key, (_, _, value, _) in self._growing.items()}
-        for tensor in ran.elements if ran is not None else ():
+        for tensor in ran.elements:
             self._found.add(f"what is in {self._found.name_of(tensor)}", tensor, elements_in, "view")
         self._found.refuse_too_many()
 
     # ------------------------------------------------------------------ places
 
     def _held(
-        self,
-        text: str,
-        name: str,
-        container: object,
-        key: object,
-        value: object,
-        owner: type | None = None,
-        *,
-        by: str | None = None,
+        self, text: str, name: str, attributes: Mapping[Any, object], key: object, *, by: str | None = None
     ) -> None:
-        """Add an item of a dictionary, possibly a class's, and what it reaches."""
-        self._found.add(text, container, key, owner=owner)
-        self._behind(text, name, value, by=by)
+        """Add an item of a dictionary, and what it reaches."""
+        self._found.add(text, attributes, key)
+        self._behind(text, name, attributes[key], by=by)
 
     def _behind(self, text: str, name: str, value: object, *, by: str | None = None) -> None:
         """What a value leads to; of a tensor, whose layout is looked at with its place, the attributes that it has. The
@@ -168,7 +159,7 @@ class Explorer:
             self._value(text, name, value, by=by)
         elif attributes := vars(value):
             for key in self._attributes(attributes):
-                self._held(f"{text}.{key}", key, attributes, key, attributes[key])
+                self._held(f"{text}.{key}", key, attributes, key)
 
     def _value(self, text: str, name: str, value: object, *, by: str | None = None) -> None:
         if id(value) in self._growing:
@@ -229,7 +220,7 @@ class Explorer:
 
     def _function(self, text: str, name: str, function: FunctionType) -> None:
         for attribute in self._attributes(vars(function)):
-            self._held(f"{text}.{attribute}", name, vars(function), attribute, vars(function)[attribute])
+            self._held(f"{text}.{attribute}", name, vars(function), attribute)
         if is_generic(function):
             registry: Mapping[object, object] = vars(function)["registry"]
             self._value(f"{text}.registry", name, registry)
@@ -303,11 +294,9 @@ class Explorer:
                 # its observed uses are guarded, not what the wrapped function reads
                 if is_programs(value) and not can_follow():
                     self._found.add(text, value, times_used, "view")
-            case property():
-                for part in (value.fget, value.fset):
-                    self._value(text, name, part)
-            case staticmethod() | classmethod():
-                self._value(text, name, value.__func__)
+            case property() | staticmethod() | classmethod():
+                for part in ("fget", "fset", "__func__"):
+                    self._value(text, name, getattr(value, part, None))
             case torch.Tensor():
                 self._found.add(text, value, layout, "view")
             case _ if type(value).__module__.startswith(OUR_PACKAGES):
@@ -400,7 +389,7 @@ class Explorer:
         for key in self._attributes(attributes, whole=whole):
             is_name = isinstance(key, str)
             by = key if is_name and not whole else None
-            self._held(f"{text}.{key}", key if is_name else name, attributes, key, attributes[key], by=by)
+            self._held(f"{text}.{key}", key if is_name else name, attributes, key, by=by)
         # an instance attribute may shadow the class's
         self._found.add(f"the attributes of {text}", attributes, kind="keys")
 
@@ -422,7 +411,8 @@ class Explorer:
                 names = list(dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]]))
                 self._found.add(f"the attributes of {each.__name__}", attributes, kind="keys")
             for key in names:
-                self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key], each)
+                self._found.add(f"{each.__name__}.{key}", attributes, key, owner=each)
+                self._behind(f"{each.__name__}.{key}", key, attributes[key])
         if type(kind) is not type:
             self._class(type(kind))
 
@@ -434,7 +424,7 @@ class Explorer:
         for key in dict.fromkeys([*self._attributes(attributes), *sorted(of_torch)]):
             if key not in OF_MODULES:
                 by = key if key not in of_torch else None
-                self._held(f"{text}.{key}", key, attributes, key, attributes[key], by=by)
+                self._held(f"{text}.{key}", key, attributes, key, by=by)
         self._found.add(f"the attributes of {text}", attributes, kind="keys")
         self._found.add(f"{text}.training", attributes, "training")
         for kind in ("_parameters", "_buffers", "_modules"):

@@ -44,8 +44,7 @@ from frontends.pytorch.calls.saving import (
     whole,
 )
 from frontends.pytorch.calls.serialization import of_process
-from frontends.pytorch.errors import ConstraintViolation, WrongArtifact, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import WrongArtifact, rejected
 from frontends.pytorch.tracing import trace
 from shapes.guards.toolchain import supply, withdraw
 
@@ -62,7 +61,7 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     name = fspath(path)
     if elsewhere():
         what = f"load({name!r}) inside of a mode, a transform or another trace"
-        raise ConstraintViolation(refusal(what, "load it before", origin()))
+        rejected(what, "load it before")
     if isinstance(fn, Compiled):
         fn = fn._compilation.fn
     described, libraries = read(path)

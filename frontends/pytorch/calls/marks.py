@@ -78,8 +78,8 @@ def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: 
 
     if not isinstance(x, torch.Tensor):
         raise wrong(f"{shown(x)}, ...): expected a tensor", "the tensor itself, not what holds it")
-    given: object = dims
-    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    asked: object = dims
+    several = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
     try:
         numbers = [whole_number("dim", dim, "a dimension, or several") for dim in several]
         low = None if choice.lo is None else whole_number("lo", choice.lo, "a size, or None")
@@ -92,24 +92,18 @@ def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: 
     marks = dict(marks_of(x))
     for dim in numbers:
         if not -x.dim() <= dim < x.dim():
-            raise ConstraintViolation(
-                refusal(f"{function}(dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has", place)
-            )
+            raise wrong(f"dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has")
         axis, size = dim % x.dim(), x.shape[dim]
         lo, hi = choice.lo, choice.hi
         bounds = ", ".join([f"{label}={bound}" for label, bound in (("lo", lo), ("hi", hi)) if bound is not None])
-        text = f"{function}({', '.join([f'dim={dim}', bounds] if bounds else [f'dim={dim}'])})"
+        given = f"{', '.join([f'dim={dim}', bounds] if bounds else [f'dim={dim}'])})"
         if lo is not None and hi is not None and lo > hi:
-            raise ConstraintViolation(refusal(f"{text}: no size lies between", f"lo={hi}, hi={lo}", place))
+            raise wrong(f"{given}: no size lies between", f"lo={hi}, hi={lo}")
         if (lo is not None and size < lo) or (hi is not None and size > hi):
-            raise ConstraintViolation(
-                refusal(f"{text}: the size is {size}", "bounds that hold for every tensor that you pass", place)
-            )
+            raise wrong(f"{given}: the size is {size}", "bounds that hold for every tensor that you pass")
         known = marks.get(axis)
         if known is not None and known.choice.kind != choice.kind:
             where = f" ({known.place})" if known.place is not None else ""
-            raise ConstraintViolation(
-                refusal(f"{text}: it is marked otherwise by {known.text}{where}", "one of the two marks", place)
-            )
-        marks[axis] = Mark(choice, text, place)
+            raise wrong(f"{given}: it is marked otherwise by {known.text}{where}", "one of the two marks")
+        marks[axis] = Mark(choice, f"{function}({given}", place)
     setattr(x, ATTRIBUTE, marks)

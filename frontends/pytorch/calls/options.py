@@ -10,13 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.calls.relations import Statement
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Dynamic
-from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
 
 Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
@@ -41,9 +40,9 @@ def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: obj
         ConstraintViolation: with what is accepted.
     """
     if isinstance(fn, type):
-        _wrong(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), the module that it makes")
+        rejected(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), the module that it makes")
     if not callable(fn):
-        _wrong(f"compile({shown(fn)}): expected a function or a module", "what is called, not what it gives")
+        rejected(f"compile({shown(fn)}): expected a function or a module", "what is called, not what it gives")
     check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
 
 
@@ -51,12 +50,8 @@ def check_settings(*, dynamic: object, fullgraph: object, policy: object) -> Non
     """Reject invalid options."""
     if not (dynamic is None or isinstance(dynamic, bool | Mapping) or callable(dynamic)):
         fix = 'dynamic=True, or relations by name of the input: dynamic={"x": ("b", "5*b")}'
-        _wrong(f"dynamic={shown(dynamic)}: expected {DYNAMIC}", fix)
+        rejected(f"dynamic={shown(dynamic)}: expected {DYNAMIC}", fix)
     if not is_truth(fullgraph):
-        _wrong(f"fullgraph={shown(fullgraph)}: expected True or False", "fullgraph=True, or leave it out")
+        rejected(f"fullgraph={shown(fullgraph)}: expected True or False", "fullgraph=True, or leave it out")
     if not (policy is None or isinstance(policy, Policy)):
-        _wrong(f"policy={shown(policy)}: expected a Policy", "policy=Policy(recompile_limit=2, variants=64)")
-
-
-def _wrong(what: str, fix: str) -> NoReturn:
-    raise ConstraintViolation(refusal(what, fix, origin()))
+        rejected(f"policy={shown(policy)}: expected a Policy", "policy=Policy(recompile_limit=2, variants=64)")

@@ -207,9 +207,7 @@ def items_of(container: Holder) -> tuple[object, ...]:
 
 def in_order(container: Holder) -> list[object]:
     """The contents of a container, keys before values; classes in a set in a deterministic order."""
-    if isinstance(container, dict):
-        return [*dict.keys(container), *dict.values(container)]
-    items = [*container]
+    items: list[Content] = [*items_of(container)]
     if isinstance(container, set) and all(isinstance(item, type) for item in items):
         items.sort(key=lambda item: (item.__module__, item.__qualname__))
     return items

@@ -30,7 +30,7 @@ from typing import Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import ConstraintViolation, refusal, rejected
 from frontends.pytorch.recording.inputs import Choice, Input
 from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean, shown, whole_number
@@ -146,7 +146,7 @@ def one_of(*values: int) -> OneOf:
     except ShapeError:
         sizes = [-1]
     if not sizes or min(sizes) < 0:
-        raise ConstraintViolation(refusal(f"one_of({', '.join(map(shown, values))})", "sizes, at least one", origin()))
+        rejected(f"one_of({', '.join(map(shown, values))})", "sizes, at least one")
     return OneOf(tuple(sorted(set(sizes))))
 
 

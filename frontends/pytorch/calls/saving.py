@@ -37,9 +37,8 @@ from frontends.pytorch.calls.example_call import ExampleCall, source_of
 from frontends.pytorch.calls.options import Options
 from frontends.pytorch.calls.restoring import Restored
 from frontends.pytorch.calls.serialization import Reads, of_process, serialized
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.python.code_replacement import own_code
-from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
 from shapes import __version__
 from shapes.guards import extension_modules, toolchain
@@ -198,4 +197,4 @@ def tensors_of(fn: Callable[..., object]) -> list[list[object]]:
 
 
 def _cannot(what: str, fix: str) -> NoReturn:
-    raise ConstraintViolation(refusal(f"save(): {what}", fix, origin()))
+    rejected(f"save(): {what}", fix)

@@ -26,8 +26,7 @@ import torch
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.compiled import OWN, Compiled
 from frontends.pytorch.certificates.variants import of_compilation, of_variant
-from frontends.pytorch.errors import ConstraintViolation, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.variant import Variant
 from shapes.accepted import shown
 from shapes.certification.certificates import Certificate, Conditions
@@ -51,7 +50,7 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
     if found is None:
         what = f"compiled={shown(compiled)}: nothing that was compiled"
         fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
-        raise ConstraintViolation(refusal(what, fix, origin()))
+        rejected(what, fix)
     variants, alternatives = found
     return judged(variants, sizes, facts, alternatives=alternatives)
 

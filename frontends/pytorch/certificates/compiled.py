@@ -20,6 +20,7 @@ import gc
 import operator
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -28,8 +29,7 @@ from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_lis
 from torch._subclasses import FakeTensor
 
 from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
-from frontends.pytorch.errors import ConstraintViolation, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import rejected
 from shapes.certification.certificates import Condition, Conditions
 from shapes.origin import Origin
 
@@ -64,7 +64,7 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     entries = entries_of(function, context) if function is not None else []
     if not entries:
         what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
-        raise ConstraintViolation(refusal(what, "call it once with typical arguments", origin()))
+        rejected(what, "call it once with typical arguments")
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]
     if isinstance(original, torch.nn.Module):
@@ -117,7 +117,7 @@ def entries_of(function: FunctionType, context: Any) -> list[Any]:
 def of_entry(entry: Any, function: FunctionType) -> Conditions:
     """The guards of one entry, and of its resume functions after graph breaks."""
     conditions: list[Condition] = []
-    read: Conditions | None = None
+    read = Conditions(())
     names = [name for name in entry.code.co_names if name.startswith(GRAPH)]
     for name in names:
         graph = graph_behind(function.__globals__.get(name), name)
@@ -128,15 +128,7 @@ def of_entry(entry: Any, function: FunctionType) -> Conditions:
             read = found
             conditions += found.conditions
     conditions += after_breaks(entry.code, function)
-    if read is None:
-        return Conditions(conditions)
-    return Conditions(
-        conditions,
-        names=read.names,
-        integers=read.integers,
-        assumed=read.assumed,
-        inputs=read.inputs,
-    )
+    return replace(read, conditions=conditions)
 
 
 def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:

@@ -19,9 +19,8 @@ from typing import Final
 
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.signatures import Signature, is_backed
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import LARGEST
-from frontends.pytorch.source_location import origin
 from frontends.pytorch.variant import Variant
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical
@@ -40,7 +39,7 @@ def of_compilation(compilation: Compilation) -> list[Conditions]:
     """The conditions of all variants of a function; calls without a variant are not covered."""
     if not compilation.signatures:
         what = "certify() of a function that has never been called: nothing is compiled"
-        raise ConstraintViolation(refusal(what, "call it once with typical arguments", origin()))
+        rejected(what, "call it once with typical arguments")
     reasons = [fallback.reason for fallback in compilation.fallbacks]
     if compilation.broken is not None:
         reasons.append("calls run with graph breaks")

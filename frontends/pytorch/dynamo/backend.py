@@ -27,8 +27,7 @@ from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.dynamo.graphs import function_of
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.symbols import GraphSizes, read_off_tensors
-from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of, rejected
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 
@@ -80,7 +79,7 @@ def refused(error: ShapeError) -> Callable[..., NoReturn]:
 
 
 def wrong(what: str, expected: str) -> NoReturn:
-    raise ConstraintViolation(refusal(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")', origin()))
+    rejected(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")')
 
 
 class Region:

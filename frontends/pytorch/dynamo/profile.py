@@ -37,9 +37,8 @@ import torch
 from frontends.pytorch.calls.artifact import AGAIN, content_of, entry, of_kind, parsed, refuse, write_whole
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.saving import code_of, name_of
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.python.code_replacement import own_code
-from frontends.pytorch.source_location import origin
 
 FORMAT: Final = 1
 MOST_CELLS: Final = 64
@@ -103,7 +102,7 @@ def _checked(asked: str, functions: tuple[object, ...]) -> Iterator[tuple[Compil
     for each in functions:
         if not isinstance(each, Compiled):
             what = f"{asked}(): {type(each).__qualname__} is nothing that `frontends.pytorch.compile` gives"
-            raise ConstraintViolation(refusal(what, "what torch compiles is in it without being given", origin()))
+            rejected(what, "what torch compiles is in it without being given")
         yield each, each._compilation.fn
 
 

@@ -26,12 +26,11 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
 from frontends.pytorch.minifier.scripts import made_by, script, tensor_text
-from frontends.pytorch.source_location import origin
 from shapes.accepted import shown
 
 KINDS: Final = ("raises", "differs", "specializes")
@@ -86,24 +85,21 @@ def minify(
         ConstraintViolation: nothing fails, or not in a graph of torch's operators.
     """
     if not callable(fn) or not isinstance(args, list | tuple) or not (kwargs is None or isinstance(kwargs, Mapping)):
-        _wrong("minify()", "a function, a tuple of its arguments, and those by name", "minify(f, (x,))")
+        rejected("minify(): expected a function, a tuple of its arguments, and those by name", "minify(f, (x,))")
     if kind is not None and kind not in KINDS:
-        _wrong(f"kind={shown(kind)}", f"one of {', '.join(KINDS)}, or None", 'kind="differs"')
+        rejected(f"kind={shown(kind)}: expected one of {', '.join(KINDS)}, or None", 'kind="differs"')
     given: object = dynamic
     if not (given is None or isinstance(given, bool)):
-        _wrong(f"dynamic={shown(dynamic)}", "True, False or None, and marks of the arguments", "mark_dynamic(x, 0)")
+        what = f"dynamic={shown(dynamic)}: expected True, False or None, and marks of the arguments"
+        rejected(what, "mark_dynamic(x, 0)")
     fn = fn._compilation.fn if isinstance(fn, Compiled) else fn
     settings = Settings(backend, dynamic, rtol, atol)
     failure = failure_of(fn, lambda: again(args), settings, kind, again(dict(kwargs or {})))
     if failure is None:
         said = "the compiled program" if kind is None else f"nothing {kind}: it"
         what = f"minify(): {said} does what eager torch does, and eager torch runs it"
-        raise ConstraintViolation(refusal(what, "the arguments with which it fails", origin()))
+        rejected(what, "the arguments with which it fails")
     return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
-
-
-def _wrong(what: str, expected: str, fix: str) -> None:
-    raise ConstraintViolation(refusal(f"{what}: expected {expected}", fix, origin()))
 
 
 def again(value: Any) -> Any:
@@ -137,7 +133,7 @@ class _Minifier:
         if program is None:
             what = f"minify(): {self._failure}\n  but not as a graph of torch's operators alone"
             fix = "look at the Python around them, and at the error's own line"
-            raise ConstraintViolation(refusal(what, fix, origin()))
+            rejected(what, fix)
         facts = self._least_facts(program)
         tensors, failure = self._tensors(program, facts)
         calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]

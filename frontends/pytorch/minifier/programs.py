@@ -31,9 +31,8 @@ from torch import fx
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Choice
-from frontends.pytorch.source_location import origin
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {
@@ -237,7 +236,7 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
             reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     else:
         fix = "what fails before there is a graph is in the line that the error names"
-        raise ConstraintViolation(refusal(f"minify(): torch has no graph of the program: {reason}", fix, origin()))
+        rejected(f"minify(): torch has no graph of the program: {reason}", fix)
     found.graph.eliminate_dead_code()
     for node in found.graph.nodes:
         if node.op == "call_function":
@@ -319,4 +318,4 @@ def value_text(value: object) -> str:
 
 def _cannot(what: str) -> NoReturn:
     fix = "a program of operators, tensors and plain values"
-    raise ConstraintViolation(refusal(f"minify(): a script can not show {what}", fix, origin()))
+    rejected(f"minify(): a script can not show {what}", fix)
