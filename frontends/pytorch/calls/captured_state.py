@@ -92,9 +92,7 @@ class CapturedState:
         """Add the places that these functions and objects read; returns the unguarded ones."""
         self._roots.update({id(root): root for root in roots})
         # an inner function was created by the call, and its closure holds the call's values
-        inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
-        outer = [each for each in functions if location(each.__code__) not in inside]
-        self._functions.update({id(each): each for each in outer})
+        self._functions.update({id(each): each for each in outer_of(functions)})
         explorer = Explorer([*self._functions.values()], self._roots.values(), ran, functions)
         new = [place for place in explorer.places if place.identity not in self._known]
         self._appended = explorer.appended
@@ -268,6 +266,12 @@ class CapturedState:
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<captured_state>", "exec"), scope)
         return scope.pop("check")
+
+
+def outer_of(functions: Sequence[FunctionType]) -> list[FunctionType]:
+    """The functions that no other of them has created."""
+    inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
+    return [each for each in functions if location(each.__code__) not in inside]
 
 
 def apart_from(place: Place, keys: Sequence[object]) -> Place:

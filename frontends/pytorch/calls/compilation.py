@@ -27,7 +27,7 @@ from frontends.pytorch.breaks.pending import any_pending, settled
 from frontends.pytorch.calls.argument_unpacking import Call, Leaf, elsewhere
 from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Policy
-from frontends.pytorch.calls.forms import Form, Forms
+from frontends.pytorch.calls.forms import Bound, Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.options import Options, Setting, check_options
 from frontends.pytorch.calls.recompiling import (
@@ -232,9 +232,9 @@ class Compilation:
         """Trace the function for these arguments, unless they fall back to eager."""
         changed = self._read_numbers()
         form = self._forms.of(args, kwargs)
-        bound, named = form.bind(args, kwargs)
-        leaves, _ = flattened(bound, named)
-        signature = self._signature(bound, named, form)
+        bound = form.bind(args, kwargs)
+        leaves, _ = flattened(*bound)
+        signature = self._signature(bound, form)
         if not signature.knows(form):
             self._refresh()
             found = self._find(args, kwargs)
@@ -261,7 +261,7 @@ class Compilation:
             self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
         mixed = self.tracer.mixed(tensors, self.dynamic, self.relations)
         try:
-            variant, check = self.tracer.traced(signature, bound, named, leaves, mixed)
+            variant, check = self.tracer.traced(signature, bound, leaves, mixed)
         except OpensObjects:
             # the arguments have a different pytree structure from now on
             return self._variant(args, kwargs)
@@ -346,8 +346,8 @@ class Compilation:
         self.broken.choose(error, is_told=is_told and is_of_values)
         return self._fall_back(signature, values, reason, None, self.broken.run)
 
-    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
-        made = self.tracer.signature(args, kwargs, form)
+    def _signature(self, bound: Bound, form: Form) -> Signature:
+        made = self.tracer.signature(bound, form)
         return self.signatures.setdefault(made.key, made)
 
     def _refresh(self) -> None:
@@ -417,14 +417,14 @@ class Compilation:
     def _decided(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """Handle a miss after a recompile limit was reached; a miss with another cause may still be traced."""
         form = self._forms.of(args, kwargs)
-        bound, named = form.bind(args, kwargs)
-        leaves, _ = flattened(bound, named)
+        bound = form.bind(args, kwargs)
+        leaves, _ = flattened(*bound)
         key = tuple([decisive(leaf) for leaf in leaves])
         with self._lock:
             found = self._decisions.get(key)
             if found is not None:
                 return found
-            signature = self._signature(bound, named, form)
+            signature = self._signature(bound, form)
             question = self._question(signature, signature.values(leaves))
             if self.limits.is_exhausted(question) or self.limits.reached(len(self.variants)) is not None:
                 found = self._eagerly

@@ -22,13 +22,13 @@ from torch.utils._pytree import TreeSpec
 
 from backends.loops.kernels import Kernel
 from backends.loops.program import Check
+from frontends.pytorch.calls.captured_state import outer_of
 from frontends.pytorch.calls.exploring import Explorer
 from frontends.pytorch.calls.fingerprints import Fingerprint, Untold, altered
 from frontends.pytorch.calls.orders import goes_by_order, names_in_order
 from frontends.pytorch.calls.reaching import Route, code_at, made_by_call, place_in, reached, route_to
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.code_replacement import own_code
-from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran
 from frontends.pytorch.variant import Variant
 from shapes.env import ShapeEnv
@@ -78,12 +78,6 @@ class Reads:
             captured_state,
             captured_state(),
         )
-
-
-def outer_of(functions: Sequence[FunctionType]) -> list[FunctionType]:
-    """The functions that no other of them has created."""
-    inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
-    return [each for each in functions if location(each.__code__) not in inside]
 
 
 def serialized(fn: Callable[..., object], variant: Variant, reads: Reads, more: Sequence[str]) -> Told:

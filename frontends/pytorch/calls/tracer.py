@@ -26,7 +26,7 @@ from frontends.pytorch.calls.argument_unpacking import constant_state
 from frontends.pytorch.calls.captured_state import CapturedState
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Mixed, Policy
 from frontends.pytorch.calls.example_call import ExampleCall
-from frontends.pytorch.calls.forms import Form
+from frontends.pytorch.calls.forms import Bound, Form
 from frontends.pytorch.calls.found_places import Unguarded
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.reads import Place, can_be_given, holds_tensors, shown
@@ -93,15 +93,15 @@ class Tracer:
         """By name, the varying numbers of captured state."""
         return {} if self._captured is None else self._captured.varying
 
-    def signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
+    def signature(self, bound: Bound, form: Form) -> Signature:
         """The signature of a call with its captured state."""
-        leaves, structure = flattened(args, kwargs)
+        leaves, structure = flattened(*bound)
         state: Callable[[], object] = self.captured.state
         if self.is_graph:
             state = constant_state
         elif is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
             state = functools.partial(own_code, self.fn)
-        return Signature.of(self.fn, args, kwargs, state, form)
+        return Signature.of(self.fn, *bound, state, form)
 
     def mixed(
         self, tensors: Mapping[str, torch.Tensor], dynamic: bool | Dynamic | None, relations: KnownSizes | None
@@ -129,15 +129,10 @@ class Tracer:
         return notes
 
     def traced(
-        self,
-        signature: Signature,
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-        leaves: Sequence[object],
-        mixed: Mixed,
+        self, signature: Signature, bound: Bound, leaves: Sequence[object], mixed: Mixed
     ) -> tuple[Variant, Check]:
         """The function traced, and found from now on by its check."""
-        made = functools.partial(self._made, signature, args, kwargs, leaves, mixed)
+        made = functools.partial(self._made, signature, bound, leaves, mixed)
         try:
             return self._tried(made, mixed)
         except (OpensObjects, EagerOnly, Settles, Uninitialized, KeptTensor):
@@ -161,15 +156,10 @@ class Tracer:
             return made()
 
     def _made(
-        self,
-        signature: Signature,
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-        leaves: Sequence[object],
-        mixed: Mixed,
+        self, signature: Signature, bound: Bound, leaves: Sequence[object], mixed: Mixed
     ) -> tuple[Variant, Check]:
         """One trace, its variant and the check that selects it."""
-        gradients, ran = torch.is_grad_enabled(), Ran()
+        (args, kwargs), gradients, ran = bound, torch.is_grad_enabled(), Ran()
         try:
             with watching(ran):
                 variant = self.tracing(

@@ -28,7 +28,7 @@ import torch
 from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_list
 from torch._subclasses import FakeTensor
 
-from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
+from frontends.pytorch.certificates.shape_envs import Reader, first_use
 from frontends.pytorch.errors import rejected
 from shapes.certification.certificates import Condition, Conditions
 from shapes.origin import Origin
@@ -168,7 +168,7 @@ def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
     if shapes is None:
         return None
     uses = {id(node.meta.get("example_value")): first_use(node) for node in module.graph.find_nodes(op="placeholder")}
-    return of_shape_env(shapes, first_uses={fake: place for fake, place in uses.items() if place is not None})
+    return Reader(shapes, first_uses={fake: place for fake, place in uses.items() if place is not None}).read()
 
 
 def shapes_of(module: torch.fx.GraphModule) -> Any:

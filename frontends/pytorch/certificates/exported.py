@@ -20,7 +20,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
+from frontends.pytorch.certificates.shape_envs import Reader, first_use
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import renamed
 
@@ -42,9 +42,7 @@ def of_program(program: torch.export.ExportedProgram) -> Conditions:
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
         uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
         first_uses = {fake: place for fake, place in uses.items() if place is not None}
-        return of_shape_env(
-            shapes, more=list(ranges_of(program, known)), called=called, first_uses=first_uses
-        )
+        return Reader(shapes, called=called, first_uses=first_uses).read(more=[*ranges_of(program, known)])
     names: dict[str, str] = {}
     rest: list[Condition] = []
     for name, size in sizes:
@@ -60,7 +58,7 @@ def of_program(program: torch.export.ExportedProgram) -> Conditions:
     inputs = [name for name, _ in sizes]
     if shapes is None:
         return Conditions(rest, inputs=frozenset(inputs))
-    return of_shape_env(shapes, names=names, more=rest, inputs=inputs)
+    return Reader(shapes, names).read(rest, inputs)
 
 
 def flat(text: str, given: Collection[str]) -> str:

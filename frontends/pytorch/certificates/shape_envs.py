@@ -8,7 +8,7 @@
     >>> x = mode.from_tensor(torch.ones(8, 3), static_shapes=False, source=LocalSource("x"))
     >>> bool(x.shape[0] % 4 == 0)
     True
-    >>> read = of_shape_env(mode.shape_env)
+    >>> read = Reader(mode.shape_env).read()
     >>> [each.text for each in read.conditions], dict(read.names)
     (['s77 % 4 == 0', 's77 >= 2', 's27 >= 2'], {'s77': 'x.shape[0]', 's27': 'x.shape[1]'})
 
@@ -55,7 +55,9 @@ class Reader:
     """Translates one ShapeEnv.
 
     Attributes:
-        names: the canonical name of each of torch's symbols, by its text.
+        names: the canonical name of each of torch's symbols, by its text; given for symbols without sources.
+        called: renames inputs.
+        first_uses: the first line that uses a fake tensor.
     """
 
     def __init__(
@@ -87,6 +89,39 @@ class Reader:
         return name
 
     # ------------------------------------------------------------------ guards
+
+    def read(self, more: Sequence[Condition] = (), inputs: Sequence[str] = ()) -> Conditions:
+        """All conditions; with `more` guards, and further `inputs`."""
+        static, tracked = self._constants()
+        asserts = [each for found in self.shapes.deferred_runtime_asserts.values() for each in found]
+        known = set(self.names.values())
+        integers = [name for name in known if not name.endswith("]") and name.isidentifier()]
+        return Conditions(
+            [*self.conditions(), *static, *more],
+            names=self.names,
+            integers=frozenset(integers),
+            assumed=[
+                *[f"run-time check {self.shown(each.expr)}" for each in asserts],
+                *[self.shown(each.expr) for each in self.shapes.guards if is_left(each.expr)],
+            ],
+            inputs=frozenset([*known, *map(self.name_of, self.shapes.source_to_var), *inputs, *tracked]),
+        )
+
+    def _constants(self) -> tuple[list[Condition], list[str]]:
+        """The static sizes of a program's inputs, and the names of all inputs."""
+        static: list[Condition] = []
+        names: list[str] = []
+        for tracked in self.shapes.tracked_fakes or ():
+            if not isinstance(tracked.fake, torch.Tensor):
+                names.append(self.name_of(tracked.source.name))
+                continue
+            place = self.first_uses.get(id(tracked.fake))
+            for axis, size in enumerate(tracked.fake.shape):
+                source = f"{tracked.source.name}.size()[{axis}]"
+                names.append(self.name_of(source))
+                if isinstance(size, int) and source not in self.shapes.source_to_var:
+                    static.append(Condition(f"{names[-1]} == {size}", place, CONSTANT, static=True))
+        return static, names
 
     def conditions(self) -> Iterator[Condition]:
         """Guards in order, then replacements of symbols, then their ranges; duplicates keep the first line."""
@@ -192,52 +227,6 @@ class Reader:
                 if self.name_of(tracked.source.name) == name and id(tracked.fake) in self.first_uses:
                     return self.first_uses[id(tracked.fake)]
         return None
-
-
-def of_shape_env(
-    shapes: TorchEnv,
-    *,
-    names: Mapping[str, str] | None = None,
-    more: Sequence[Condition] = (),
-    inputs: Sequence[str] = (),
-    called: Mapping[str, str] = {},
-    first_uses: Mapping[int, Origin] = {},
-) -> Conditions:
-    """All conditions of a ShapeEnv. `names` are symbols without sources, `more` further guards, `inputs` further sizes;
-    `called` renames inputs, `first_uses` has the first line that uses a fake tensor."""
-    reader = Reader(shapes, names, called, first_uses)
-    static, tracked = constants_of(shapes, reader)
-    inputs = [*inputs, *tracked]
-    asserts = [each for found in shapes.deferred_runtime_asserts.values() for each in found]
-    known = set(reader.names.values())
-    integers = [name for name in known if not name.endswith("]") and name.isidentifier()]
-    return Conditions(
-        [*reader.conditions(), *static, *more],
-        names=reader.names,
-        integers=frozenset(integers),
-        assumed=[
-            *[f"run-time check {reader.shown(each.expr)}" for each in asserts],
-            *[reader.shown(each.expr) for each in shapes.guards if is_left(each.expr)],
-        ],
-        inputs=frozenset([*known, *[reader.name_of(each) for each in shapes.source_to_var], *inputs]),
-    )
-
-
-def constants_of(shapes: TorchEnv, reader: Reader) -> tuple[list[Condition], list[str]]:
-    """The static sizes of a program's inputs, and the names of all inputs."""
-    static: list[Condition] = []
-    names: list[str] = []
-    for tracked in shapes.tracked_fakes or ():
-        if not isinstance(tracked.fake, torch.Tensor):
-            names.append(reader.name_of(tracked.source.name))
-            continue
-        place = reader.first_uses.get(id(tracked.fake))
-        for axis, size in enumerate(tracked.fake.shape):
-            source = f"{tracked.source.name}.size()[{axis}]"
-            names.append(reader.name_of(source))
-            if isinstance(size, int) and source not in shapes.source_to_var:
-                static.append(Condition(f"{names[-1]} == {size}", place, CONSTANT, static=True))
-    return static, names
 
 
 def first_use(node: torch.fx.Node) -> Origin | None:

@@ -61,13 +61,11 @@ class Fact:
     def __str__(self) -> str:
         choice = self.choice
         bounds = [f"{label}={bound}" for label, bound in (("lo", choice.lo), ("hi", choice.hi)) if bound is not None]
-        if choice.kind == "unbacked":
-            return f"mark_unbacked({', '.join([self.name, str(self.axis), *bounds])})"
-        if choice.strict:
-            return f"mark_dynamic({', '.join([self.name, str(self.axis), *bounds])})"
-        if bounds:
-            return f"mark_dynamic({', '.join([self.name, str(self.axis), *bounds, 'strict=False'])})"
-        return f"mark_maybe_dynamic({self.name}, {self.axis})"
+        if choice.kind != "unbacked" and bounds and not choice.strict:
+            bounds.append("strict=False")
+        kind = "dynamic" if choice.strict or bounds else "maybe_dynamic"
+        kind = "unbacked" if choice.kind == "unbacked" else kind
+        return f"mark_{kind}({', '.join([self.name, str(self.axis), *bounds])})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +132,15 @@ class Operators:
 
     def _run(self, given: Sequence[torch.Tensor]) -> None:
         """Run the program operator by operator, keeping copies of the results."""
-        working: dict[fx.Node, Any] = {}
-        tensors = iter(given)
-        for node in self._graph.graph.nodes:
-            if node.op == "placeholder":
-                working[node] = copied(next(tensors))
-            elif node.op == "get_attr":
-                working[node] = getattr(self._graph, node.target)
-            elif node.op == "call_function":
-                args, kwargs = fx.map_arg((node.args, node.kwargs), working.__getitem__)
-                working[node] = node.target(*args, **kwargs)
-            else:
-                continue
-            found = working[node]
-            self._values[node] = copied(found) if isinstance(found, torch.Tensor) else found
+        values = self._values
+
+        class Keeping(fx.Interpreter):
+            def run_node(self, node: fx.Node) -> Any:
+                found = super().run_node(node)
+                values[node] = copied(found) if isinstance(found, torch.Tensor) else found
+                return found
+
+        Keeping(self._graph).run(*map(copied, given))
 
     def _returned(self) -> set[fx.Node]:
         return {node for node in self._graph.graph.output_node().all_input_nodes if node.op == "call_function"}

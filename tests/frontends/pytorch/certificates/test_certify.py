@@ -447,7 +447,7 @@ def test_the_width_of_indices() -> None:
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    from frontends.pytorch.certificates.shape_envs import of_shape_env
+    from frontends.pytorch.certificates.shape_envs import Reader
     from shapes.certification.certifying import certify as judged
 
     mode = FakeTensorMode(shape_env=ShapeEnv())
@@ -455,6 +455,6 @@ def test_the_width_of_indices() -> None:
     rows, columns = [size.node.expr for size in x.shape]
     # what Inductor asks before it makes a kernel for a GPU with such indices
     SizeVarAllocator(mode.shape_env).check_leq(rows * columns, torch.iinfo(torch.int32).max)
-    found = judged([of_shape_env(mode.shape_env)], {"x.0": (2, 2**16), "x.1": (2, 2**16)})
+    found = judged([Reader(mode.shape_env).read()], {"x.0": (2, 2**16), "x.1": (2, 2**16)})
     (finding,) = found.findings
     assert finding.size == {"x.shape[0]": 2**15, "x.shape[1]": 2**16}
