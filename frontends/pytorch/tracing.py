@@ -26,14 +26,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.decompositions import COMPOSITES, standing_in
 from frontends.pytorch.differentiation import GRADIENTS
-from frontends.pytorch.errors import (
-    ConstraintViolation,
-    GraphBreak,
-    OpensObjects,
-    TraceError,
-    eager_only,
-    located,
-)
+from frontends.pytorch.errors import ConstraintViolation, GraphBreak, OpensObjects, TraceError, eager_only, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
@@ -60,10 +53,7 @@ from frontends.pytorch.recording.escapes import (
     refuse_set,
 )
 from frontends.pytorch.recording.given_back import GivenBack, containers_given
-from frontends.pytorch.recording.inputs import (
-    Dynamic,
-    Dynamism,
-)
+from frontends.pytorch.recording.inputs import Dynamic, Dynamism
 from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
 from frontends.pytorch.recording.object_reconstruction import MadeInside, objects_opened
 from frontends.pytorch.recording.operations import generators_of

@@ -32,25 +32,10 @@ from operator import is_
 from types import FunctionType
 from typing import Any, Final
 
+from frontends.pytorch.calls import reads
 from frontends.pytorch.calls.exploring import Explorer
 from frontends.pytorch.calls.found_places import Unguarded
 from frontends.pytorch.calls.identity_guards import Held, Layouts
-from frontends.pytorch.calls.reads import (
-    ABSENT,
-    SCALARS,
-    Content,
-    Kept,
-    Place,
-    differences,
-    elements_in,
-    is_numpy,
-    layout,
-    queued,
-    queued_without,
-    same,
-    shown,
-    varying,
-)
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran, result_for
@@ -71,8 +56,8 @@ class CapturedState:
     """
 
     def __init__(self, roots: Iterable[object] = ()) -> None:
-        self.places: list[Place] = []
-        self.varying: dict[str, Place] = {}
+        self.places: list[reads.Place] = []
+        self.varying: dict[str, reads.Place] = {}
         self.stored: set[tuple[int, object]] = set()
         self.containers: set[int] = set()
         self._fixed: set[tuple[int, str, object]] = set()
@@ -125,13 +110,13 @@ class CapturedState:
         self._current = len(self._states) - 1
         return self._current
 
-    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, object]]:
+    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[reads.Place, object]]:
         """By name, the numbers and call-stored values that differ from some of these states: place and old value."""
-        found: dict[str, tuple[Place, object]] = {}
+        found: dict[str, tuple[reads.Place, object]] = {}
         current = self._states[self.state()]
         for number in earlier:
             for place, old, new in zip(self.places, self._states[number], current):
-                for each, was in varying(place, old, new, self.stored) if old is not new else ():
+                for each, was in reads.varying(place, old, new, self.stored) if old is not new else ():
                     known = {*[one.identity for one, _ in found.values()], *self._fixed}
                     if each.identity not in known:
                         found[self._free(each.text, found)] = each, was
@@ -144,7 +129,7 @@ class CapturedState:
             name, number = f"{text}_{number}", number + 1
         return name
 
-    def leave_out(self, places: Mapping[str, Place]) -> None:
+    def leave_out(self, places: Mapping[str, reads.Place]) -> None:
         """Remove these places from states. Earlier states become invalid."""
         self.varying.update(places)
         self._begin_anew()
@@ -176,7 +161,8 @@ class CapturedState:
 
     def difference(self, before: int, after: int) -> list[str]:
         """Describe the differences between two states."""
-        return [f"{text} is {shown(new)}, was {shown(old)}" for text, new, old in self._differences(before, after)]
+        found = self._differences(before, after)
+        return [f"{text} is {reads.shown(new)}, was {reads.shown(old)}" for text, new, old in found]
 
     def different_places(self, before: int, after: int) -> list[str]:
         """The places at which two states differ."""
@@ -185,7 +171,7 @@ class CapturedState:
     def is_about_elements(self, before: int, after: int) -> bool:
         """Whether two states differ in the elements of tensors alone."""
         differing = self._differing(before, after)
-        return bool(differing) and all(place.key is elements_in for place, _, _ in differing)
+        return bool(differing) and all(place.key is reads.elements_in for place, _, _ in differing)
 
     def is_about_filling(self, before: int, after: int) -> bool:
         """Whether two states differ only in the lengths of short queues."""
@@ -198,28 +184,28 @@ class CapturedState:
             for place, old, new in differing
         )
 
-    def _differing(self, before: int, after: int) -> list[tuple[Place, Content, Content]]:
+    def _differing(self, before: int, after: int) -> list[tuple[reads.Place, reads.Content, reads.Content]]:
         pairs = zip(self.places, self._states[before], self._states[after])
-        return [(place, old, new) for place, old, new in pairs if not same(old, new)]
+        return [(place, old, new) for place, old, new in pairs if not reads.same(old, new)]
 
     def _differences(self, before: int, after: int) -> list[tuple[str, object, object]]:
-        return [each for differing in self._differing(before, after) for each in differences(*differing)]
+        return [each for differing in self._differing(before, after) for each in reads.differences(*differing)]
 
-    def _check(self, state: Sequence[Content]) -> Callable[[], bool]:
+    def _check(self, state: Sequence[reads.Content]) -> Callable[[], bool]:
         """A function that tests for a state."""
-        scope: dict[str, Any] = {"same": same, "is_": is_, "own_code": own_code}
+        scope: dict[str, Any] = {"same": reads.same, "is_": is_, "own_code": own_code}
         if any(place.kind == "result" for place in self.places):
             scope["result"] = result_for()
         containers: dict[int, str] = {}
-        tensors: dict[int, Kept] = {}
+        tensors: dict[int, reads.Kept] = {}
         tests: list[str] = []
         held, besides = Held(), []
         for number, (place, value) in enumerate(zip(self.places, state)):
             name = containers.setdefault(id(place.container), f"c{number}")
             scope[name] = place.container
-            if value is ABSENT:
+            if value is reads.ABSENT:
                 scope[f"p{number}"] = place
-                scope["absent"] = ABSENT
+                scope["absent"] = reads.ABSENT
                 tests.append(f"p{number}.read() is absent")
                 if place.kind in ("item", "absent") and type(place.container) is dict:
                     held.absent(place.container, place.key)
@@ -242,12 +228,12 @@ class CapturedState:
                 tests.append(f"{read} == {value}" if value else f"not {name}")
                 held.count(place.container, value)
                 continue
-            found = scope[f"v{number}"] = value.tensor if isinstance(value, Kept) else value
-            is_plain = type(value) in SCALARS or is_numpy(value, "generic")
+            found = scope[f"v{number}"] = value.tensor if isinstance(value, reads.Kept) else value
+            is_plain = type(value) in reads.SCALARS or reads.is_numpy(value, "generic")
             by_value = f"same({read}, v{number})"
             by_value = by_value if place.kind == "view" else f"({read} is v{number} or {by_value})"
             tests.append(by_value if is_plain else f"{read} is v{number}")
-            if isinstance(value, Kept):
+            if isinstance(value, reads.Kept):
                 tensors[id(found)] = value
             if place.kind in ("view", "result"):
                 besides.append(tests[-1])
@@ -255,7 +241,7 @@ class CapturedState:
                 held.place(place.kind, place.container, place.key, found)
         if tensors:
             kept = tensors.values()
-            scope["layouts"] = Layouts([each.tensor for each in kept], [each.layout for each in kept], layout)
+            scope["layouts"] = Layouts([each.tensor for each in kept], [each.layout for each in kept], reads.layout)
             tests.append("layouts.unchanged()")
             besides.append(tests[-1])
         scope["unchanged"] = held.test()
@@ -274,12 +260,12 @@ def outer_of(functions: Sequence[FunctionType]) -> list[FunctionType]:
     return [each for each in functions if location(each.__code__) not in inside]
 
 
-def apart_from(place: Place, keys: Sequence[object]) -> Place:
+def apart_from(place: reads.Place, keys: Sequence[object]) -> reads.Place:
     """The same place, for a container's contents without these keys."""
     if place.kind == "contents":
         return replace(place, key=tuple(keys))
     if place.kind == "view" and isinstance(place.container, deque):
-        return replace(place, key=partial(queued_without, frozenset(keys)) if keys else queued)
+        return replace(place, key=partial(reads.queued_without, frozenset(keys)) if keys else reads.queued)
     return place
 
 

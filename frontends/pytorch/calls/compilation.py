@@ -24,22 +24,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from backends import named
 from frontends.pytorch.breaks.pending import any_pending, settled
+from frontends.pytorch.calls import recompiling
 from frontends.pytorch.calls.argument_unpacking import Call, Leaf, elsewhere
 from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.dynamism import History, KnownSizes, Policy
 from frontends.pytorch.calls.forms import Bound, Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.options import Options, Setting, check_options
-from frontends.pytorch.calls.recompiling import (
-    Fallback,
-    Question,
-    Recompilation,
-    form_question,
-    is_bought,
-    never_settles,
-    question_of,
-    warn_of,
-)
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Lookup, Signature, decisive, flattened, lookup_of
 from frontends.pytorch.calls.times import Times
@@ -114,8 +105,8 @@ class Compilation:
         self.history = History()
         self.tracer = Tracer(fn, self.backend, self.limits.policy, self.history, is_graph=graph is not None)
         self.variants: list[Variant] = []
-        self.recompilations: list[Recompilation] = []
-        self.fallbacks: list[Fallback] = []
+        self.recompilations: list[recompiling.Recompilation] = []
+        self.fallbacks: list[recompiling.Fallback] = []
         self.broken: Breaking | None = None
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self.times: Times | None = None
@@ -243,13 +234,13 @@ class Compilation:
         values = signature.values(leaves)
         # changed numbers that become arguments are the reason for the miss
         question = None if changed else self._question(signature, values)
-        if question is not None and question.guard is not None and is_bought(question, self.variants):
+        if question is not None and question.guard is not None and recompiling.is_bought(question, self.variants):
             self.tracer.varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
         if reason is not None and question is not None and question.is_data:
             # the program runs with graph breaks at its unbacked numbers
             return self._break(signature, values, f"{question.key.partition(': ')[2]} is another at every call")
-        if reason is not None and question is not None and never_settles(question, self.variants):
+        if reason is not None and question is not None and recompiling.never_settles(question, self.variants):
             return self._stop(reason)
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
@@ -276,7 +267,7 @@ class Compilation:
         if self.native is not None:
             self.native.add(signature, variant, signature.values(leaves), check)
         self.variants.append(variant)
-        self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
+        self.recompilations.append(recompiling.Recompilation(len(self.variants) - 1, cause, question))
         self.limits.added()
         self._decisions.clear()
         self._refresh()
@@ -325,10 +316,10 @@ class Compilation:
 
         def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             found = self.fn(*args, **kwargs)
-            fallback = Fallback("", reason_of(error))
+            fallback = recompiling.Fallback("", reason_of(error))
             if fallback not in self.fallbacks:
                 self.fallbacks.append(fallback)
-                warn_of(self.fn, fallback, "falls back to eager")
+                recompiling.warn_of(self.fn, fallback, "falls back to eager")
             return found
 
         return call
@@ -362,12 +353,12 @@ class Compilation:
 
     # ------------------------------------------------------------------ causes and limits
 
-    def _question(self, signature: Signature, values: Sequence[object]) -> Question | None:
+    def _question(self, signature: Signature, values: Sequence[object]) -> recompiling.Question | None:
         """Why no variant accepts a call."""
-        found = question_of(signature, values, self.tracer.captured)
+        found = recompiling.question_of(signature, values, self.tracer.captured)
         if found is None and self.variants:
-            return form_question(signature, list(self.signatures.values()))
-        if found is not None and is_bought(found, self.variants):
+            return recompiling.form_question(signature, list(self.signatures.values()))
+        if found is not None and recompiling.is_bought(found, self.variants):
             # the general variant, compiled once, accepts all of them
             return replace(found, counted=False)
         return found
@@ -377,7 +368,7 @@ class Compilation:
         signature: Signature,
         values: Sequence[object],
         reason: str,
-        question: Question | None,
+        question: recompiling.Question | None,
         call: Call | None = None,
     ) -> Call:
         """Run calls like this one eagerly, or by `call`, if no variant accepts them."""
@@ -389,16 +380,16 @@ class Compilation:
             if self.limits.always_breaks(reason):
                 # it breaks for all values
                 signature.given_up.update(signature.tests(dict(zip(signature.arguments, values))))
-        self.fallbacks.append(Fallback("" if question is None else question.key, reason))
-        warn_of(self.fn, self.fallbacks[-1], f"{how} where no variant fits")
+        self.fallbacks.append(recompiling.Fallback("" if question is None else question.key, reason))
+        recompiling.warn_of(self.fn, self.fallbacks[-1], f"{how} where no variant fits")
         signature.add_other(values, call, but=None if question is None else question.test)
         self._refresh()
         return call
 
     def _stop(self, reason: str) -> Call:
         """Let all calls fall back to eager: the captured state differs each time."""
-        self.fallbacks.append(Fallback("", reason))
-        warn_of(self.fn, self.fallbacks[-1], "falls back to eager")
+        self.fallbacks.append(recompiling.Fallback("", reason))
+        recompiling.warn_of(self.fn, self.fallbacks[-1], "falls back to eager")
         self.native = self.enter = None
         if self.lookup == self._find:
             self.lookup = self._always_eagerly

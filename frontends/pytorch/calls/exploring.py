@@ -44,6 +44,7 @@ from typing import Any, Final
 
 import torch
 
+from frontends.pytorch.calls import reads
 from frontends.pytorch.calls.classes import (
     OF_MODULES,
     hooks_of,
@@ -55,19 +56,6 @@ from frontends.pytorch.calls.classes import (
     names_of_library,
 )
 from frontends.pytorch.calls.found_places import FoundPlaces
-from frontends.pytorch.calls.reads import (
-    ABSENT,
-    Holder,
-    Kept,
-    Place,
-    elements_in,
-    in_order,
-    layout,
-    logs_at,
-    registrations,
-    times_used,
-    view_of,
-)
 from frontends.pytorch.python.appended import GROWING, WHOLE, can_grow, read_otherwise
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.fields import HEAP_TYPE
@@ -136,11 +124,11 @@ class Explorer:
             self._behind(text, "", use.result())
         for logger, level in ran.silent:
             name = logging.getLevelName(level)
-            self._found.add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
+            self._found.add(f"whether `{logger.name}` logs at {name}", logger, reads.logs_at(level), "view")
         self._look()
         self.appended: dict[int, object] = {key: value for key, (_, _, value, _) in self._growing.items()}
         for tensor in ran.elements:
-            self._found.add(f"what is in {self._found.name_of(tensor)}", tensor, elements_in, "view")
+            self._found.add(f"what is in {self._found.name_of(tensor)}", tensor, reads.elements_in, "view")
         self._found.refuse_too_many()
 
     # ------------------------------------------------------------------ places
@@ -225,7 +213,7 @@ class Explorer:
             registry: Mapping[object, object] = vars(function)["registry"]
             self._value(f"{text}.registry", name, registry)
             if any(isinstance(each, abc.ABCMeta) for each in registry):
-                self._found.add(f"abstract classes of {text}", abc, registrations, "view")
+                self._found.add(f"abstract classes of {text}", abc, reads.registrations, "view")
         if location(function.__code__) not in self._ran:
             return
         if vars(function) or self._computed:
@@ -293,12 +281,12 @@ class Explorer:
             case functools._lru_cache_wrapper():
                 # its observed uses are guarded, not what the wrapped function reads
                 if is_programs(value) and not can_follow():
-                    self._found.add(text, value, times_used, "view")
+                    self._found.add(text, value, reads.times_used, "view")
             case property() | staticmethod() | classmethod():
                 for part in ("fget", "fset", "__func__"):
                     self._value(text, name, getattr(value, part, None))
             case torch.Tensor():
-                self._found.add(text, value, layout, "view")
+                self._found.add(text, value, reads.layout, "view")
             case _ if type(value).__module__.startswith(OUR_PACKAGES):
                 # another compiled function or module
                 compilation = getattr(value, "_compilation", None)
@@ -325,7 +313,7 @@ class Explorer:
         elif isinstance(value, MappingProxyType | type({}.keys()) | type({}.values()) | type({}.items())):
             for inside in gc.get_referents(value):
                 self._value(text, name, inside)
-        elif (view := view_of(value)) is not None:
+        elif (view := reads.view_of(value)) is not None:
             self._viewed(text, name, value, view)
         elif hasattr(kind, "__get__") and not is_python(kind):
             # attribute access of a C class
@@ -343,12 +331,12 @@ class Explorer:
             self._found.items += 1
             self._value(f"{text}[...]", name, item)
 
-    def _contents(self, text: str, name: str, container: Holder) -> None:
+    def _contents(self, text: str, name: str, container: reads.Holder) -> None:
         self._found.count(text, len(container))
         if self._found.is_full:
             return
         self._found.add(text, container, kind="contents")
-        items = in_order(container)
+        items = reads.in_order(container)
         for item in items:
             if isinstance(item, torch.Tensor):
                 self._behind(f"{text}[...]", name, item)
@@ -361,7 +349,7 @@ class Explorer:
         if self._found.is_full:
             return
         self._found.add(text, value, view, "view")
-        found: Any = Place(text, value, view, "view").read()
+        found: Any = reads.Place(text, value, view, "view").read()
         if isinstance(value, deque):
             self._all(text, name, found)
         elif not isinstance(found, tuple | bytes | bool):
@@ -378,10 +366,10 @@ class Explorer:
         for kind in type(value).__mro__:
             slots = {key: each for key, each in vars(kind).items() if isinstance(each, MemberDescriptorType)}
             for key in self._attributes(slots, whole=whole):
-                place = Place(f"{text}.{key}", value, key, "slot")
+                place = reads.Place(f"{text}.{key}", value, key, "slot")
                 self._found.add(place.text, value, key, "slot")
                 found = place.read()
-                if found is not ABSENT and not isinstance(found, Kept):
+                if found is not reads.ABSENT and not isinstance(found, reads.Kept):
                     self._value(place.text, key, found)
         attributes = getattr(value, "__dict__", None)
         if not isinstance(attributes, dict):

@@ -31,14 +31,7 @@ import sys
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    CodeType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
 
 import torch

@@ -27,22 +27,12 @@ from typing import Any, Final
 
 import torch
 
+from frontends.pytorch.calls import saving
 from frontends.pytorch.calls.argument_unpacking import autocast, elsewhere
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.example_call import DTYPES, ExampleCall, made
 from frontends.pytorch.calls.restoring import Restored, Restoring
-from frontends.pytorch.calls.saving import (
-    BACKENDS,
-    OPTIONS,
-    captured_state,
-    code_of,
-    libraries_of,
-    name_of,
-    outcome,
-    tensors_of,
-    whole,
-)
 from frontends.pytorch.calls.serialization import of_process
 from frontends.pytorch.errors import WrongArtifact, rejected
 from frontends.pytorch.tracing import trace
@@ -79,7 +69,7 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     gnu = described.get("gnu")
     before = None if gnu is None else _written_for(of_kind(name, bool, gnu, "`gnu` in its description"))
     new = supply(libraries)
-    restoring = Restoring(of_process()) if described.get("whole") == whole(described) else None
+    restoring = Restoring(of_process()) if described.get("whole") == saving.whole(described) else None
     try:
         for place, variant in enumerate(variants):
             _trace(name, compiled, place, variant, restoring)
@@ -103,7 +93,7 @@ def _written_for(gnu: bool | None) -> bool | None:
 
 
 def _check_surroundings(name: str, described: Mapping[str, object]) -> None:
-    for what, here in captured_state().items():
+    for what, here in saving.captured_state().items():
         saved = entry(name, described, what, str)
         if saved != here:
             shown = "" if what == "processor" else f": it was saved with {saved}, this is {here}"
@@ -112,9 +102,9 @@ def _check_surroundings(name: str, described: Mapping[str, object]) -> None:
 
 def _check_model(name: str, described: Mapping[str, object], fn: Callable[..., object]) -> None:
     saved = entry(name, described, "name", str)
-    if saved != name_of(fn):
-        refuse(name, f"it is of {saved}, not of {name_of(fn)}", MODEL)
-    if entry(name, described, "code", str) != code_of(fn):
+    if saved != saving.name_of(fn):
+        refuse(name, f"it is of {saved}, not of {saving.name_of(fn)}", MODEL)
+    if entry(name, described, "code", str) != saving.code_of(fn):
         refuse(name, f"the code of {saved} is not what it was", MODEL)
     before: dict[object, list[Any]] = {}
     for each in entry(name, described, "tensors", list):
@@ -123,7 +113,7 @@ def _check_model(name: str, described: Mapping[str, object], fn: Callable[..., o
                 before[key] = each
             case _:
                 refuse(name, "`tensors` in its description is not of the form in which it is written", AGAIN)
-    now = {each[0]: each for each in tensors_of(fn)}
+    now = {each[0]: each for each in saving.tensors_of(fn)}
     for text in [*now, *before]:
         if now.get(text) != before.get(text):
             refuse(name, f"{text} is {_shown(now.get(text))}, was {_shown(before.get(text))}", MODEL)
@@ -139,9 +129,9 @@ def _shown(tensor: list[object] | None) -> str:
 def _options(name: str, described: Mapping[str, object]) -> dict[str, Any]:
     options = entry(name, described, "options", dict)
     valid = (
-        options.keys() == {*OPTIONS}
+        options.keys() == {*saving.OPTIONS}
         and any(options["dynamic"] is each for each in (None, True, False))
-        and options["backend"] in BACKENDS
+        and options["backend"] in saving.BACKENDS
         and type(options["fullgraph"]) is bool
     )
     if not valid:
@@ -184,12 +174,12 @@ def _trace(
     for module, function, hashed in functions:
         if [module, function, hashed] not in entry(name, described, "functions", list):
             refuse(name, f"{module}.{function} runs here, and did not", MODEL)
-    for key, found in outcome(variant).items():
+    for key, found in saving.outcome(variant).items():
         if entry(name, described, key, list) != found:
             refuse(name, f"variant {place} has other {key} here", MODEL)
     if variant.running is not None and variant.running.note != entry(name, described, "note", str):
         refuse(name, f"variant {place} does not run here as it did: {variant.running.note or 'as kernels'}", HERE)
-    if entry(name, described, "libraries", list) != [*libraries_of(variant)]:
+    if entry(name, described, "libraries", list) != [*saving.libraries_of(variant)]:
         refuse(name, f"variant {place} has other kernels here", MODEL)
 
 

@@ -32,15 +32,7 @@ from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.reads import Place, can_be_given, holds_tensors, shown
 from frontends.pytorch.calls.serialization import Reads
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.errors import (
-    EagerOnly,
-    GraphBreak,
-    OpensObjects,
-    Settles,
-    TraceError,
-    Uninitialized,
-    refusal,
-)
+from frontends.pytorch.errors import EagerOnly, GraphBreak, OpensObjects, Settles, TraceError, Uninitialized, refusal
 from frontends.pytorch.python.code_replacement import own_code
 from frontends.pytorch.python.effects import line_of
 from frontends.pytorch.python.fields import classes_in
