@@ -56,23 +56,18 @@ class Traits:
     is_pointwise: bool
 
 
-_known: dict[object, Traits] = {}
-
-
+@cache
 def traits_of(func: torch._ops.OpOverload) -> Traits:
     """The properties of an operator."""
-    found = _known.get(func)
-    if found is None:
-        # only the schema's text distinguishes a size from an axis: both are ints; a number may replace a tensor
-        names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
-        found = _known[func] = Traits(
-            func in LAZY_BITS or any(tag in func.tags for tag in CONCRETIZING_TAGS),
-            func in INDEXING,
-            tuple([argument.name in names for argument in func._schema.arguments]),
-            frozenset(names),
-            torch.Tag.pointwise in func.tags,
-        )
-    return found
+    # only the schema's text distinguishes a size from an axis: both are ints; a number may replace a tensor
+    names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
+    return Traits(
+        func in LAZY_BITS or any(tag in func.tags for tag in CONCRETIZING_TAGS),
+        func in INDEXING,
+        tuple([argument.name in names for argument in func._schema.arguments]),
+        frozenset(names),
+        torch.Tag.pointwise in func.tags,
+    )
 
 
 def concretizes(func: torch._ops.OpOverload, args: Arguments) -> bool:

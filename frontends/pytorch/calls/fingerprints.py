@@ -85,7 +85,7 @@ class Fingerprint:
         self._numbers: dict[int, int] = {}
         self._kept: list[object] = []
         self._memory: dict[int, int] = {}
-        self._codes: dict[CodeType, str] = {}
+        self._code = functools.cache(source_of)
         self._places = places
         self._mentioned = mentioned
         self._holders: dict[int, object] = {}
@@ -250,12 +250,6 @@ class Fingerprint:
             return name
         held = [self._value(cell.cell_contents) for cell in function.__closure__ or () if is_filled(cell)]
         return f"{name} {self._value(function.__defaults__)} {held}"
-
-    def _code(self, code: CodeType) -> str:
-        found = self._codes.get(code)
-        if found is None:
-            found = self._codes[code] = source_of(code)
-        return found
 
     def _tensor(self, tensor: torch.Tensor) -> str:
         """The hash input of a tensor: everything except its elements."""

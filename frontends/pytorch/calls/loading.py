@@ -20,8 +20,9 @@ produce the saved guards, functions and kernels. A rejected file leaves nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ from frontends.pytorch.calls.argument_unpacking import autocast, elsewhere
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.example_call import DTYPES, ExampleCall, made
-from frontends.pytorch.calls.restoring import Restored, Restoring
+from frontends.pytorch.calls.restoring import Restored, restored
 from frontends.pytorch.calls.serialization import of_process
 from frontends.pytorch.errors import WrongArtifact, rejected
 from frontends.pytorch.tracing import trace
@@ -69,10 +70,10 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     gnu = described.get("gnu")
     before = None if gnu is None else _written_for(of_kind(name, bool, gnu, "`gnu` in its description"))
     new = supply(libraries)
-    restoring = Restoring(of_process()) if described.get("whole") == saving.whole(described) else None
+    more = of_process() if described.get("whole") == saving.whole(described) else None
     try:
         for place, variant in enumerate(variants):
-            _trace(name, compiled, place, variant, restoring)
+            _trace(name, compiled, place, variant, more)
     except BaseException:
         withdraw(new)
         if gnu is not None:
@@ -140,7 +141,7 @@ def _options(name: str, described: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _trace(
-    name: str, compiled: Compiled, place: int, described: Mapping[str, object], restoring: Restoring | None
+    name: str, compiled: Compiled, place: int, described: Mapping[str, object], more: Sequence[str] | None
 ) -> None:
     """Restore or trace the next variant, and compare it with the one that was saved."""
     try:
@@ -148,9 +149,8 @@ def _trace(
     except (ValueError, RecursionError) as error:
         refuse(name, f"the arguments of variant {place} are not of the form in which they are written: {error}", AGAIN)
     compilation = compiled._compilation
-    if restoring is not None:
-        restoring.begin(described)
-        compilation.tracer.tracing = restoring.traced
+    if more is not None:
+        compilation.tracer.tracing = partial(restored, described, more)
     with _ambient(name, described):
         try:
             compilation.found(args, kwargs)

@@ -112,18 +112,16 @@ def _variant(signature: Signature, variant: Traced, given: Mapping[str, Any], ch
     Raises:
         NotNative: it needs something that the launcher lacks.
     """
-    if variant.joint is not None or any(variant.with_gradient):
-        raise NotNative("there is a gradient")
-    if any(number.is_float for number in variant.numbers):
-        raise NotNative("there is a float that varies")
-    if given["autocast"] is not None:
-        raise NotNative("autocast is on")
-    if variant.given_back or variant.needs_distinct:
-        raise NotNative("a container that was given is returned or changed")
-    if variant.effects and changeable(signature.structure):
-        raise NotNative("a container that was given may be one that is changed")
-    if _returns_detached_beside(variant):
-        raise NotNative("a tensor is returned beside a detached one in the same memory")
+    refused = {
+        "there is a gradient": variant.joint is not None or any(variant.with_gradient),
+        "there is a float that varies": any(number.is_float for number in variant.numbers),
+        "autocast is on": given["autocast"] is not None,
+        "a container that was given is returned or changed": variant.given_back or variant.needs_distinct,
+        "a container that was given may be one that is changed": variant.effects and changeable(signature.structure),
+        "a tensor is returned beside a detached one in the same memory": _returns_detached_beside(variant),
+    }
+    for reason in [reason for reason, is_so in refused.items() if is_so]:
+        raise NotNative(reason)
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
     fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]

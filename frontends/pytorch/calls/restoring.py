@@ -25,6 +25,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Final
 
 import torch
@@ -42,7 +43,7 @@ from frontends.pytorch.calls.serialization import (
     found_functions,
 )
 from frontends.pytorch.python.code_replacement import own_code
-from frontends.pytorch.python.ran import Ran, noted, unwatched
+from frontends.pytorch.python.ran import noted, unwatched
 from frontends.pytorch.recording.arguments import Arguments, known_arguments, with_offset
 from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism
 from frontends.pytorch.recording.operations import Recording
@@ -84,100 +85,97 @@ class Restored(Variant):
         return self.again().graph
 
 
-class Restoring:
-    """Deserializes a file's variants, each replacing a trace.
-
-    Attributes:
-        reason: why the last one was traced, or None.
-    """
-
-    def __init__(self, more: Sequence[str]) -> None:
-        self._more = more
-        self._variant: Mapping[str, Any] = {}
-        self.reason = ""
-
-    def begin(self, variant: Mapping[str, Any]) -> None:
-        """Start the next described variant."""
-        self._variant, self.reason = variant, ""
-
-    def traced(
-        self, fn: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], **options: Any
-    ) -> Variant:
-        """The replacement of `trace`."""
-        text = self._variant.get("restored")
-        try:
-            if type(text) is not dict or "reason" in text:
-                raise Another(str(text["reason"]) if type(text) is dict else "it has no such variant")
-            ran = noted()
-            with unwatched():
-                return self._restored(fn, args, kwargs, text, options, ran)
-        except Exception as error:
-            # the file's description is wrong: nothing of it is used
-            self.reason = str(error) if isinstance(error, Another | Untold) else f"{type(error).__name__}: {error}"
-        variant = trace(fn, args, kwargs, **options)
-        variant.provenance = f"traced: {self.reason}"
-        return variant
-
-    def _restored(
-        self,
-        fn: Callable[..., object],
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-        text: Told,
-        options: Mapping[str, Any],
-        ran: Ran | None,
-    ) -> Variant:
-        from backends.cpu.serialized import function_of
-
-        if options["read"]:
-            raise Another("numbers that it reads are given")
-        functions, outer = found_functions(fn, text["ways"], self._variant["functions"])
-        for way, function, was in zip(text["ways"], functions, self._variant["functions"], strict=True):
-            # the code of a function created by the call is in the enclosing function's code
-            if way[0] == "route" and [function.__module__, function.__qualname__, source_of(own_code(function))] != was:
-                raise Another(f"the code of {'.'.join(was[:2])} is not what it was")
-        silent = [(name, level) for name, level in text["silent"]]
-        fingerprint = fingerprint_of(fn, functions, outer, text["names"], silent, self._more)
-        if fingerprint.digest != text["fingerprint"]:
-            raise Another(f"{fingerprint.difference(text['short'])} is not what it was")
-        run = function_of(text["program"], [fingerprint.tensors[place] for place in text["constants"]])
-        if isinstance(run, Unavailable):
-            raise Another(run.reason)
-        env = ShapeEnv(origin=lambda: None, policy=general_path)
-        recorder = Recorder(env, Nodes(env), options["dynamic"].outside)
-        known = known_arguments(recorder, fn, args, kwargs, options["dynamic"], shared=True)
-        options["dynamic"].settle(env, known.inputs)
-        inputs = known.inputs
-        commit_again(env, text["commitments"])
-        if text["offsets"]:
-            inputs = [with_offset(env, each) for each in inputs]
-        structure = deserialized_structure(text["structure"])
-        if structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
-            raise Another("what it relies on is something else here")
-        if [str(guard) for guard in env.guards()] != self._variant["guards"]:
-            raise Another("its guards are others here")
-        if [fact.text for fact in env.facts.records()] != self._variant["facts"]:
-            raise Another("what is known of its sizes is something else here")
-        followed: Run = without_gradients(run) if text["learned"] else run
-        followed = followed if text["draws"] else readable(followed, fn, known)
+def restored(
+    described: Mapping[str, Any],
+    more: Sequence[str],
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    **options: Any,
+) -> Variant:
+    """Replaces `trace`: the described variant, which is traced if it cannot be deserialized."""
+    text = described.get("restored")
+    try:
+        if type(text) is not dict or "reason" in text:
+            raise Another(str(text["reason"]) if type(text) is dict else "it has no such variant")
+        ran = noted()
+        with unwatched():
+            variant, functions = deserialized(described, text, more, fn, args, kwargs, options)
         if ran is not None:
             ran.restored = functions
             ran.names |= set(text["names"])
-            ran.silent |= {(logging.getLogger(name), level) for name, level in silent}
-        return Restored(
-            env=env,
-            recording=Recording(),
-            inputs=tuple(inputs),
-            outputs=(None,) * text["outputs"],
-            with_gradient=(False,) * text["outputs"],
-            integers=tuple(known.numbers),
-            structure=structure,
-            places=tuple(known.places),
-            marks_matter=text["marks"],
-            run=followed,
-            described=self._variant,
-            again=traced_again(fn, args, kwargs, known, options),
-        )
+            ran.silent |= {(logging.getLogger(name), level) for name, level in text["silent"]}
+        return variant
+    except Exception as error:
+        # the file's description is wrong: nothing of it is used
+        reason = str(error) if isinstance(error, Another | Untold) else f"{type(error).__name__}: {error}"
+    traced = trace(fn, args, kwargs, **options)
+    traced.provenance = f"traced: {reason}"
+    return traced
+
+
+def deserialized(
+    described: Mapping[str, Any],
+    text: Told,
+    more: Sequence[str],
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    options: Mapping[str, Any],
+) -> tuple[Variant, list[FunctionType]]:
+    """The described variant, and the functions that its trace has run.
+
+    Raises:
+        Another: something differs here.
+    """
+    from backends.cpu.serialized import function_of
+
+    if options["read"]:
+        raise Another("numbers that it reads are given")
+    functions, outer = found_functions(fn, text["ways"], described["functions"])
+    for way, function, was in zip(text["ways"], functions, described["functions"], strict=True):
+        # the code of a function created by the call is in the enclosing function's code
+        if way[0] == "route" and [function.__module__, function.__qualname__, source_of(own_code(function))] != was:
+            raise Another(f"the code of {'.'.join(was[:2])} is not what it was")
+    silent = [(name, level) for name, level in text["silent"]]
+    fingerprint = fingerprint_of(fn, functions, outer, text["names"], silent, more)
+    if fingerprint.digest != text["fingerprint"]:
+        raise Another(f"{fingerprint.difference(text['short'])} is not what it was")
+    run = function_of(text["program"], [fingerprint.tensors[place] for place in text["constants"]])
+    if isinstance(run, Unavailable):
+        raise Another(run.reason)
+    env = ShapeEnv(origin=lambda: None, policy=general_path)
+    recorder = Recorder(env, Nodes(env), options["dynamic"].outside)
+    known = known_arguments(recorder, fn, args, kwargs, options["dynamic"], shared=True)
+    options["dynamic"].settle(env, known.inputs)
+    inputs = known.inputs
+    commit_again(env, text["commitments"])
+    if text["offsets"]:
+        inputs = [with_offset(env, each) for each in inputs]
+    structure = deserialized_structure(text["structure"])
+    if structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
+        raise Another("what it relies on is something else here")
+    if [str(guard) for guard in env.guards()] != described["guards"]:
+        raise Another("its guards are others here")
+    if [fact.text for fact in env.facts.records()] != described["facts"]:
+        raise Another("what is known of its sizes is something else here")
+    followed: Run = without_gradients(run) if text["learned"] else run
+    followed = followed if text["draws"] else readable(followed, fn, known)
+    variant = Restored(
+        env=env,
+        recording=Recording(),
+        inputs=tuple(inputs),
+        outputs=(None,) * text["outputs"],
+        with_gradient=(False,) * text["outputs"],
+        integers=tuple(known.numbers),
+        structure=structure,
+        places=tuple(known.places),
+        marks_matter=text["marks"],
+        run=followed,
+        described=described,
+        again=traced_again(fn, args, kwargs, known, options),
+    )
+    return variant, functions
 
 
 def deserialized_structure(text: object) -> TreeSpec:
@@ -209,9 +207,7 @@ def commit_again(env: ShapeEnv, commitments: Sequence[Sequence[Any]]) -> None:
                     raise Another(f"`{text}` does not hold here")
 
 
-def readable(
-    run: Run, fn: Callable[..., object], known: Arguments
-) -> Run:
+def readable(run: Run, fn: Callable[..., object], known: Arguments) -> Run:
     """A run; the function itself for tensors whose memory does not hold their values."""
     leaves, structure, places = list(known.leaves), known.structure, known.places
     # dummy tensors are not kept
