@@ -92,14 +92,14 @@ def as_it_stands(reason: str) -> str:
     return "\n".join([line for line in lines if line.strip() != "fix:"])
 
 
-def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
+def eager_only(what: str, fix: str, *lines: Origin | None) -> NoReturn:
     """Raise for something that only eager torch does, with the program's line and a fix; `place` is the line if it is
     found after the program has ended.
 
     Raises:
         EagerOnly: always.
     """
-    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(places or [origin()])))
+    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(lines or [origin()])))
 
 
 def rejected(what: str, fix: str) -> NoReturn:

@@ -115,13 +115,13 @@ def counted(variant: Captured, run: Run) -> Run:
     """A run that increments the version counters of written tensors as often as eager torch does."""
     if not variant.written:
         return run
-    places = [tensor for tensor, _ in variant.written]
+    targets = [tensor for tensor, _ in variant.written]
     counts = [count for _, count in variant.written]
     # two arguments may be views of one tensor, and then share a version counter
-    apart = len(places) == 1 or all(isinstance(place, torch.Tensor) and place._base is None for place in places)
+    apart = len(targets) == 1 or all(isinstance(place, torch.Tensor) and place._base is None for place in targets)
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
-        written: list[Any] = [tensors[place] if type(place) is int else place for place in places]
+        written: list[Any] = [tensors[place] if type(place) is int else place for place in targets]
         try:
             before = [tensor._version for tensor in written]
         except RuntimeError:

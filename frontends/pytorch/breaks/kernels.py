@@ -117,11 +117,11 @@ class Kernels:
         names = [f"given_{place}" for place in range(len(values))]
         sources: dict[str, Source] = {}
         sizes: set[str] = set()
-        places = iter(variant.places)
-        for described, place in zip(variant.inputs, places):
+        indices = iter(variant.places)
+        for described, place in zip(variant.inputs, indices):
             sizes.update([symbol for symbol, _ in described.symbols])
             sources.update([(symbol, (names[place], *path)) for symbol, path in described.symbols])
-        sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, places)])
+        sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, indices)])
         check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
         variant.cause = "between breaks"
         # version counters were incremented when the writes were queued

@@ -92,9 +92,9 @@ def written_together(
     func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[torch.Tensor]:
     """The tensors that a foreach operator writes."""
-    places = places_written_together(func)
-    given = [args[place] if place < len(args) else kwargs[name] for place, name in places]
-    return [each for each in tree_leaves(given) if isinstance(each, torch.Tensor)] if places else []
+    arguments = places_written_together(func)
+    given = [args[place] if place < len(args) else kwargs[name] for place, name in arguments]
+    return [each for each in tree_leaves(given) if isinstance(each, torch.Tensor)] if arguments else []
 
 
 def cause_of(func: torch._ops.OpOverload) -> str:

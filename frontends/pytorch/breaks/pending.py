@@ -54,7 +54,7 @@ class Value:
         """Whether the program still references it."""
         return any(holder() is not None for holder in self.holders)
 
-    def settled(self) -> torch.Tensor:
+    def materialize(self) -> torch.Tensor:
         """The real tensor; flushes the queue."""
         if self.real is None:
             self.session.flush()
@@ -87,7 +87,7 @@ class Pending(torch.Tensor):
 
 def real_of(value: object) -> object:
     """The real tensor of a lazy one."""
-    return value.value.settled() if isinstance(value, Pending) else value
+    return value.value.materialize() if isinstance(value, Pending) else value
 
 
 def _read(tensor: Pending, name: str, *args: Any, **kwargs: Any) -> Any:  # what torch's own gives
@@ -95,7 +95,7 @@ def _read(tensor: Pending, name: str, *args: Any, **kwargs: Any) -> Any:  # what
     session = current_session()
     if session is not None:
         session.interrupted(f"{name.strip('_')}()")
-    real = tensor.value.settled()
+    real = tensor.value.materialize()
     with _disable_current_modes(), torch._C.DisableTorchFunction():
         return getattr(Leaving.apply(tensor) if tensor.requires_grad else real, name)(*args, **kwargs)
 
@@ -124,7 +124,7 @@ class Leaving(torch.autograd.Function):
 
 def as_counted(tensor: Pending) -> torch.Tensor:
     """The real tensor with its autograd state: version and view relation."""
-    real, base = tensor.value.settled(), tensor._base
+    real, base = tensor.value.materialize(), tensor._base
     if base is not None:
         origin = as_counted(base) if isinstance(base, Pending) else base
         if origin.untyped_storage()._cdata == real.untyped_storage()._cdata:
@@ -143,13 +143,13 @@ def pending_of(value: Value) -> Pending:
     return made
 
 
-def settled(values: object) -> Any:
+def with_real_tensors(values: object) -> Any:
     """Arguments for another program, with real tensors."""
 
     def real(value: object) -> object:
         if not isinstance(value, Pending):
             return value
-        found = value.value.settled()
+        found = value.value.materialize()
         return Leaving.apply(value) if value.requires_grad else found
 
     return tree_map(real, values)

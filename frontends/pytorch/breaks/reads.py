@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
-from frontends.pytorch.breaks.pending import Pending, Queue, settled
+from frontends.pytorch.breaks.pending import Pending, Queue, with_real_tensors
 from frontends.pytorch.decompositions.packing import pad
 from frontends.pytorch.python.casting import kernel_in_autocast
 from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
@@ -40,14 +40,14 @@ class Reads(TorchFunctionMode):
             # C++ reads the memory of all of them
             self.session.interrupted(f"{func.__name__}()")
             with _disable_current_modes(), torch._C.DisableTorchFunction():
-                func(*settled(args), **kwargs or {})
+                func(*with_real_tensors(args), **kwargs or {})
             return args[0]
         if name := kernel_in_autocast(func):
             return self.session.outside(name, func, args, kwargs)
         if func == SETS_DATA:
             self.session.interrupted("data")
             with _disable_current_modes():
-                return func(*settled(args))
+                return func(*with_real_tensors(args))
         if func in READS_LENGTHS:
             self.session.interrupted(f"{func.__name__}()")
             opened, named = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
@@ -81,4 +81,4 @@ READS_LENGTHS: Final = {
 
 def with_elements(value: object) -> object:
     """The real tensor of a lazy integer tensor, without gradient."""
-    return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
+    return value.value.materialize() if isinstance(value, Pending) and value.dtype is torch.int64 else value

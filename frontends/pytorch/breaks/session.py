@@ -135,7 +135,7 @@ class Session(TorchDispatchMode):
         by_kernel = func in LAID_BY_KERNELS and all(each.kind.device.type == "cpu" for each in tensors)
         where = "cpu" if by_kernel and not all(each.kind.is_packed for each in tensors) else "meta"
         order = iter(tensors)
-        places: dict[int, int] = {}
+        indices: dict[int, int] = {}
         twins: dict[int, torch.Tensor] = {}
 
         def on_meta(value: object) -> object:
@@ -144,7 +144,7 @@ class Session(TorchDispatchMode):
                 twin = twins.get(id(found))
                 if twin is None:
                     twin = twins[id(found)] = found.kind.on(where)
-                    places[id(twin)] = tensors.index(found)
+                    indices[id(twin)] = tensors.index(found)
                 return twin
             return torch.device(where) if isinstance(value, torch.device) else value
 
@@ -164,7 +164,7 @@ class Session(TorchDispatchMode):
 
         def piece(value: object) -> Kind | int | None:
             if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested:
-                place = places.get(id(value))
+                place = indices.get(id(value))
                 return self.kind_of(value, device) if place is None else place
             if value is None:
                 return None
@@ -219,8 +219,8 @@ class Session(TorchDispatchMode):
             self._flushed = (0, 0)
             return
         place, values, inputs, numbers = self.place, self.values, self._inputs, self.numbers
-        taken = {id(value) for value in inputs}
-        needed = [n for n, value in enumerate(values) if id(value) not in taken and value.is_needed()]
+        given = {id(value) for value in inputs}
+        needed = [n for n, value in enumerate(values) if id(value) not in given and value.is_needed()]
         self.place, self.values, self.numbers = self.program.stretches.root, [], []
         self._numbered, self._inputs = {}, []
         captured = 0
@@ -288,7 +288,7 @@ class Session(TorchDispatchMode):
         if func._schema.is_mutable:
             waiting = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, Pending)]
             for tensor in waiting:
-                held = tensor.value.settled()
+                held = tensor.value.materialize()
                 kind = self.kind_of(held, held.device)
                 if kind is not tensor.value.kind:
                     pending.become(tensor, Value(self, kind, held))
@@ -305,7 +305,7 @@ class Session(TorchDispatchMode):
         program.last = (self.operators, self.captured)
         for tensor, _ in self._lifted.values():
             if tensor.is_leaf and type(tensor.grad) is Pending:
-                tensor.grad = tensor.grad.value.settled()
+                tensor.grad = tensor.grad.value.materialize()
 
     def left(self, returned: object) -> Any:
         """The program's results, with real tensors."""

@@ -59,13 +59,13 @@ def write(path: str | os.PathLike[str], described: Mapping[str, object], librari
         ConstraintViolation: it cannot be written, or is too large.
     """
     text = json.dumps(described, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    parts = [MAGIC, HEADER.pack(FORMAT, len(text), sum(map(len, libraries))), text, *libraries]
-    whole = b"".join(parts)
+    sections = [MAGIC, HEADER.pack(FORMAT, len(text), sum(map(len, libraries))), text, *libraries]
+    content = b"".join(sections)
     name = os.fspath(path)
-    if len(whole) + HASH > LARGEST or len(text) > LARGEST_TEXT:
-        what = f"save({name!r}): {len(whole)} bytes"
+    if len(content) + HASH > LARGEST or len(text) > LARGEST_TEXT:
+        what = f"save({name!r}): {len(content)} bytes"
         raise ConstraintViolation(refusal(what, f"at most {LARGEST} are read again", None))
-    write_whole(name, whole + hashlib.sha256(whole).digest(), f"save({name!r})")
+    write_whole(name, content + hashlib.sha256(content).digest(), f"save({name!r})")
 
 
 def write_whole(name: str, content: bytes, asked: str) -> None:
@@ -97,21 +97,21 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, byt
         WrongArtifact: it was altered, or others may have written it.
     """
     name = os.fspath(path)
-    whole = content_of(name)
-    if not whole.startswith(MAGIC):
+    data = content_of(name)
+    if not data.startswith(MAGIC):
         refuse(name, "it is no artifact of symshape", "the path that `compiled.save` was given")
     start = len(MAGIC) + HEADER.size
-    if len(whole) < start + HASH:
+    if len(data) < start + HASH:
         refuse(name, "it is cut short, or was written to", AGAIN)
-    version, text_size, rest_size = HEADER.unpack_from(whole, len(MAGIC))
+    version, text_size, rest_size = HEADER.unpack_from(data, len(MAGIC))
     if version != FORMAT:
         refuse(name, f"it has format {version}, this symshape reads {FORMAT}", "save it again with this symshape")
-    if start + text_size + rest_size + HASH != len(whole) or whole[-HASH:] != hashlib.sha256(whole[:-HASH]).digest():
+    if start + text_size + rest_size + HASH != len(data) or data[-HASH:] != hashlib.sha256(data[:-HASH]).digest():
         refuse(name, "it is cut short, or was written to", AGAIN)
     if text_size > LARGEST_TEXT:
         refuse(name, f"its description has {text_size} bytes, of at most {LARGEST_TEXT}", AGAIN)
-    described = parsed(name, whole[start : start + text_size])
-    return described, _libraries(name, described, whole[start + text_size : -HASH])
+    described = parsed(name, data[start : start + text_size])
+    return described, _libraries(name, described, data[start + text_size : -HASH])
 
 
 def refuse(name: str, what: str, fix: str) -> NoReturn:

@@ -122,10 +122,10 @@ class CapturedState:
                         found[self._free(each.text, found)] = each, was
         return found
 
-    def _free(self, text: str, taken: Container[str]) -> str:
+    def _free(self, text: str, used: Container[str]) -> str:
         """A unique name for a place."""
         name, number = text, 1
-        while name in taken or name in self.varying:
+        while name in used or name in self.varying:
             name, number = f"{text}_{number}", number + 1
         return name
 
@@ -246,8 +246,8 @@ class CapturedState:
             besides.append(tests[-1])
         scope["unchanged"] = held.test()
         lines = ["same_objects = unchanged()"]
-        lines += [f"same_objects = same_objects and {part}" for part in _parts(besides)]
-        lines += ["if same_objects: return True", *[f"if not ({part}): return False" for part in _parts(tests)]]
+        lines += [f"same_objects = same_objects and {part}" for part in _conjunctions(besides)]
+        lines += ["if same_objects: return True", *[f"if not ({part}): return False" for part in _conjunctions(tests)]]
         errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<captured_state>", "exec"), scope)
@@ -274,6 +274,6 @@ def never() -> bool:
     return False
 
 
-def _parts(tests: Sequence[str]) -> list[str]:
+def _conjunctions(tests: Sequence[str]) -> list[str]:
     """The conjunction of tests, as expressions shallow enough for Python's compiler."""
     return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]

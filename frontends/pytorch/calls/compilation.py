@@ -23,7 +23,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from backends import named
-from frontends.pytorch.breaks.pending import any_pending, settled
+from frontends.pytorch.breaks.pending import any_pending, with_real_tensors
 from frontends.pytorch.calls import recompiling
 from frontends.pytorch.calls.argument_unpacking import Call, Leaf, elsewhere
 from frontends.pytorch.calls.breaking import Breaking
@@ -183,7 +183,7 @@ class Compilation:
             return self.fn(*args, **kwargs)
         if any_pending(args, kwargs):
             # for a program that ran with graph breaks
-            return self.called(*settled((tuple(args), dict(kwargs))))
+            return self.called(*with_real_tensors((tuple(args), dict(kwargs))))
         return self.found(args, kwargs)(args, kwargs)
 
     def _measured(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:

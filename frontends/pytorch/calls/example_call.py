@@ -77,7 +77,7 @@ class ExampleCall:
                 raise Undescribed("numbers that it reads without being given them change")
             if torch._C._is_any_autocast_enabled():
                 raise Undescribed("it was traced under autocast")
-            arguments = _Writer().whole(args, kwargs)
+            arguments = _Writer().described_call(args, kwargs)
         except Exception as error:
             # any error of torch for an unexpected kind of tensor: the call goes on
             reason = str(error)
@@ -97,16 +97,16 @@ class ExampleCall:
 
 def source_of(code: CodeType) -> str:
     """A hash of code, independent of its file's location."""
-    return hashlib.sha256("\n".join(_parts(code)).encode("utf-8", "backslashreplace")).hexdigest()
+    return hashlib.sha256("\n".join(_code_texts(code)).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _parts(code: CodeType) -> Iterable[str]:
+def _code_texts(code: CodeType) -> Iterable[str]:
     yield repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags))
     yield repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))
     yield repr(getattr(code, "co_exceptiontable", b""))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _parts(constant)
+            yield from _code_texts(constant)
         else:
             yield _constant(constant)
 
@@ -127,7 +127,7 @@ class _Writer:
         self._numbers: dict[int, int] = {}
         self._memory: set[int] = set()
 
-    def whole(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Described:
+    def described_call(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Described:
         return {"args": self._value(tuple(args), 0), "kwargs": self._value(dict(sorted(kwargs.items())), 0)}
 
     def _value(self, value: Any, depth: int) -> object:

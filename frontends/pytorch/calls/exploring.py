@@ -105,7 +105,7 @@ class Explorer:
         """Whether what is done now may not be done again, as functions remember its results."""
         self._computed = bool(self.names)
         """Whether some function asks for attributes that may not be there."""
-        self._whole = any(map(reflects, functions))
+        self._reads_all = any(map(reflects, functions))
         """Whether some function may read any attribute."""
         self.names.update(*[each.attributes for each in mentions])
         for setting in read_by({*self.names, *[name for each in mentions for name in each.globals]}):
@@ -173,7 +173,7 @@ class Explorer:
 
     def _is_appended_to(self, name: str | None) -> bool:
         """Whether all functions only append to values with this name."""
-        if name is None or name in GROWING or self._whole or self._computed or self._has_computed:
+        if name is None or name in GROWING or self._reads_all or self._computed or self._has_computed:
             return False
         if not WHOLE.isdisjoint(self.names):
             return False
@@ -200,10 +200,10 @@ class Explorer:
                     self._value(name, name, plain[name])
         package = str(scope.get("__package__") or "")
         for name in mentioned.imports:
-            for whole in imported(name, package):
-                module = sys.modules.get(whole)
+            for full_name in imported(name, package):
+                module = sys.modules.get(full_name)
                 if module is not None:
-                    self._found.add(name, sys.modules, whole)
+                    self._found.add(name, sys.modules, full_name)
                     self._module(name, module, mentioned.attributes)
 
     def _function(self, text: str, name: str, function: FunctionType) -> None:
@@ -357,15 +357,15 @@ class Explorer:
         elif found is False:
             self._value(text, name, value())
 
-    def _attributes(self, attributes: Mapping[str, object], *, whole: bool = False) -> Iterable[str]:
+    def _attributes(self, attributes: Mapping[str, object], *, reads_all: bool = False) -> Iterable[str]:
         """Add the attributes that may be read."""
-        return list(attributes) if whole or self._whole else sorted(self.names & attributes.keys())
+        return list(attributes) if reads_all or self._reads_all else sorted(self.names & attributes.keys())
 
     def _attributes_of(self, text: str, name: str, value: object) -> None:
-        whole = any(map(is_of_library, type(value).__mro__))
+        reads_all = any(map(is_of_library, type(value).__mro__))
         for kind in type(value).__mro__:
             slots = {key: each for key, each in vars(kind).items() if isinstance(each, MemberDescriptorType)}
-            for key in self._attributes(slots, whole=whole):
+            for key in self._attributes(slots, reads_all=reads_all):
                 place = reads.Place(f"{text}.{key}", value, key, "slot")
                 self._found.add(place.text, value, key, "slot")
                 found = place.read()
@@ -374,9 +374,9 @@ class Explorer:
         attributes = getattr(value, "__dict__", None)
         if not isinstance(attributes, dict):
             return
-        for key in self._attributes(attributes, whole=whole):
+        for key in self._attributes(attributes, reads_all=reads_all):
             is_name = isinstance(key, str)
-            by = key if is_name and not whole else None
+            by = key if is_name and not reads_all else None
             self._held(f"{text}.{key}", key if is_name else name, attributes, key, by=by)
         # an instance attribute may shadow the class's
         self._found.add(f"the attributes of {text}", attributes, kind="keys")

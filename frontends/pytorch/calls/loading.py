@@ -70,7 +70,7 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     gnu = described.get("gnu")
     before = None if gnu is None else _written_for(of_kind(name, bool, gnu, "`gnu` in its description"))
     new = supply(libraries)
-    more = of_process() if described.get("whole") == saving.whole(described) else None
+    more = of_process() if described.get("whole") == saving.hash_of(described) else None
     try:
         for place, variant in enumerate(variants):
             _trace(name, compiled, place, variant, more)

@@ -327,9 +327,9 @@ def queued(value: deque[Content]) -> object:
     return value.maxlen, *deque.__iter__(value)
 
 
-def queued_without(places: Container[object], value: deque[Content]) -> object:
+def queued_without(indices: Container[object], value: deque[Content]) -> object:
     """The items of a queue, with None at ignored indices."""
-    return value.maxlen, *[None if place in places else each for place, each in enumerate(deque.__iter__(value))]
+    return value.maxlen, *[None if place in indices else each for place, each in enumerate(deque.__iter__(value))]
 
 
 def elements(value: Content) -> object:

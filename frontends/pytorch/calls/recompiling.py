@@ -145,11 +145,11 @@ def value_question(
     if path == ("captured_state",) and not (isinstance(actual, int) and isinstance(wanted, int)):
         return Question("code", "the function has other code", True, path)
     if path == ("captured_state",) and captured_state is not None:
-        places = captured_state.different_places(wanted, actual)
+        texts = captured_state.different_places(wanted, actual)
         text = "; ".join(captured_state.difference(wanted, actual))
-        finite = all(place.endswith(".training") for place in places) or captured_state.is_about_filling(wanted, actual)
+        finite = all(place.endswith(".training") for place in texts) or captured_state.is_about_filling(wanted, actual)
         is_data = captured_state.is_about_elements(wanted, actual)
-        return Question(f"captured_state: {', '.join(places)}", text, not finite, path, is_data=is_data)
+        return Question(f"captured_state: {', '.join(texts)}", text, not finite, path, is_data=is_data)
     if str(path[0]).endswith("_identity"):
         return Question(f"{name}_identity", f"{name} is another object", True, path)
     finite = path[-1] in FINITE or isinstance(wanted, str | bool)

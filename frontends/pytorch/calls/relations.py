@@ -55,11 +55,11 @@ class Stated:
         if not isinstance(other, Stated | int | str):
             return NotImplemented
         text = other.text if isinstance(other, Stated) else str(other)
-        parts = [f"({text})" if NAME.fullmatch(text) is None and not text.isdigit() else text]
+        operands = [f"({text})" if NAME.fullmatch(text) is None and not text.isdigit() else text]
         own = self.text if NAME.fullmatch(self.text) else f"({self.text})"
-        parts.insert(1 if reflected else 0, own)
+        operands.insert(1 if reflected else 0, own)
         names = (*self.names, *(other.names if isinstance(other, Stated) else ()))
-        return Stated(f"{parts[0]}{sign}{parts[1]}", names)
+        return Stated(f"{operands[0]}{sign}{operands[1]}", names)
 
     __add__, __radd__ = partialmethod(_with, " + "), partialmethod(_with, " + ", reflected=True)
     __sub__, __rsub__ = partialmethod(_with, " - "), partialmethod(_with, " - ", reflected=True)

@@ -209,7 +209,7 @@ def commit_again(env: ShapeEnv, commitments: Sequence[Sequence[Any]]) -> None:
 
 def readable(run: Run, fn: Callable[..., object], known: Arguments) -> Run:
     """A run; the function itself for tensors whose memory does not hold their values."""
-    leaves, structure, places = list(known.leaves), known.structure, known.places
+    leaves, structure, indices = list(known.leaves), known.structure, known.places
     # dummy tensors are not kept
     firsts = {place: known.first[id(leaf)] for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
     leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
@@ -219,7 +219,7 @@ def readable(run: Run, fn: Callable[..., object], known: Arguments) -> Run:
             return run(values)
         except Unreadable:
             given = list(leaves)
-            for place, value in zip(places, values):
+            for place, value in zip(indices, values):
                 given[place] = value
             for place, first in firsts.items():
                 given[place] = given[first]

@@ -59,16 +59,16 @@ def expression(spec: TreeSpec, scope: dict[str, Any], depth: int = 0) -> str:
     if depth == DEEPEST:
         scope[name := f"_make_{len(scope)}"] = partial(tree_unflatten, treespec=spec)
         return f"{name}([{', '.join(['{}'] * spec.num_leaves)}])"
-    parts = [expression(child, scope, depth + 1) for child in spec.children()]
+    children = [expression(child, scope, depth + 1) for child in spec.children()]
     if spec.type is tuple:
-        return f"({', '.join(parts)},)" if parts else "()"
+        return f"({', '.join(children)},)" if children else "()"
     if spec.type is list:
-        return f"[{', '.join(parts)}]"
+        return f"[{', '.join(children)}]"
     if spec.type is dict and all(type(key) in (str, int) for key in spec.context):
         keys = [repr(key).replace("{", "{{").replace("}", "}}") for key in spec.context]
-        return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, parts)]) + "}}"
+        return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, children)]) + "}}"
     scope[name := f"_make_{len(scope)}"] = maker(spec.type, spec.context)
-    return f"{name}([{', '.join(parts)}])"
+    return f"{name}([{', '.join(children)}])"
 
 
 def returning(shown: str, effects: Sequence[SideEffect], scope: dict[str, Any]) -> list[str]:

@@ -103,10 +103,10 @@ def save(
             for identity, content in libraries.items()
         ],
     }
-    artifact.write(path, {**manifest, "whole": whole(manifest)}, [*libraries.values()])
+    artifact.write(path, {**manifest, "whole": hash_of(manifest)}, [*libraries.values()])
 
 
-def whole(described: Mapping[str, object]) -> str:
+def hash_of(described: Mapping[str, object]) -> str:
     """A hash of a description: if it differs, unchecked parts of the description are not used."""
     text = json.dumps({key: each for key, each in described.items() if key != "whole"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -114,9 +114,9 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
     text = described(host)
     if isinstance(text, Unavailable):
         raise Another(text.reason)
-    places = {id(tensor): place for place, tensor in enumerate(fingerprint.tensors)}
+    indices = {id(tensor): place for place, tensor in enumerate(fingerprint.tensors)}
     constants = [tensor for _, tensor in host.program.constants]
-    if any(id(tensor) not in places for tensor in constants):
+    if any(id(tensor) not in indices for tensor in constants):
         raise Another("it has tensors that the trace has made")
     used = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
     return {
@@ -132,7 +132,7 @@ def _told(fn: Callable[..., object], variant: Variant, reads: Reads, more: Seque
         "marks": variant.marks_matter,
         "draws": running.draws,
         "learned": any(each is not None and each.requires_grad for each in used),
-        "constants": [places[id(tensor)] for tensor in constants],
+        "constants": [indices[id(tensor)] for tensor in constants],
         "program": text,
     }
 

@@ -131,7 +131,7 @@ class Signature:
         if any_key_is_tensor(structure):
             unsupported("a dictionary whose keys are tensors", "pass the tensors as its values, or in a list")
         names = leaf_names(fn, args, kwargs, len(leaves))
-        taken = {*AMBIENT, "captured_state", "repeated"}
+        reserved = {*AMBIENT, "captured_state", "repeated"}
         described = []
         for place, (name, leaf) in enumerate(zip(names, leaves)):
             kind = kind_of(leaf)
@@ -140,8 +140,8 @@ class Signature:
             elif kind == "object" and is_dataclass(type(leaf)) and holds_tensors(leaf):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, and is given twice or holds itself"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
-            local = local_name(name, place, taken)
-            taken.add(local)
+            local = local_name(name, place, reserved)
+            reserved.add(local)
             rank = leaf.dim() if isinstance(leaf, torch.Tensor) else 0
             described.append(Leaf(local, kind, type(leaf), rank, name))
         return Signature(described, structure, form or Form(len(args), tuple(kwargs)), captured_state)
@@ -331,10 +331,10 @@ def lookup_of(signatures: Iterable[Signature]) -> Lookup:
     """Combine the look-ups of all forms: variants first, then fallbacks."""
     forms = [lookups for signature in signatures for lookups in signature.forms.values()]
     both = [*[lookups.dispatch for lookups in forms], *[lookups.others for lookups in forms]]
-    whole = [dispatch for dispatch in both if dispatch.entries]
-    for dispatch in whole:
+    filled = [dispatch for dispatch in both if dispatch.entries]
+    for dispatch in filled:
         dispatch.lookup((), {})
-    found = [dispatch.lookup for dispatch in whole]
+    found = [dispatch.lookup for dispatch in filled]
 
     def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Call | None:
         for each in found:

@@ -232,9 +232,9 @@ class Reader:
 def first_use(node: torch.fx.Node) -> Origin | None:
     """The program's line that first uses an input of a graph."""
     for user in node.users:
-        places = [frame for frame in frames_of(user) if is_users(whole(frame[0]))]
-        if places:
-            return Origin(*places[-1])
+        frames = [frame for frame in frames_of(user) if is_users(full_path(frame[0]))]
+        if frames:
+            return Origin(*frames[-1])
     return None
 
 
@@ -264,10 +264,10 @@ def line_of(text: str | None) -> Origin | None:
     found = None if text is None else LINE.search(text)
     if found is None:
         return None
-    return Origin(whole(found["file"]), int(found["line"]), found["function"])
+    return Origin(full_path(found["file"]), int(found["line"]), found["function"])
 
 
-def whole(file: str) -> str:
+def full_path(file: str) -> str:
     """The full path of a loaded file from its suffix."""
     candidates = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     for each in candidates:

@@ -130,8 +130,8 @@ def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iter
         if any(atom.name in floats for atom in within(each).symbols):
             yield Condition(each.text, place, fault="it is about a float and sizes")
         elif each.kind != "range":
-            whole = text_of(each.prop) if each.domain.kind == "true" else text_of_both(each.domain, each.prop)
-            yield Condition(whole, place)
+            shown = text_of(each.prop) if each.domain.kind == "true" else text_of_both(each.domain, each.prop)
+            yield Condition(shown, place)
         else:
             # its location is the function's call
             for part in each.prop.parts if each.prop.kind == "and" else [each.prop]:

@@ -195,8 +195,8 @@ def readers_of(
         inside = given_to(module, user, node)
         if inside is None:
             return None
-        graph, places = inside
-        for place in places:
+        graph, operands = inside
+        for place in operands:
             more = readers_of(graph, place)
             if more is None:
                 return None

@@ -133,10 +133,10 @@ def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | 
     made: dict[tuple[Place, ...], Step | None] = {(): None}
     steps = {}
     for node in nodes:
-        places = places_of(node)
-        if places not in made:
-            made[places] = step_at(*places)
-        steps[node] = made[places]
+        lines = places_of(node)
+        if lines not in made:
+            made[lines] = step_at(*lines)
+        steps[node] = made[lines]
     return steps
 
 

@@ -153,9 +153,9 @@ def profile_of_torch() -> Any:
     """The module of Dynamo's profile; None if its format is unknown."""
     from torch._dynamo import pgo
 
-    parts = [field.name for field in dataclasses.fields(pgo.FrameStateSizeEntry)]
+    field_names = [field.name for field in dataclasses.fields(pgo.FrameStateSizeEntry)]
     named = tuple([field.name for field in dataclasses.fields(pgo.CodeId)])
-    if named == FIELDS and {*LATTICE, "excluded_sizes", "excluded_scalar"} <= {*parts}:
+    if named == FIELDS and {*LATTICE, "excluded_sizes", "excluded_scalar"} <= {*field_names}:
         return pgo
     log.warning("torch %s keeps another profile than is known here: what Dynamo saw is left out", torch.__version__)
     return None

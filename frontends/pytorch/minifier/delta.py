@@ -18,19 +18,19 @@ Item = TypeVar("Item")
 
 def ddmin(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[Item]:
     """A 1-minimal failing sublist; the whole list is known to fail."""
-    left, parts = list(items), 2
+    left, granularity = list(items), 2
     while len(left) > 1:
-        size = -(-len(left) // parts)
+        size = -(-len(left) // granularity)
         starts = range(0, len(left), size)
         alone = next((part for part in (left[start : start + size] for start in starts) if fails(part)), None)
         if alone is not None:
-            left, parts = alone, 2
+            left, granularity = alone, 2
             continue
         rest = next((part for part in (left[:start] + left[start + size :] for start in starts) if fails(part)), None)
         if rest is not None:
-            left, parts = rest, max(parts - 1, 2)
-        elif parts < len(left):
-            parts = min(2 * parts, len(left))
+            left, granularity = rest, max(granularity - 1, 2)
+        elif granularity < len(left):
+            granularity = min(2 * granularity, len(left))
         else:
             return left
     return [] if left and fails([]) else left

@@ -149,11 +149,11 @@ class _Minifier:
     def _least_graph(self) -> Program | None:
         """A minimal failing list of operators; None if all of them do not fail."""
         nodes = self._operators.nodes
-        whole = self._operators.program(nodes)
-        found = self._fails(whole, marked(whole, whole.facts))
+        complete = self._operators.program(nodes)
+        found = self._fails(complete, marked(complete, complete.facts))
         if found is None:
             return None
-        self._guarding = guarding(whole, found)
+        self._guarding = guarding(complete, found)
         return self._operators.program(ddmin(nodes, self._fails_with))
 
     def _branch(self) -> Program | None:

@@ -108,12 +108,12 @@ class Operators:
             ConstraintViolation: torch cannot capture the program, or it has operators that a script cannot express.
         """
         leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
-        places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-        given = [leaves[place] for place in places]
+        indices = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        given = [leaves[place] for place in indices]
 
         def flat(*tensors: torch.Tensor) -> list[object]:
             values = list(leaves)
-            for place, tensor in zip(places, tensors):
+            for place, tensor in zip(indices, tensors):
                 values[place] = tensor
             positional, named = tree_unflatten(values, structure)
             found, _ = tree_flatten(fn(*positional, **named))

@@ -522,12 +522,12 @@ def test_altered_descriptions_are_not_used(saved: Path, tmp_path: Path, monkeypa
 def test_what_is_no_variant_is_traced(key: str, value: object, saved: Path, tmp_path: Path) -> None:
     """If it fails, a malformed description, with valid hashes, ends in an error of another library or
     in another result."""
-    from frontends.pytorch.calls.saving import whole
+    from frontends.pytorch.calls.saving import hash_of
 
     described, libraries = artifact.read(saved)
     described = copy.deepcopy(described)
     described["variants"][0]["restored"][key] = value
-    described["whole"] = whole(described)
+    described["whole"] = hash_of(described)
     artifact.write(tmp_path / "altered", described, [*libraries.values()])
     loaded = load(tmp_path / "altered", made())
     if not (key == "offsets" and not value):
