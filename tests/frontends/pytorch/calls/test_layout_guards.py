@@ -9,9 +9,9 @@ import torch
 
 from backends.cpu.launcher import Unavailable, launcher, learning
 from frontends.pytorch import compile
-from frontends.pytorch.calls import captured_state
-from frontends.pytorch.calls.captured_state import layout
+from frontends.pytorch.calls import reads
 from frontends.pytorch.calls.identity_guards import Held, Layouts
+from frontends.pytorch.calls.reads import layout
 
 
 @pytest.fixture(params=["remembered", "read anew"])
@@ -140,7 +140,7 @@ def test_calls_do_not_read_what_has_not_changed(monkeypatch):
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2)).eval()
     compiled = compile(model, backend="cpu")
     read = []
-    monkeypatch.setattr(captured_state, "layout", lambda tensor: read.append(tensor) or layout(tensor))
+    monkeypatch.setattr(reads, "layout", lambda tensor: read.append(tensor) or layout(tensor))
     x = torch.ones(3, 4)
     for _ in range(2):
         compiled(x)
