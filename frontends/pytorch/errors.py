@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import traceback
 from collections.abc import Callable
 from typing import Final, NoReturn
 
@@ -164,10 +165,9 @@ def as_ours(error: Exception) -> Exception:
 
 def is_internal(error: BaseException) -> bool:
     """Whether an error was raised by our code, and not by the program or by torch as the program calls it."""
-    step, file = error.__traceback__, ""
     if isinstance(error, RecursionError) and place_of(error) is not None:
         # asynchronous: raised at an arbitrary line of the program
         return False
-    while step is not None:
-        file, step = step.tb_frame.f_code.co_filename, step.tb_next
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    file = files[-1] if files else ""
     return file.startswith(OWN) and not file.startswith(STAND_INS)

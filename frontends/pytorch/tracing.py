@@ -330,19 +330,15 @@ def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
             place.write(number)
 
 
-def is_backed(recorder: Recorder, number: SymInt) -> bool:
-    """Whether a number has a value in this call; unbacked ones raise when they are used."""
-    return recorder.env.hint(number) is not None
-
-
 def output_of(recorder: Recorder, value: object) -> object:
     """The graph's output for a value that the function returned."""
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         number = value_of(value)
-        if isinstance(number, SymInt) and number.domain is not number.operations.true and is_backed(recorder, number):
-            # where Python raises an error, another call does as well
+        is_partial = isinstance(number, SymInt) and number.domain is not number.operations.true
+        if is_partial and recorder.env.hint(number) is not None:
+            # where Python raises an error, another call does as well; unbacked numbers raise when they are used
             recorder.env.require(number.operations.boolean(number.domain, number.operations.true))
         return recorder.nodes.node(number)
     return value

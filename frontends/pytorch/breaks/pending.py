@@ -155,11 +155,6 @@ def with_real_tensors(values: object) -> Any:
     return tree_map(real, values)
 
 
-def is_waiting(values: object) -> bool:
-    """Whether one of these is a lazy tensor without elements."""
-    return any(isinstance(each, Pending) for each in tree_leaves(values))
-
-
 def become(tensor: Pending, value: Value) -> None:
     """Replace a lazy tensor's value, as after an in-place resize."""
     shallow.become(tensor, pending_of(value))
@@ -186,7 +181,7 @@ def leave() -> None:
 def any_pending(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
     """Whether an argument contains a lazy tensor; False for cyclic containers."""
     try:
-        return is_waiting((tuple(args), dict(kwargs)))
+        return any(isinstance(each, Pending) for each in tree_leaves((tuple(args), dict(kwargs))))
     except RecursionError:
         return False
 

@@ -24,7 +24,7 @@ difference.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -361,20 +361,13 @@ def is_put_back(written: Sequence[torch.Tensor], versions: Sequence[int], number
 
 def changeable(structure: TreeSpec) -> list[int]:
     """The numbers of the mutable containers in a call's arguments."""
-    found: list[int] = []
-    count = 0
 
-    def visit(spec: TreeSpec) -> None:
-        nonlocal count
+    def nodes(spec: TreeSpec) -> Iterator[TreeSpec]:
         for child in spec.children():
             if not child.is_leaf():
-                if child.type not in (tuple, Lengths, Opened) and child.type.__name__ != "namedtuple":
-                    found.append(count)
-                count += 1
-                visit(child)
+                yield child
+                yield from nodes(child)
 
-    for each in structure.children():
-        visit(each)
-    return found
-
-
+    kinds = [node.type for each in structure.children() for node in nodes(each)]
+    fixed = (tuple, Lengths, Opened)
+    return [number for number, kind in enumerate(kinds) if kind not in fixed and kind.__name__ != "namedtuple"]

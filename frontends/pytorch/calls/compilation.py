@@ -343,13 +343,16 @@ class Compilation:
 
     def _refresh(self) -> None:
         """Combine the look-ups of all forms: variants first, then fallbacks."""
-        found = lookup_of(self.signatures.values())
         if self.native is not None:
             self.native.refresh()
+        self._find_by(lookup_of(self.signatures.values()))
+
+    def _find_by(self, find: Lookup) -> None:
+        """Look calls up so from now on; while they are measured, that takes effect afterwards."""
         if self.lookup == self._find:
-            self.lookup = found
+            self.lookup = find
             self.enter = None if self.native is None else self.native.entry
-        self._find = found
+        self._find = find
 
     # ------------------------------------------------------------------ causes and limits
 
@@ -390,13 +393,8 @@ class Compilation:
         """Let all calls fall back to eager: the captured state differs each time."""
         self.fallbacks.append(recompiling.Fallback("", reason))
         recompiling.warn_of(self.fn, self.fallbacks[-1], "falls back to eager")
-        self.native = self.enter = None
-        if self.lookup == self._find:
-            self.lookup = self._always_eagerly
-        self._find = self._always_eagerly
-        return self._eagerly
-
-    def _always_eagerly(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
+        self.native = None
+        self._find_by(lambda args, kwargs: self._eagerly)
         return self._eagerly
 
     def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:

@@ -226,7 +226,8 @@ def class_for(fn: object) -> type[Compiled]:
 def class_like(kind: type) -> type[Compiled]:
     """A class with the special methods of another, since Python looks them up on the class: `len(x)`, `x[0]`, `with x`.
     Its instances pass `isinstance` for the other class."""
-    scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": property(original_class)}
+    original = property(lambda self: type(self._compilation.fn))
+    scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": original}
     for each in kind.__mro__:
         if each not in (object, torch.nn.Module):
             for name, value in vars(each).items():
@@ -234,11 +235,6 @@ def class_like(kind: type) -> type[Compiled]:
                 if is_special and (callable(value) or value is None):
                     scope[name] = None if value is None else forwarded(name)
     return type(f"Compiled{kind.__name__}", (Standing,), scope)
-
-
-def original_class(compiled: Compiled) -> type:
-    """The class of the original."""
-    return type(compiled._compilation.fn)
 
 
 def forwarded(name: str) -> Callable[..., object]:

@@ -361,24 +361,17 @@ def substituted(text: str, meaning: Mapping[str, str]) -> str:
 
 def evaluated(text: str, values: Mapping[str, int]) -> int:
     """The value of an expression over named sizes."""
-    env, names = _readable(values)
-    (expr,) = env.sizes(text if NAME.fullmatch(text) else text.replace(" ", ""))
-    if isinstance(expr, int):
-        return expr
-    return int(expr.expr.evaluate({atom: values[name] for name, atom in names.items()}))
+    env, known = _readable(values)
+    return int(env.parse_expr(text)[0].evaluate(known))
 
 
 def holds(condition: str, values: Mapping[str, int]) -> bool:
     """Whether a condition over named sizes is true."""
-    env, names = _readable(values)
+    env, known = _readable(values)
     prop, domain = env.parse(condition)
-    known = {atom: values[name] for name, atom in names.items()}
     return domain.evaluate(known) and prop.evaluate(known)
 
 
-def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[str, Atom]]:
+def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[Atom, int]]:
     env = ShapeEnv(origin=lambda: None)
-    names = {}
-    for name in values:
-        (names[name],) = env.symbol(name, lo=None).expr.symbols
-    return env, names
+    return env, {atom: value for name, value in values.items() for atom in env.symbol(name, lo=None).expr.symbols}

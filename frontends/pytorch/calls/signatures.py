@@ -52,16 +52,8 @@ from shapes.guards.codegen import Check
 from shapes.guards.dispatch import Dispatch
 
 VALUES: Final = (
-    bool,
-    complex,
-    str,
-    bytes,
-    type(None),
-    type(Ellipsis),
-    torch.dtype,
-    torch.device,
-    torch.layout,
-    torch.memory_format,
+    *(bool, complex, str, bytes, type(None), type(Ellipsis)),
+    *(torch.dtype, torch.device, torch.layout, torch.memory_format),
 )
 """Classes whose instances are compared by value."""
 AMBIENT: Final[Mapping[str, Callable[[], object]]] = {

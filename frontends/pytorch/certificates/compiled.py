@@ -168,7 +168,7 @@ def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
     if shapes is None:
         return None
     uses = {id(node.meta.get("example_value")): first_use(node) for node in module.graph.find_nodes(op="placeholder")}
-    return Reader(shapes, first_uses={fake: place for fake, place in uses.items() if place is not None}).read()
+    return Reader(shapes, first_uses=uses).read()
 
 
 def shapes_of(module: torch.fx.GraphModule) -> Any:

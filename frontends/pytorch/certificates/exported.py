@@ -41,8 +41,7 @@ def of_program(program: torch.export.ExportedProgram) -> Conditions:
         known = {str(symbol) for symbol, sources in shapes.var_to_sources.items() if sources}
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
         uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
-        first_uses = {fake: place for fake, place in uses.items() if place is not None}
-        return Reader(shapes, called=called, first_uses=first_uses).read(more=[*ranges_of(program, known)])
+        return Reader(shapes, called=called, first_uses=uses).read(more=[*ranges_of(program, known)])
     names: dict[str, str] = {}
     rest: list[Condition] = []
     for name, size in sizes:

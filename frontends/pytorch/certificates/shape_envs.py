@@ -65,7 +65,7 @@ class Reader:
         shapes: TorchEnv,
         names: Mapping[str, str] | None = None,
         called: Mapping[str, str] = {},
-        first_uses: Mapping[int, Origin] = {},
+        first_uses: Mapping[int, Origin | None] = {},
     ) -> None:
         self.shapes = shapes
         self.called = called
@@ -224,8 +224,9 @@ class Reader:
                     return found
             name = self.names.get(str(symbol), "").partition(".shape[")[0]
             for tracked in self.shapes.tracked_fakes or ():
-                if self.name_of(tracked.source.name) == name and id(tracked.fake) in self.first_uses:
-                    return self.first_uses[id(tracked.fake)]
+                found = self.first_uses.get(id(tracked.fake))
+                if found is not None and self.name_of(tracked.source.name) == name:
+                    return found
         return None
 
 

@@ -15,6 +15,7 @@ Both runs use the same seed.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
@@ -127,9 +128,5 @@ def observed(run: Callable[..., object], given: Sequence[object]) -> list[object
 
 def raised_by(step: TracebackType | None) -> list[tuple[str, str]]:
     """The two innermost functions of an error."""
-    frames = []
-    while step is not None:
-        code = step.tb_frame.f_code
-        frames.append((code.co_filename, code.co_name))
-        step = step.tb_next
-    return frames[-2:]
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(step)]
+    return [(code.co_filename, code.co_name) for code in codes[-2:]]
