@@ -10,7 +10,7 @@
     60
     >>> read(path)
     Traceback (most recent call last):
-    frontends.pytorch.errors.WrongArtifact: .../model.artifact: it is cut short, or was written to
+    frontends.pytorch.errors.WrongArtifact: .../model.artifact: it is truncated or modified
       fix:    save it again; load it from where only you can write
 
 Layout: `MAGIC`, the format version, the lengths of the description and of all libraries, the description, the
@@ -99,15 +99,15 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, byt
     name = os.fspath(path)
     data = content_of(name)
     if not data.startswith(MAGIC):
-        refuse(name, "it is no artifact of symshape", "the path that `compiled.save` was given")
+        refuse(name, "it is not an artifact of symshape", "the path that `compiled.save` was given")
     start = len(MAGIC) + HEADER.size
     if len(data) < start + HASH:
-        refuse(name, "it is cut short, or was written to", AGAIN)
+        refuse(name, "it is truncated or modified", AGAIN)
     version, text_size, rest_size = HEADER.unpack_from(data, len(MAGIC))
     if version != FORMAT:
         refuse(name, f"it has format {version}, this symshape reads {FORMAT}", "save it again with this symshape")
     if start + text_size + rest_size + HASH != len(data) or data[-HASH:] != hashlib.sha256(data[:-HASH]).digest():
-        refuse(name, "it is cut short, or was written to", AGAIN)
+        refuse(name, "it is truncated or modified", AGAIN)
     if text_size > LARGEST_TEXT:
         refuse(name, f"its description has {text_size} bytes, of at most {LARGEST_TEXT}", AGAIN)
     described = parsed(name, data[start : start + text_size])
@@ -130,7 +130,7 @@ def of_kind(name: str, kind: type[Kind], value: object, what: str) -> Kind:
         WrongArtifact: it is not.
     """
     if type(value) is not kind:
-        refuse(name, f"{what} is not of the form in which it is written", AGAIN)
+        refuse(name, f"{what} is malformed", AGAIN)
     return value
 
 
@@ -157,11 +157,11 @@ def content_of(name: str) -> bytes:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            refuse(name, "it is no file", "the path that `compiled.save` was given")
+            refuse(name, "it is not a regular file", "the path that `compiled.save` was given")
         if status.st_uid not in (os.geteuid(), 0):
-            refuse(name, "it belongs to another user, and what is in it would be run", "a copy of your own")
+            refuse(name, "it belongs to another user, and its code would be executed", "a copy of your own")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            refuse(name, "others can write to it, and what is in it would be run", f"chmod go-w {name}")
+            refuse(name, "others can write to it, and its code would be executed", f"chmod go-w {name}")
         if status.st_size > LARGEST:
             refuse(name, f"it has {status.st_size} bytes, of at most {LARGEST}", AGAIN)
         with os.fdopen(handle, "rb", closefd=False) as file:

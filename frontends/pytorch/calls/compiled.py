@@ -161,7 +161,7 @@ class Compiled(Attributes):
         """A function is pickled by its name, as in Python; a module is compiled again with its parameters.
 
         Raises:
-            PicklingError: no name leads to the function.
+            PicklingError: no name refers to the function.
         """
         fn = self._compilation.fn
         made_again = functools.partial(Compiled, **self._compilation.options), (fn,)

@@ -113,7 +113,7 @@ def _check_model(name: str, described: Mapping[str, object], fn: Callable[..., o
             case [str() as key, str(), list(), str(), bool()] if key not in before:
                 before[key] = each
             case _:
-                refuse(name, "`tensors` in its description is not of the form in which it is written", AGAIN)
+                refuse(name, "`tensors` in its description is malformed", AGAIN)
     now = {each[0]: each for each in saving.tensors_of(fn)}
     for text in [*now, *before]:
         if now.get(text) != before.get(text):
@@ -136,7 +136,7 @@ def _options(name: str, described: Mapping[str, object]) -> dict[str, Any]:
         and type(options["fullgraph"]) is bool
     )
     if not valid:
-        refuse(name, "`options` in its description is not of the form in which it is written", AGAIN)
+        refuse(name, "`options` in its description is malformed", AGAIN)
     return options
 
 
@@ -147,7 +147,7 @@ def _trace(
     try:
         args, kwargs = made(entry(name, described, "arguments", dict))
     except (ValueError, RecursionError) as error:
-        refuse(name, f"the arguments of variant {place} are not of the form in which they are written: {error}", AGAIN)
+        refuse(name, f"the arguments of variant {place} are malformed: {error}", AGAIN)
     compilation = compiled._compilation
     if more is not None:
         compilation.tracer.tracing = partial(restored, described, more)
@@ -188,7 +188,7 @@ def _ambient(name: str, described: Mapping[str, object]) -> Iterator[None]:
     """Restore the ambient state of a saved variant."""
     default = DTYPES.get(entry(name, described, "default", str))
     if default is None:
-        refuse(name, "`default` in its description is not of the form in which it is written", AGAIN)
+        refuse(name, "`default` in its description is malformed", AGAIN)
     before = torch.get_default_dtype()
     gradients, inference = [entry(name, described, key, bool) for key in ("gradients", "inference")]
     try:

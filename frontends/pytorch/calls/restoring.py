@@ -131,7 +131,7 @@ def deserialized(
     from backends.cpu.serialized import function_of
 
     if options["read"]:
-        raise Another("numbers that it reads are given")
+        raise Another("captured numbers are arguments")
     functions, outer = found_functions(fn, text["ways"], described["functions"])
     for way, function, was in zip(text["ways"], functions, described["functions"], strict=True):
         # the code of a function created by the call is in the enclosing function's code
@@ -154,11 +154,11 @@ def deserialized(
         inputs = [with_offset(env, each) for each in inputs]
     structure = deserialized_structure(text["structure"])
     if structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
-        raise Another("what it relies on is something else here")
+        raise Another("its preconditions differ here")
     if [str(guard) for guard in env.guards()] != described["guards"]:
-        raise Another("its guards are others here")
+        raise Another("its guards differ here")
     if [fact.text for fact in env.facts.records()] != described["facts"]:
-        raise Another("what is known of its sizes is something else here")
+        raise Another("its facts about sizes differ here")
     followed: Run = without_gradients(run) if text["learned"] else run
     followed = followed if text["draws"] else readable(followed, fn, known)
     variant = Restored(

@@ -164,7 +164,7 @@ def content_of(path: Path, identity: str) -> bytes:
     """
     content = toolchain.content_of(path, identity)
     if isinstance(content, toolchain.Unavailable):
-        _cannot(f"what was compiled is gone: {content.reason}", "a folder for SYMSHAPE_CACHE that can be written")
+        _cannot(f"the compiled library is gone: {content.reason}", "a folder for SYMSHAPE_CACHE that can be written")
     return content
 
 

@@ -154,7 +154,7 @@ def routes(fn: object, reads: Reads) -> list[Route]:
             function = same.pop(0)
             route = route_to(function, fn)
             if route is None:
-                raise Another(f"no name leads to {code.co_qualname}")
+                raise Another(f"no name refers to {code.co_qualname}")
             found.append(["route", route])
             continue
         for number, outer in enumerate(known):
@@ -163,7 +163,7 @@ def routes(fn: object, reads: Reads) -> list[Route]:
                 found.append(["inside", number, place])
                 break
         else:
-            raise Another(f"no name leads to {code.co_qualname}")
+            raise Another(f"no name refers to {code.co_qualname}")
     return found
 
 
@@ -267,7 +267,7 @@ def found_functions(
         if each[0] == "route":
             function = reached(each[1], fn)
             if function is None:
-                raise Another(f"nothing leads to {named[number][1]}")
+                raise Another(f"{named[number][1]} is not found")
             found[number] = function
     outer = [*found.values()]
     codes = [*{own_code(each): None for each in outer}]
@@ -275,6 +275,6 @@ def found_functions(
         if each[0] == "inside":
             code = code_at(codes[each[1]], each[2])
             if code is None:
-                raise Another(f"nothing leads to a function in {codes[each[1]].co_qualname}")
+                raise Another(f"no such function in {codes[each[1]].co_qualname}")
             found[number] = made_by_call(code, outer[0].__globals__)
     return [found[number] for number in range(len(ways))], outer

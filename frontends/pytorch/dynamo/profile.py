@@ -92,7 +92,7 @@ def load_profile(path: str | PathLike[str], *functions: Compiled) -> None:
         try:
             type(history)().add(each)
         except ValueError as error:
-            refuse(name, f"{error} is not of the form in which it is written", AGAIN)
+            refuse(name, f"{error} is malformed", AGAIN)
     to_dynamo(read)
     for history, each in mine:
         history.add(each)
@@ -183,7 +183,7 @@ def _frame(name: str, described: Mapping[str, object]) -> Frame:
     match described.get("frame"):
         case [str(file), int(line), str(function), str(hashed), int(cells)] if 0 <= cells < MOST_CELLS:
             return file, line, function, hashed, cells
-    refuse(name, "a frame in it is not of the form in which it is written", AGAIN)
+    refuse(name, "a frame in it is malformed", AGAIN)
 
 
 def _sources(name: str, described: Mapping[str, object]) -> Sources:
@@ -191,7 +191,7 @@ def _sources(name: str, described: Mapping[str, object]) -> Sources:
     for source, seen in sources.items():
         valid = type(seen) is dict and seen.keys() == {*LATTICE}
         if not valid or not is_number(seen["scalar"]) or not all(is_layout(seen[part]) for part in ("size", "stride")):
-            refuse(name, f"what it says of {source} is not of the form in which it is written", AGAIN)
+            refuse(name, f"what it says of {source} is malformed", AGAIN)
     return sources
 
 
