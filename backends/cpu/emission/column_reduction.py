@@ -45,7 +45,7 @@ class Sums:
     def __init__(self, loops: Loops, writer: Writer, text: Text) -> None:
         self._loops = loops
         self._kernel = loops.kernel
-        self._writer = writer
+        self._writer, self._extent = writer, writer.extent
         self._text = text
         self.stores = loops.kernel.accumulating
 
@@ -68,11 +68,6 @@ class Sums:
             outputs = [self._writer.buffer(store.buffer) for store in self.stores]
             found = [f"direct ? {place} : {sums}" for place, sums in zip(outputs, found)]
         return "".join([f", {each}" for each in found])
-
-    def begin(self) -> None:
-        """Begin a block, whose sums are uninitialized."""
-        self.measure()
-        self._text.line("int is_first = 1;")
 
     def may_be_direct(self) -> bool:
         """Whether the outputs have the layout of a block's sums and are not read, so that they can serve as the only
@@ -133,9 +128,6 @@ class Sums:
     @property
     def _axes(self) -> range:
         return range(self._kernel.outer, len(self._kernel.extents))
-
-    def _extent(self, axis: int) -> str:
-        return self._writer.size(self._kernel.extents[axis])
 
     def _kinds(self) -> list[str]:
         """The types of the sums of each store."""

@@ -42,6 +42,7 @@ class Nest:
         self.plan, self.loops, self.kernel = plan, plan.loops, plan.loops.kernel
         self.text = text
         self.writer = Writer(self.loops, text, is_narrow=is_narrow)
+        self._extent = self.writer.extent
         self.sums = Sums(self.loops, self.writer, text)
         self._scratch: dict[Scalar, str] = {}
         self._bounds: dict[int, tuple[str, str]] = {}
@@ -55,7 +56,8 @@ class Nest:
             self.writer.prologue()
             self._allocate()
             if self.sums.stores:
-                self.sums.begin()
+                self.sums.measure()
+                line("int is_first = 1;")
             values = self._all_values()
             self._define_at(-1, values, ONE)
             self._start()
@@ -76,9 +78,6 @@ class Nest:
     def _plain_outer(self) -> int:
         """The outer axes that lanes do not run along."""
         return self.kernel.outer - (self.loops.lanes is not None and not self.loops.along_inner)
-
-    def _extent(self, axis: int) -> str:
-        return self.writer.size(self.kernel.extents[axis])
 
     def _start(self) -> None:
         """Delinearize `begin` into the start of each outer loop."""

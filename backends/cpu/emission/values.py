@@ -129,6 +129,9 @@ class Writer:
     def size(self, size: Expr) -> str:
         return integer(size.constant) if size.is_constant else self._sizes[size]
 
+    def extent(self, axis: int) -> str:
+        return self.size(self.loops.kernel.extents[axis])
+
     def buffer(self, buffer: Buffer) -> str:
         return self._buffers[buffer]
 

@@ -184,22 +184,27 @@ static int plan(const Program *program, Call *call, const Tensor *const *tensors
     return 1;
 }
 
+/* Read a tensor of the program's own into the next buffer; 0 where kernels cannot read it, or where it is not as
+   expected (NULL for anything). */
+static inline int next_buffer(PyObject *object, const Expected *expected, void ***buffer, int64_t *work) {
+    Tensor tensor;
+    int64_t elements;
+    int packed;
+    if (!is_exact(object) || !read_exact(object, &tensor, &elements, &packed)) return 0;
+    if (expected && !is_expected(expected, &tensor, packed)) return 0;
+    *(*buffer)++ = tensor.data;
+    in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
+    if (elements > *work) *work = elements;
+    return 1;
+}
+
 static PyObject *perform(const Program *program, Call *call, const Tensor *const *tensors, PyObject *const *objects,
                          const int64_t *integers, int64_t work) {
     void **buffer = call->buffers;
     for (Py_ssize_t place = 0; place < program->tensors; place++) *buffer++ = tensors[place]->data;
-    for (Py_ssize_t place = 0; place < program->constants; place++) {
-        Tensor tensor;
-        int64_t elements;
-        int packed;
-        /* a constant whose metadata has changed */
-        if (!read_exact(program->constant[place], &tensor, &elements, &packed) ||
-            !is_expected(&program->expected[program->tensors + place], &tensor, packed))
+    for (Py_ssize_t place = 0; place < program->constants; place++) /* whose metadata may have changed */
+        if (!next_buffer(program->constant[place], &program->expected[program->tensors + place], &buffer, &work))
             return Py_NewRef(Py_NotImplemented);
-        *buffer++ = tensor.data;
-        in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
-        if (elements > work) work = elements;
-    }
     int planned = plan(program, call, tensors, integers);
     if (planned <= 0) return planned < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t place = 0; place < program->outputs; place++) {
@@ -213,15 +218,8 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
             default: made = Py_NewRef(output->object);
         }
         if (!(call->results[place] = made)) return NULL;
-        if (output->source != MADE) continue;
-        Tensor tensor;
-        int64_t elements;
-        int packed;
-        if (!is_exact(made) || !read_exact(made, &tensor, &elements, &packed))
+        if (output->source == MADE && !next_buffer(made, NULL, &buffer, &work))
             return PyErr_Format(PyExc_RuntimeError, "torch made a tensor without memory");
-        *buffer++ = tensor.data;
-        in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
-        if (elements > work) work = elements;
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;
     RUN(work, launch(program->launch, program->launches, call->buffers, call->numbers))
