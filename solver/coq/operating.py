@@ -236,8 +236,10 @@ def box(script: Theorem, step: ProofStep) -> str:
             by_lia(f"{v} <= {integer(high)}", script.given(above)),
         ]
         proof = call("boxed", low, high, f"fun {v} => {over(sides[index + 1 :])}", proof, v, *ends)
-    name = script.folded(f"{argument(test)} = true", proof, [names.equation(atom) for atom in schedule])
-    return conjoined([name, *[script.given(other) for other in others]])
+    proof = script.folded(f"{argument(test)} = true", proof, [names.equation(atom) for atom in schedule])
+    for other in others:  # one at a time: `lia` tries the cases of all booleans that it is given
+        proof = call("implied", "_", "_", proof, by_lia(f"{names.truth(other.conclusion)} = true", script.given(other)))
+    return proof
 
 
 def residues(script: Theorem, step: ProofStep) -> str:

@@ -308,6 +308,9 @@ Proof.
   destruct (Z.eq_dec x low) as [-> | N]; [exact H |]. apply (I (low + 1)); try lia. exact R.
 Qed.
 
+Lemma implied (p q : bool) : implb p q = true -> p = true -> q = true.
+Proof. now destruct p, q. Qed.
+
 Lemma by_residue (m : Z) (p : Z -> bool) :
   (0 <? m) = true -> every_from 0 (Z.to_nat (m - 1 - 0 + 1)) p = true -> forall x, p (x mod m) = true.
 Proof.
