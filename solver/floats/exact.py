@@ -25,7 +25,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from solver.floats import quotients
 from solver.floats.programs import ROUNDINGS, Node, read_function
+from solver.floats.quotients import Ratio
 from solver.terms.choice import ite
 from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.prop import Prop
@@ -110,34 +112,17 @@ class _Reader:
 
     def quotient(self, name: str, n: Expr, d: Expr) -> Expr:
         """The rounding of n / d."""
-        terms = self.interner
-        match name:
-            case "floor":
-                return n // d
-            case "ceil":
-                return -(-n // d)
-        if not d.is_constant:
+        if name in ("trunc", "round") and not d.is_constant:
             raise _Rounds
-        if name == "trunc":
-            positive = Prop.nonnegative(n if d.constant > 0 else -n)
-            return ite(terms, positive, n // d, -(-n // d))
-        up = (2 * n + d) // (2 * d)
-        tie = Prop.join(terms, "and", (Prop.zero((2 * n + d) % (2 * d)), Prop.eq(up % 2, 1)))
-        return ite(terms, tie, up - 1, up)
+        return quotients.ROUNDINGS[name](Ratio(n, d))
 
     def compared(self, sign: ast.cmpop, a: Node, b: Node) -> Expr:
         x, y = (_Dyadic(self.integer(side), 0) if side.operation == "integer" else self.exact(side) for side in (a, b))
         left, right = x.numerator * 2**y.places, y.numerator * 2**x.places
-        match sign:
-            case ast.GtE():
-                p = Prop.ge(left, right)
-            case ast.Gt():
-                p = Prop.gt(left, right)
-            case ast.Eq():
-                p = Prop.eq(left, right)
-            case _:
-                raise _Rounds
-        return ite(self.interner, p, self.interner.one, self.interner.zero)
+        compare = {ast.GtE: Prop.ge, ast.Gt: Prop.gt, ast.Eq: Prop.eq}.get(type(sign))
+        if compare is None:
+            raise _Rounds
+        return ite(self.interner, compare(left, right), self.interner.one, self.interner.zero)
 
 
 def _ratio(value: float) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from solver.floats.exact import has_exact_form
@@ -58,30 +58,15 @@ _MIRROR_IMAGES: Final = {">": "<", ">=": "<="}
 _LEAF: Final = re.compile(r"double\(\{(\d+)\}\)|\{(\d+)\}")
 
 
-def floor(a: Float) -> Expr:
-    """The largest integer at most a. Defined where `finite(a)` holds, as `ceil`, `trunc` and `round_half_even` are."""
-    return _rounded("floor", a)
-
-
-def ceil(a: Float) -> Expr:
-    return _rounded("ceil", a)
-
-
-def trunc(a: Float) -> Expr:
-    """Towards zero, as `int(a)` does."""
-    return _rounded("trunc", a)
-
-
-def round_half_even(a: Float) -> Expr:
-    """Python's `round(a)`."""
-    return _rounded("round", a)
-
-
 def _rounded(name: str, a: Float) -> Expr:
+    """The rounding of this name, defined where `finite(a)` holds."""
     if a.value is not None:
         return a.interner.constant(round_by(name, a.value))
     text, arguments = in_order(a)
     return a.interner.apply(function(f"{name}({text})"), *arguments)
+
+
+floor, ceil, trunc, round_half_even = [partial(_rounded, name) for name in ("floor", "ceil", "trunc", "round")]
 
 
 def finite(a: Float) -> Prop:

@@ -15,6 +15,7 @@ Square roots are kept as `root` of a quotient, and may be compared with a quotie
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -170,6 +171,14 @@ def round_half_even(x: Ratio) -> Expr:
     up = interner.floordiv(doubled, divisor)
     tie = Prop.join(interner, "and", [Prop.eq(interner.mod(doubled, divisor), 0), Prop.eq(interner.mod(up, 2), 1)])
     return ite(interner, tie, up - 1, up)
+
+
+ROUNDINGS: Final[Mapping[str, Callable[[Ratio], Expr]]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "trunc": trunc,
+    "round": round_half_even,
+}
 
 
 def square_root(x: Ratio) -> Ratio:

@@ -24,6 +24,7 @@ the argument, found by bisection over the doubles.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 from solver.errors import NotExpressible
@@ -184,9 +185,7 @@ def floordiv(a: Float, b: Float) -> Float:
     Raises:
         ZeroDivisionError: b is the constant 0.0.
     """
-    if b.value is not None and (a.value is not None or b.value == 0.0):
-        return constant(a.interner, (a.value or 0.0) // b.value)
-    return _combine("//", a, b, nonzero(b))
+    return _floor_divided("//", operator.floordiv, a, b)
 
 
 def remainder(a: Float, b: Float) -> Float:
@@ -195,9 +194,13 @@ def remainder(a: Float, b: Float) -> Float:
     Raises:
         ZeroDivisionError: b is the constant 0.0.
     """
+    return _floor_divided("%", operator.mod, a, b)
+
+
+def _floor_divided(sign: str, compute: Callable[[float, float], float], a: Float, b: Float) -> Float:
     if b.value is not None and (a.value is not None or b.value == 0.0):
-        return constant(a.interner, (a.value or 0.0) % b.value)
-    return _combine("%", a, b, nonzero(b))
+        return constant(a.interner, compute(a.value or 0.0, b.value))
+    return _combine(sign, a, b, nonzero(b))
 
 
 def power(a: Float, b: Float) -> Float:

@@ -63,20 +63,13 @@ class Rationals:
 
     def apply(self, name: str, a: Operand) -> Expr | Ratio:
         x = self.convert(a)
-        match name:
-            case "sqrt":
-                self.obligations.append(reals.at_least_zero(x))
-                return reals.square_root(x)
-            case "floor":
-                return reals.floor(x)
-            case "ceil":
-                return reals.ceil(x)
-            case "trunc" | "int":
-                return reals.trunc(x)
-            case "round":
-                return reals.round_half_even(x)
-            case _:
-                raise NotExpressible(f"`{name}` takes integers")
+        if name == "sqrt":
+            self.obligations.append(reals.at_least_zero(x))
+            return reals.square_root(x)
+        rounding = reals.ROUNDINGS.get("trunc" if name == "int" else name)
+        if rounding is None:
+            raise NotExpressible(f"`{name}` takes integers")
+        return rounding(x)
 
     def round_to(self, a: Operand, digits: int) -> Float:
         raise NotExpressible("`round` to a number of digits has no exact integer form")
