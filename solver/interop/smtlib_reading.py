@@ -52,14 +52,14 @@ Read = tuple[Term, Prop]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Token:
     """A token and where it stands; numerals, symbols and keywords."""
 
     text: str
     place: int
 
 
-Sexp = Word | list["Sexp"]
+Sexp = Token | list["Sexp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Reading:
                 open_lists.pop()
                 starts.pop()
             else:
-                open_lists[-1].append(Word(token, match.start()))
+                open_lists[-1].append(Token(token, match.start()))
         if starts:
             self.fail("a `(` without its `)`", starts[-1])
         return top
@@ -151,25 +151,25 @@ class Reading:
         marks: list[int] = []
         for command in commands:
             match command:
-                case [Word(text="assert"), term]:
+                case [Token(text="assert"), term]:
                     value, domain = self.term(term, {})
                     asserted.append(Parsed(self.prop(value, term), domain))
-                case [Word(text="declare-const"), Word() as name, sort]:
+                case [Token(text="declare-const"), Token() as name, sort]:
                     self.declare(name, [], sort)
-                case [Word(text="declare-fun"), Word() as name, list() as parameters, sort]:
+                case [Token(text="declare-fun"), Token() as name, list() as parameters, sort]:
                     self.declare(name, parameters, sort)
-                case [Word(text="define-fun"), Word() as name, list() as parameters, _, body]:
+                case [Token(text="define-fun"), Token() as name, list() as parameters, _, body]:
                     self.define(name, parameters, body)
-                case [Word(text="push"), *count]:
+                case [Token(text="push"), *count]:
                     marks.extend([len(asserted)] * self.count(count))
-                case [Word(text="pop"), *count]:
+                case [Token(text="pop"), *count]:
                     for _ in range(self.count(count)):
                         if not marks:
                             self.fail("`pop` without `push`", self.place(command))
                         del asserted[marks.pop() :]
-                case [Word(text=word), *_] if word in IGNORED:
+                case [Token(text=word), *_] if word in IGNORED:
                     pass
-                case [Word() as word, *_]:
+                case [Token() as word, *_]:
                     raise NotExpressible(f"the command `{word.text}` is not one over integers and propositions")
                 case _:
                     self.fail("expected a command in parentheses", self.place(command))
@@ -179,13 +179,13 @@ class Reading:
         match words:
             case []:
                 return 1
-            case [Word(text=text)] if NUMERAL.fullmatch(text):
+            case [Token(text=text)] if NUMERAL.fullmatch(text):
                 return int(text)
         self.fail("expected a numeral", self.place(list(words)))
 
-    def declare(self, name: Word, parameters: Sequence[Sexp], sort: Sexp) -> None:
+    def declare(self, name: Token, parameters: Sequence[Sexp], sort: Sexp) -> None:
         for part in (*parameters, sort):
-            if not isinstance(part, Word) or part.text != "Int":
+            if not isinstance(part, Token) or part.text != "Int":
                 raise NotExpressible(f"`{name.text}` is declared with a sort other than Int")
         plain = unquoted(name.text)
         if parameters:
@@ -195,11 +195,11 @@ class Reading:
         self.names[plain] = e if e is not None else self.interner.symbol(plain)
         self.meaning[plain] = self.names[plain], self.interner.true
 
-    def define(self, name: Word, parameters: Sequence[Sexp], body: Sexp) -> None:
+    def define(self, name: Token, parameters: Sequence[Sexp], body: Sexp) -> None:
         names = []
         for parameter in parameters:
             match parameter:
-                case [Word(text=text), Word()]:
+                case [Token(text=text), Token()]:
                     names.append(unquoted(text))
                 case _:
                     self.fail("expected a parameter and its sort", self.place(parameter))
@@ -212,37 +212,37 @@ class Reading:
     # ------------------------------------------------------------------ terms
 
     def term(self, sexp: Sexp, local: Mapping[str, Read]) -> Read:
-        if isinstance(sexp, Word):
+        if isinstance(sexp, Token):
             return self.word(sexp, local)
         match sexp:
-            case [Word(text="let"), list() as bindings, body]:
+            case [Token(text="let"), list() as bindings, body]:
                 inner = dict(local)
                 for binding in bindings:
                     match binding:
-                        case [Word(text=name), value]:
+                        case [Token(text=name), value]:
                             inner[unquoted(name)] = self.term(value, local)
                         case _:
                             self.fail("expected a name and its value", self.place(binding))
                 return self.term(body, inner)
-            case [Word(text="forall" | "exists") as head, *_]:
+            case [Token(text="forall" | "exists") as head, *_]:
                 raise NotExpressible(f"`{head.text}` is no proposition without quantifiers")
-            case [Word(text="!"), body, *_]:
+            case [Token(text="!"), body, *_]:
                 return self.term(body, local)
-            case [[Word(text="_"), Word(text="divisible"), Word(text=text)], value]:
+            case [[Token(text="_"), Token(text="divisible"), Token(text=text)], value]:
                 e, domain = self.term(value, local)
                 return self.interner.divides(int(text), self.integer(e, value)), domain
-            case [Word(text="ite"), _, [Word(text="div"), n, d], [Word(text="div"), _, _]] if same_shape(
+            case [Token(text="ite"), _, [Token(text="div"), n, d], [Token(text="div"), _, _]] if same_shape(
                 sexp, floor_division(n, d)
             ):
                 (a, of_a), (b, of_b) = self.term(n, local), self.term(d, local)
                 x, y = self.integer(a, n), self.integer(b, d)
                 domain = self.interner.conjunction([of_a, of_b, self.interner.ne(y, 0)])
                 return self.interner.floordiv(x, y), domain
-            case [Word() as head, *arguments]:
+            case [Token() as head, *arguments]:
                 return self.application(head, arguments, local)
         self.fail("expected a term", self.place(sexp))
 
-    def word(self, word: Word, local: Mapping[str, Read]) -> Read:
+    def word(self, word: Token, local: Mapping[str, Read]) -> Read:
         interner = self.interner
         text = word.text
         plain = unquoted(text)
@@ -257,7 +257,7 @@ class Reading:
             raise NotExpressible(f"the literal `{text}` is not an integer")
         self.fail(f"`{text}` was not declared", word.place)
 
-    def application(self, head: Word, arguments: Sequence[Sexp], local: Mapping[str, Read]) -> Read:
+    def application(self, head: Token, arguments: Sequence[Sexp], local: Mapping[str, Read]) -> Read:
         interner = self.interner
         read = [self.term(argument, local) for argument in arguments]
         name = unquoted(head.text)
@@ -292,7 +292,7 @@ class Reading:
         value_read, needed = self.operation(head, name, values)
         return value_read, interner.conjunction([*domains, *needed])
 
-    def operation(self, head: Word, name: str, values: list[Expr]) -> tuple[Term, list[Prop]]:
+    def operation(self, head: Token, name: str, values: list[Expr]) -> tuple[Term, list[Prop]]:
         """The value of an operation on integers, and what it needs to make sense."""
         interner = self.interner
         first, others = values[0], values[1:]
@@ -336,7 +336,7 @@ class Reading:
             return interner.floordiv(n, d) if d.constant >= 0 else -interner.floordiv(n, -d)
         return interner.ite(interner.gt(d, 0), interner.floordiv(n, d), -interner.floordiv(n, -d))
 
-    def choice(self, head: Word, read: Sequence[Read], arguments: Sequence[Sexp]) -> Read:
+    def choice(self, head: Token, read: Sequence[Read], arguments: Sequence[Sexp]) -> Read:
         if len(read) != 3:
             self.fail("`ite` takes a condition and two values", head.place)
         (condition, of_p), (a, of_a), (b, of_b) = read
@@ -366,8 +366,8 @@ def unquoted(name: str) -> str:
 
 def floor_division(n: Sexp, d: Sexp) -> Sexp:
     """How `solver.interop.smtlib` writes Python's `n // d`."""
-    minus, div, zero = Word("-", 0), Word("div", 0), Word("0", 0)
-    return [Word("ite", 0), [Word(">", 0), d, zero], [div, n, d], [div, [minus, n], [minus, d]]]
+    minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
+    return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], [div, [minus, n], [minus, d]]]
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:
@@ -375,8 +375,8 @@ def same_shape(a: Sexp, b: Sexp) -> bool:
     stack = [(a, b)]
     while stack:
         left, right = stack.pop()
-        if isinstance(left, Word) or isinstance(right, Word):
-            if not (isinstance(left, Word) and isinstance(right, Word) and left.text == right.text):
+        if isinstance(left, Token) or isinstance(right, Token):
+            if not (isinstance(left, Token) and isinstance(right, Token) and left.text == right.text):
                 return False
         elif len(left) != len(right):
             return False

@@ -182,7 +182,7 @@ class Printer(Writer):
         found = self._expressions.get(e)
         if found is None:
             plain = self.plain(e)
-            poly = resugar.recover(self, plain, relation=False) if self._composite(plain) else plain
+            poly = resugar.resugared(self, plain, relation=False) if self._composite(plain) else plain
             found = self.pieces.write(poly)
             if poly is not plain and resugar.estimate(self.weights, plain, False) < 4 * found.cost + 8:
                 found = min(found, self.pieces.write(plain), key=_rank)
@@ -241,7 +241,7 @@ class Printer(Writer):
         self.weights[made] = resugar.weight(self, atom)
         return made
 
-    def recovered(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+    def resugared(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
         """The number of the piece that is an operation of the source language."""
         found = self._of_operation.get((operation, arguments))
         if found is None:
@@ -314,7 +314,7 @@ class Printer(Writer):
 
     def comparison(self, p: Prop) -> Comparison:
         plain = self.plain(p.expr)
-        poly = resugar.recover(self, plain, relation=True) if self._composite(plain) else plain
+        poly = resugar.resugared(self, plain, relation=True) if self._composite(plain) else plain
         best = self.pieces.compare(p.kind, poly)
         if poly is not plain and resugar.estimate(self.weights, plain, True) < 4 * best.cost + 8:
             other = self.pieces.compare(p.kind, plain)

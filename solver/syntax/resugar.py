@@ -56,7 +56,7 @@ class Candidate:
     arguments: tuple[Expr | Prop, ...]
 
 
-def recover(printer: Writer, plain: Sum, relation: bool) -> Sum:
+def resugared(printer: Writer, plain: Sum, relation: bool) -> Sum:
     """The sum with operations recovered; in a relation, terms may change sides for nothing."""
     poly = plain
     settled: set[int] = set()
@@ -95,7 +95,7 @@ def _improved(printer: Writer, poly: Sum, piece: int, relation: bool) -> Sum | N
             break
         if not _holds(printer, atom, candidate):
             continue
-        made = printer.recovered(candidate.operation, candidate.arguments)
+        made = printer.resugared(candidate.operation, candidate.arguments)
         written = {tuple(sorted([made if other == NEW else other for other in key])): c for key, c in replaced.items()}
         if small:
             tries -= 1

@@ -50,7 +50,7 @@ class Writer:
     def value(self, poly: Sum) -> Expr:
         raise NotImplementedError
 
-    def recovered(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+    def resugared(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
         raise NotImplementedError
 
     def operation(self, name: str, arguments: Sequence[Expr | Prop]) -> Text:
