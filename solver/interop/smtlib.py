@@ -207,16 +207,8 @@ class Writing:
         return parts[0] if len(parts) == 1 else f"(+ {' '.join(parts)})"
 
     def proposition(self, root: Prop) -> str:
-        """Parts first, without recursion."""
         done: dict[Prop, str] = {}
-        stack = [root]
-        while stack:
-            p = stack[-1]
-            waiting = [part for part in p.parts if part not in done]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
+        for p in root.nodes:
             done[p] = f"({p.kind} {' '.join([done[part] for part in p.parts])})" if p.parts else self.comparison(p)
         return done[root]
 

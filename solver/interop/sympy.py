@@ -154,22 +154,12 @@ class Writing:
         return self.sympy.Function(atom.name, integer=True)(*args)
 
     def proposition(self, root: Prop) -> sympy.Basic:
-        """Parts first, without recursion."""
         done: dict[Prop, sympy.Basic] = {}
-        stack = [root]
-        while stack:
-            p = stack[-1]
-            waiting = [part for part in p.parts if part not in done]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            if p not in done:
-                done[p] = self.connective(p, [done[part] for part in p.parts]) if p.parts else self.comparison(p)
+        for p in root.nodes:
+            join = self.sympy.And if p.kind == "and" else self.sympy.Or
+            parts = [done[part] for part in p.parts]
+            done[p] = join(*parts, evaluate=False) if parts else self.comparison(p)
         return done[root]
-
-    def connective(self, p: Prop, parts: list[sympy.Basic]) -> sympy.Basic:
-        return (self.sympy.And if p.kind == "and" else self.sympy.Or)(*parts, evaluate=False)
 
     def comparison(self, p: Prop) -> sympy.Basic:
         if p.kind in ("true", "false"):
