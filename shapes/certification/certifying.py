@@ -124,8 +124,8 @@ class Judgement:
 
     def shown(self, text: str) -> str:
         """A text over the symbols, as the program names the sizes."""
-        places = {symbol: name for name, symbol in self._symbols.items()}
-        return renamed(text, lambda name: places.get(name, name))
+        names = {symbol: name for name, symbol in self._symbols.items()}
+        return renamed(text, lambda name: names.get(name, name))
 
     # ------------------------------------------------------------------ what the caller says
 

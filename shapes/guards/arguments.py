@@ -171,7 +171,7 @@ def _parameter(symbol: str, path: Path, parameters: Sequence[str]) -> str:
 
 def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, ...]:
     """A local name for each input: that of its parameter, or of its path."""
-    taken = set(parameters)
+    used = set(parameters)
     for parameter in parameters:
         if not usable(parameter):
             why = "generated code means something else by it" if RESERVED.match(parameter) else "no ASCII identifier"
@@ -181,9 +181,9 @@ def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, 
         name = str(path[0])
         if len(path) > 1:
             name = re.sub(r"\W+", "_", "_".join([str(step) for step in path]), flags=re.ASCII)
-            while name in taken or not usable(name):
+            while name in used or not usable(name):
                 name += "_"
-            taken.add(name)
+            used.add(name)
         found.append(name)
     return tuple(found)
 

@@ -42,18 +42,18 @@ def congruence_of(prop: Prop) -> Congruence | None:
 
 
 def implied(guards: Sequence[Prop], hints: Mapping[Atom, int]) -> set[int]:
-    """The places of congruences that follow from the others that are left; of several that do, the first."""
-    places: dict[Expr, list[tuple[int, int]]] = {}
-    for place, prop in enumerate(guards):
+    """The indices of congruences that follow from the others that are left; of several that do, the first."""
+    by_form: dict[Expr, list[tuple[int, int]]] = {}
+    for index, prop in enumerate(guards):
         found = congruence_of(prop)
         if found is not None and all(atom in hints for atom in prop.symbols) and prop.evaluate(hints):
-            places.setdefault(found.form, []).append((place, found.modulus))
-    gone: set[int] = set()
-    for alike in places.values():
-        for (place, modulus), others in zip(alike, lcm_of_others([modulus for _, modulus in alike]), strict=True):
+            by_form.setdefault(found.form, []).append((index, found.modulus))
+    redundant: set[int] = set()
+    for group in by_form.values():
+        for (index, modulus), others in zip(group, lcm_of_others([modulus for _, modulus in group]), strict=True):
             if others % modulus == 0:
-                gone.add(place)
-    return gone
+                redundant.add(index)
+    return redundant
 
 
 def lcm_of_others(moduli: Sequence[int], *, left_out: bool = True) -> list[int]:

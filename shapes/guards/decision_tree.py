@@ -139,7 +139,7 @@ class _State:
         known = self.values if code == "eq" else self.least if code == "ge" else self.most
         return condition in self.others or (code != "" and known.get(subject, _NOTHING) == bound)
 
-    def settle(self, condition: Operation) -> _State:
+    def assuming(self, condition: Operation) -> _State:
         """The state where the condition has held."""
         code, subject, bound = _bound(condition)
         if code == "eq":
@@ -197,8 +197,8 @@ def _divided(operations: Operations, division: _Division, there: frozenset[int])
             branches[value] = _grow(operations, known, there)
         return Table(division.subject, branches, _grow(operations, division.otherwise, there))
     condition, opposite = division.subject, _opposite(operations, division.subject)
-    then = _grow(operations, [state.settle(condition) for state in division.then], there)
-    otherwise = _grow(operations, [state.settle(opposite) for state in division.otherwise], there)
+    then = _grow(operations, [state.assuming(condition) for state in division.then], there)
+    otherwise = _grow(operations, [state.assuming(opposite) for state in division.otherwise], there)
     return Split(condition, then, otherwise)
 
 
@@ -245,7 +245,7 @@ def _take_common(
     remaining = []
     for state in states:
         for condition in conditions:
-            state = state.settle(condition)
+            state = state.assuming(condition)
         for subject, value in tests:
             state = state.with_value(subject, value)
         remaining.append(state)

@@ -129,19 +129,19 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
 
     conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
     hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
-    gone = implied([within(fact) for fact in guards], hints)
-    guards = [fact for place, fact in enumerate(guards) if place not in gone]
+    redundant = implied([within(fact) for fact in guards], hints)
+    guards = [fact for index, fact in enumerate(guards) if index not in redundant]
     alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
-    needed = {place: rejecting_one(guards[place], sizes) for place, sizes in enumerate(alone) if sizes is not None}
+    needed = {index: rejecting_one(guards[index], sizes) for index, sizes in enumerate(alone) if sizes is not None}
 
     def keep(known: Facts, rest: Sequence[int]) -> list[int]:
         """Which of these are needed under what is known."""
         if len(rest) > 1:
             middle = len(rest) // 2
-            first = keep(extended(known, [guards[place] for place in rest[middle:]]), rest[:middle])
-            return first + keep(extended(known, [guards[place] for place in first]), rest[middle:])
-        (place,) = rest
-        fact = guards[place]
+            first = keep(extended(known, [guards[index] for index in rest[middle:]]), rest[:middle])
+            return first + keep(extended(known, [guards[index] for index in first]), rest[middle:])
+        (index,) = rest
+        fact = guards[index]
         both = within(fact)
         if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
             return []
@@ -151,17 +151,17 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         verdict = decided(known, both, interner.true, solvers=solvers)
         if isinstance(verdict, Always):
             return []
-        needed[place] = rejecting(fact, verdict.found[1]) if isinstance(verdict, Depends) else Guard.of(fact)
-        return [place]
+        needed[index] = rejecting(fact, verdict.found[1]) if isinstance(verdict, Depends) else Guard.of(fact)
+        return [index]
 
-    doubtful = [place for place in range(len(guards)) if place not in needed]
+    doubtful = [index for index in range(len(guards)) if index not in needed]
     if doubtful:
-        concerned = _connected(_symbols([guards[place] for place in doubtful]), [*guards, *given])
+        concerned = _connected(_symbols([guards[index] for index in doubtful]), [*guards, *given])
         known = entry_facts(events, interner, concerned)
         # all others hold at the hints, which is what their symbols are then
-        others = [guards[place] for place in needed if not concerned.isdisjoint(within(guards[place]).symbols)]
+        others = [guards[index] for index in needed if not concerned.isdisjoint(within(guards[index]).symbols)]
         keep(extended(known, others), doubtful)
-    return tuple([needed[place] for place in sorted(needed)])
+    return tuple([needed[index] for index in sorted(needed)])
 
 
 def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:

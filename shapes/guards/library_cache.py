@@ -123,9 +123,9 @@ def read(place: Path) -> bytes | None:
         if not stat.S_ISREG(status.st_mode) or not _ours_alone(status) or status.st_size > LARGEST:
             return None
         with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
-            whole = file.read(LARGEST)
-        content = whole[: -_TRAILER.size]
-        if whole[len(content) :] != _trailer(place.name, content):
+            data = file.read(LARGEST)
+        content = data[: -_TRAILER.size]
+        if data[len(content) :] != _trailer(place.name, content):
             return None
         with suppress(OSError):  # a disk that is only read
             os.utime(handle)  # used: the others go first

@@ -273,18 +273,18 @@ def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder
     c = next((c for m, c in prop.terms if m == quotient.monomial), 0)
     if not isinstance(numerator, Expr) or not isinstance(divisor, Expr) or divisor.terms or abs(c) != divisor.constant:
         return None
-    whole = prop.expr - prop.interner.scale(quotient.expr, c)
+    dividend = prop.expr - prop.interner.scale(quotient.expr, c)
     slope = 0
-    for m, k in whole.terms:
+    for m, k in dividend.terms:
         if m == atom.monomial:
             slope = k
         elif atom in prop.interner.monomials[m]:
             return None
-    off = whole - numerator if c < 0 else whole + numerator
+    off = dividend - numerator if c < 0 else dividend + numerator
     # what is added to the remainder leaves it at most one value: zero of the sum is zero modulo the divisor
     if off.terms or not -abs(c) < (off.constant if c < 0 else -off.constant) <= 0:
         return None
-    return Remainder(slope, whole.evaluate(hints), hints[atom], abs(c), prop.kind == "eq")
+    return Remainder(slope, dividend.evaluate(hints), hints[atom], abs(c), prop.kind == "eq")
 
 
 class Lines:

@@ -227,10 +227,10 @@ def _compile(
             file.touch()
             file.chmod(0o600)  # whatever the umask is
         text.write_text(source)
-        whole = [*command, "-o", str(result), str(text), *libraries]
+        full_command = [*command, "-o", str(result), str(text), *libraries]
         with messages.open("wb") as output:
             process = subprocess.Popen(
-                whole,
+                full_command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

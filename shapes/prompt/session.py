@@ -122,8 +122,8 @@ class Session:
                 self._reading(text, argument, self.env.assume)
             case "guard":
                 known = self.env.facts.count
-                taken = self._reading(text, argument, self.env.guard)
-                return [line(span(str(taken).lower(), "value"), "   ", *self._committed(known))]
+                side = self._reading(text, argument, self.env.guard)
+                return [line(span(str(side).lower(), "value"), "   ", *self._committed(known))]
             case "load":
                 return self._load(argument.text)
             case "undo":

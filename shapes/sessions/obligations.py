@@ -101,8 +101,8 @@ def _guards(events: Sequence[Commitment], guards: Sequence[Guard]) -> Steps:
     if dropped:
         yield "guards that follow from those above"
     for fact in dropped:
-        whole = within(fact)
-        yield Check((whole.negation,), "unknown" if is_opaque(whole) else "unsat", _named(fact))
+        prop = within(fact)
+        yield Check((prop.negation,), "unknown" if is_opaque(prop) else "unsat", _named(fact))
 
 
 def _checks(events: Sequence[Commitment]) -> Steps:
