@@ -24,6 +24,7 @@ leave the test of a divisor out where something before it has established that t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from solver.terms.expr import Atom, Expr
@@ -33,6 +34,7 @@ COMPARISONS: Final = frozenset(("ge", "gt", "le", "lt", "eq", "ne"))
 CONDITIONS: Final = COMPARISONS | {"all", "any", "true", "false"}
 
 
+@dataclass(eq=False, slots=True, repr=False)
 class Operation:
     """One numbered value. Operands have smaller numbers, so the number is an order of computation.
 
@@ -41,23 +43,12 @@ class Operation:
     and the conditions ge, gt, le, lt, eq, ne, all, any, true, false.
     """
 
-    __slots__ = ("code", "coefficients", "index", "name", "number", "operands")
-
-    def __init__(
-        self,
-        index: int,
-        code: str,
-        operands: tuple[Operation, ...],
-        number: int,
-        coefficients: tuple[int, ...],
-        name: str,
-    ) -> None:
-        self.index = index
-        self.code = code
-        self.operands = operands
-        self.number = number
-        self.coefficients = coefficients
-        self.name = name
+    index: int
+    code: str
+    operands: tuple[Operation, ...]
+    number: int
+    coefficients: tuple[int, ...]
+    name: str
 
     @property
     def is_leaf(self) -> bool:

@@ -16,6 +16,7 @@ Such sizes show that a guard is irredundant, without a proof. None found shows n
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from math import gcd, lcm
 from typing import Final, NamedTuple, TypeVar
@@ -33,29 +34,22 @@ ALONE: Final = 2
 """Conditions that reject a size are sought up to this number: a second one shows that none is alone."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OneMoved(Mapping[Key, int]):
-    """An assignment that differs from another in one symbol; the other is shared."""
+    """An assignment that differs from another in one symbol, at `place`; the other is shared."""
 
-    __slots__ = ("_others", "_place", "_value")
-
-    def __init__(self, others: Mapping[Key, int], place: Key, value: int) -> None:
-        self._others = others
-        self._place = place
-        self._value = value
-
-    @property
-    def place(self) -> Key:
-        """Where they differ."""
-        return self._place
+    others: Mapping[Key, int]
+    place: Key
+    value: int
 
     def __getitem__(self, key: Key) -> int:
-        return self._value if key == self._place else self._others[key]
+        return self.value if key == self.place else self.others[key]
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(self._others)
+        return iter(self.others)
 
     def __len__(self) -> int:
-        return len(self._others)
+        return len(self.others)
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -287,19 +281,17 @@ def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder
     return Remainder(slope, dividend.evaluate(hints), hints[atom], abs(c), prop.kind == "eq")
 
 
+@dataclass(slots=True)
 class Lines:
     """The bounds and excluded values of one symbol, the others at their hints, each with its condition."""
 
-    __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others", "remainders")
-
-    def __init__(self, hint: int) -> None:
-        self.hint = hint
-        self.lows: list[tuple[int, int]] = []
-        self.highs: list[tuple[int, int]] = []
-        self.excluded: dict[int, list[int]] = {}
-        self.exact: list[int] = []
-        self.others: list[int] = []
-        self.remainders: list[tuple[Remainder, int]] = []
+    hint: int
+    lows: list[tuple[int, int]] = field(default_factory=list)
+    highs: list[tuple[int, int]] = field(default_factory=list)
+    excluded: dict[int, list[int]] = field(default_factory=dict)
+    exact: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    remainders: list[tuple[Remainder, int]] = field(default_factory=list)
 
     def add(self, place: int, kind: str, slope: int, here: int) -> None:
         """`here + slope * (value - hint)` compared with zero."""

@@ -137,42 +137,31 @@ class _Evidence(NamedTuple):
     false_at: dict[str, int] | None = None
 
 
+@dataclass(slots=True)
 class _Environment:
     """The knowledge of one session while its lines are applied."""
 
-    __slots__ = (
-        "about",
-        "clash",
-        "decided",
-        "decimals",
-        "ended",
-        "evidence",
-        "facts",
-        "interner",
-        "left_out",
-        "looked_at",
-        "names",
-        "sides",
-        "solvers",
-        "texts",
-    )  # fmt: skip
+    solvers: bool
+    decimals: Decimals
+    evidence: bool
+    """Else verdicts are dropped, with the facts that they refer to."""
+    interner: Interner = field(default_factory=Interner)
+    facts: Facts = field(init=False)
+    looked_at: Facts = field(init=False)
+    names: dict[str, Expr] = field(default_factory=dict)
+    decided: dict[str | tuple[Prop, Prop], _Found] = field(default_factory=dict)
+    """Facts only grow within a session, so always and never stand; by text, and by what the text says."""
+    texts: dict[str, Parsed] = field(default_factory=dict)
+    sides: dict[str, Side] = field(default_factory=dict)
+    clash: Clash | None = None
+    ended: str | None = None
+    """Why no further line is looked at."""
+    left_out: tuple[int, ...] = ()
+    about: frozenset[str] | None = frozenset()
+    """The names in the lines that were left out; None where they are not known."""
 
-    def __init__(self, *, solvers: bool, decimals: Decimals, evidence: bool) -> None:
-        self.interner = Interner()
+    def __post_init__(self) -> None:
         self.facts = self.looked_at = Facts.empty(self.interner)
-        self.names: dict[str, Expr] = {}
-        # Facts only grow within a session, so always and never stand; by text, and by what the text says.
-        self.decided: dict[str | tuple[Prop, Prop], _Found] = {}
-        self.texts: dict[str, Parsed] = {}
-        self.sides: dict[str, Side] = {}
-        self.clash: Clash | None = None
-        self.ended: str | None = None  # why no further line is looked at
-        self.left_out: tuple[int, ...] = ()
-        self.about: frozenset[str] | None = frozenset()
-        """The names in the lines that were left out; None where they are not known."""
-        self.solvers = solvers
-        self.evidence = evidence  # else verdicts are dropped, with the facts that they refer to
-        self.decimals: Decimals = decimals
 
     def declare(self, line: SymbolLine) -> None:
         if line.name in self.names:
