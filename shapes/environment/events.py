@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from solver.syntax.precedence import number
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from shapes.origin import Origin
     from solver.decide.verdict import Verdict
     from solver.proofs.fact import Fact
     from solver.terms.expr import Atom, Expr
-    from solver.terms.prop import Prop
 
 Purpose = Literal["program", "optional", "person"]
 SymbolKind = Literal["backed", "unbacked"]
