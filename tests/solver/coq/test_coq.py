@@ -164,7 +164,8 @@ def test_rules_that_no_written_case_needs(tmp_path: Path) -> None:
 @needs_coq
 def test_an_enumeration_under_many_conditions_is_accepted(tmp_path: Path) -> None:
     """One at a time: Coq's `lia` overflows the stack on a dozen conditions over booleans together."""
-    proofs = [each for each in answers("wide", "a long conjunction") if isinstance(each, Always) and each.proof.rule == "box"]
+    found = answers("wide", "a long conjunction")
+    proofs = [each for each in found if isinstance(each, Always) and each.proof.rule == "box"]
     assert max(len(each.proof.premises) for each in proofs) > 12
     theorems = [text for number, verdict in enumerate(proofs) for text in theorems_of(verdict, f"_{number}")[1]]
     assert accepted(standalone(theorems), tmp_path)
