@@ -18,11 +18,11 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, same
-from shapes.rules.elements import empty
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import empty
 from shapes.symbolic.choices import sym_or
 
 

@@ -18,10 +18,10 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.axes import without
 from shapes.rules.broadcasting import agree, broadcast
-from shapes.rules.elements import filled, pickable
 from shapes.rules.losses import REDUCED, agreeing, loss
 from shapes.rules.promotion import kind_of
 from shapes.rules.shape import Shape
+from shapes.rules.structure import filled, pickable
 from shapes.symbolic.choices import Int
 
 SAMPLES = "target: expected one class for each sample"

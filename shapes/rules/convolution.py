@@ -13,6 +13,7 @@ Shape(b, 8, s - 2)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
@@ -35,12 +36,19 @@ from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
 Ints = Int | Sequence[Int]
 
 
-def convolved(
-    env: ShapeEnv, axes: int, x: Shape, weight: Shape, bias: Shape | None,
+CONV: Final = "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1"
+CONV_TRANSPOSE: Final = "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1"
+
+
+@rule("conv1d", schema=CONV, axes=1)
+@rule("conv2d", schema=CONV, axes=2)
+@rule("conv3d", schema=CONV, axes=3)
+def conv(
+    env: ShapeEnv, axes: int, input: Shape, weight: Shape, bias: Shape | None,
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Shape:  # fmt: skip
     """(batch, out channels, windows...) of (batch, in channels, sizes...); the batch may be missing."""
-    batch, channels, sizes = _split(x, weight, axes)
+    batch, channels, sizes = _split(input, weight, axes)
     strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
     at_least(env, strides, 1, "stride")
     _dilated(env, dilations, batch, weight[1])
@@ -55,7 +63,7 @@ def convolved(
             raise ShapeError("padding='same' needs stride=1")
         positive(env, sizes, "an axis of the input is empty")
         positive(env, kernel, "an axis of the kernel is empty")
-        return Shape((*batch, out, *sizes), dtype=x.dtype)
+        return Shape((*batch, out, *sizes), dtype=input.dtype)
     if padding == "valid":
         padding = 0
     elif isinstance(padding, str):
@@ -71,15 +79,18 @@ def convolved(
         if not reaches(reach - 2 * pad, 1) and not reaches(size, 1):
             env.require(sym_or(size >= 1, _idle(batch, weight[1])), "an axis of the input is empty")
         windows.append(window_count(padded, reach, step))
-    return Shape((*batch, out, *windows), dtype=x.dtype)
+    return Shape((*batch, out, *windows), dtype=input.dtype)
 
 
-def conv_transpose_shape(
-    env: ShapeEnv, axes: int, x: Shape, weight: Shape, bias: Shape | None,
+@rule("conv_transpose1d", schema=CONV_TRANSPOSE, axes=1)
+@rule("conv_transpose2d", schema=CONV_TRANSPOSE, axes=2)
+@rule("conv_transpose3d", schema=CONV_TRANSPOSE, axes=3)
+def conv_transpose(
+    env: ShapeEnv, axes: int, input: Shape, weight: Shape, bias: Shape | None,
     stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints,
 ) -> Shape:  # fmt: skip
     """(batch, out channels, sizes...) from which a convolution makes an input; the batch may be missing."""
-    batch, channels, sizes = _split(x, weight, axes)
+    batch, channels, sizes = _split(input, weight, axes)
     strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
     paddings, extras = per_axis(padding, axes, "padding"), per_axis(output_padding, axes, "output_padding")
     at_least(env, strides, 1, "stride")
@@ -102,7 +113,7 @@ def conv_transpose_shape(
         result = (sizes[axis] - 1) * strides[axis] - 2 * paddings[axis] + window_reach(extent, dilations[axis]) + extra
         require_at_least(env, result, 0, "an axis of the output has a negative size")
         results.append(result)
-    return Shape((*batch, out, *results), dtype=x.dtype)
+    return Shape((*batch, out, *results), dtype=input.dtype)
 
 
 def _split(x: Shape, weight: Shape, axes: int) -> tuple[tuple[Int, ...], Int, tuple[Int, ...]]:
@@ -137,30 +148,6 @@ def _biased(env: ShapeEnv, bias: Shape | None, out: Int) -> None:
         return
     expect_rank(bias, 1, "bias")
     agree(env, bias[0], out, "bias has not one number for each output channel")
-
-
-def _register(axes: int) -> None:
-    """The operators over so many axes; their sizes are those of `convolved` and `conv_transpose_shape`."""
-
-    @rule(f"conv{axes}d")
-    def conv(
-        env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
-        stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-    ) -> Shape:  # fmt: skip
-        """Windows after batch and output channels."""
-        return convolved(env, axes, input, weight, bias, stride, padding, dilation, groups)
-
-    @rule(f"conv_transpose{axes}d")
-    def conv_transpose(
-        env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
-        stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
-    ) -> Shape:  # fmt: skip
-        """The sizes that a convolution reduces to those of the input."""
-        return conv_transpose_shape(env, axes, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-for _axes in (1, 2, 3):
-    _register(_axes)
 
 
 @rule("conv_tbc")

@@ -18,11 +18,10 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree_all
-from shapes.rules.elements import alike, filled, pickable, typed
 from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.structure import at_least
+from shapes.rules.structure import alike, at_least, filled, pickable, typed
 from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or
 
 NUMBERS = ("int64", "int32")

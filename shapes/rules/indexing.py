@@ -26,10 +26,10 @@ from shapes.environment.layout import numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree, agree_all, broadcast, broadcast_size, expandable, same
-from shapes.rules.elements import alike, count, empty, filled, pickable, typed
 from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import alike, count, empty, filled, pickable, typed
 from shapes.symbolic.choices import Int, sym_and, sym_or
 
 MASKS = ("bool", "uint8")

@@ -86,16 +86,11 @@ def hstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
     return joined(env, rows, 0 if rows and len(rows[0]) == 1 else 1)
 
 
-@rule("vstack", "row_stack")
-def vstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
-    """The first axis of matrices adds up, where a tensor of one axis is a row."""
-    return joined(env, [with_axes(tensor, 2) for tensor in tensors], 0)
-
-
-@rule("dstack")
-def dstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
-    """The third axis adds up, where a tensor with fewer has one of size 1."""
-    return joined(env, [with_axes(tensor, 3) for tensor in tensors], 2)
+@rule("vstack", "row_stack", schema="tensors", rank=2, axis=0)
+@rule("dstack", schema="tensors", rank=3, axis=2)
+def vstack(env: ShapeEnv, tensors: Sequence[Shape], rank: int, axis: int) -> Shape:
+    """The first axis of matrices, or the third, adds up, where a tensor with fewer axes gets some of size 1."""
+    return joined(env, [with_axes(tensor, rank) for tensor in tensors], axis)
 
 
 @rule("column_stack")

@@ -23,12 +23,12 @@ from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.axes import axes_of, axis_of, reduced, without
 from shapes.rules.broadcasting import agree, agree_all, broadcast, same
-from shapes.rules.elements import empty
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import floating, named, promoted
 from shapes.rules.reductions import all_or, need_elements
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import empty
 from shapes.symbolic.choices import Int, Real, sym_or
 
 ALONE = "input: one number alone has no variance"

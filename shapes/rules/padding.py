@@ -94,15 +94,11 @@ def constant_pad_nd(env: ShapeEnv, input: Shape, pad: Sequence[Int], value: floa
     return Shape(grown(env, input, pad), dtype=input.dtype)
 
 
-def _register(name: str, axes: int, mode: str) -> None:
-    """A kind of padding in so many axes."""
-
-    @rule(name)
-    def repeated(env: ShapeEnv, input: Shape, padding: Int | Sequence[Int]) -> Shape:
-        """The sizes with a pad before and one after each of the last axes."""
-        return reached(env, input, exactly(padding, 2 * axes, "padding"), mode)
+def _repeated(env: ShapeEnv, axes: int, mode: str, input: Shape, padding: Int | Sequence[Int]) -> Shape:
+    """The sizes with a pad before and one after each of the last axes."""
+    return reached(env, input, exactly(padding, 2 * axes, "padding"), mode)
 
 
 for _axes in (1, 2, 3):
-    _register(f"reflection_pad{_axes}d", _axes, "reflect")
-    _register(f"replication_pad{_axes}d", _axes, "replicate")
+    rule(f"reflection_pad{_axes}d", schema="input, padding", axes=_axes, mode="reflect")(_repeated)
+    rule(f"replication_pad{_axes}d", schema="input, padding", axes=_axes, mode="replicate")(_repeated)

@@ -24,11 +24,11 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules.broadcasting import broadcast, expandable
-from shapes.rules.elements import count
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.promotion import COMPLEX_OF, floating, kind_of, promoted, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import count
 from shapes.symbolic.choices import Int, Real
 
 Result = Callable[[str | None], str | None]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
@@ -87,30 +88,20 @@ for _axes in (1, 2, 3):
     _register_windows(_axes)
 
 
-@rule("avg_pool1d", schema="input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
-def avg_pool1d(
-    env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None, padding: Ints, ceil_mode: bool
-) -> Shape:
-    """One axis of windows after batch and channels."""
-    return pooled(env, 1, input, kernel_size, stride, padding, 1, ceil_mode)
+AVG_POOL: Final = "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
 
 
-def _register_averages(axes: int) -> None:
-    """Averages over windows of two or three axes."""
-
-    @rule(f"avg_pool{axes}d")
-    def avg_pool(
-        env: ShapeEnv, input: Shape, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-    ) -> Shape:  # fmt: skip
-        """Windows after batch and channels."""
-        if divisor_override is not None:
-            env.require(divisor_override != 0, "divisor_override is zero")
-        return pooled(env, axes, input, kernel_size, stride, padding, 1, ceil_mode, whole=axes == 3)
-
-
-for _axes in (2, 3):
-    _register_averages(_axes)
+@rule("avg_pool1d", schema=AVG_POOL, axes=1, divisor_override=None)
+@rule("avg_pool2d", schema=f"{AVG_POOL}, divisor_override=None", axes=2)
+@rule("avg_pool3d", schema=f"{AVG_POOL}, divisor_override=None", axes=3)
+def avg_pool(
+    env: ShapeEnv, axes: int, input: Shape, kernel_size: Ints, stride: Ints | None, padding: Ints, ceil_mode: bool,
+    divisor_override: int | None,
+) -> Shape:  # fmt: skip
+    """Windows after batch and channels."""
+    if divisor_override is not None:
+        env.require(divisor_override != 0, "divisor_override is zero")
+    return pooled(env, axes, input, kernel_size, stride, padding, 1, ceil_mode, whole=axes == 3)
 
 
 def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average: bool) -> Shape:
@@ -241,12 +232,18 @@ for _axes in (1, 2, 3):
         _register_maxima(_axes, _suffix)
 
 
-def unpooled(
-    env: ShapeEnv, axes: int, x: Shape, indices: Shape, kernel_size: Ints, stride: Ints | None, padding: Ints,
+UNPOOL: Final = "input, indices, kernel_size, stride=None, padding=0, output_size=None"
+
+
+@rule("max_unpool1d", schema=UNPOOL, axes=1)
+@rule("max_unpool2d", schema=UNPOOL, axes=2)
+@rule("max_unpool3d", schema=UNPOOL, axes=3)
+def max_unpool(
+    env: ShapeEnv, axes: int, input: Shape, indices: Shape, kernel_size: Ints, stride: Ints | None, padding: Ints,
     output_size: Sequence[Int] | None,
 ) -> Shape:  # fmt: skip
     """(batch, channels, sizes...) from which pooling makes the input, or one of the other such sizes."""
-    split(x, axes)
+    split(input, axes)
     kernels = exactly(kernel_size, axes, "kernel_size")
     strides = kernels if stride is None else exactly(stride, axes, "stride")
     paddings = exactly(padding, axes, "padding")
@@ -254,17 +251,17 @@ def unpooled(
         at_least(env, strides, 1, "stride")
     if indices.dtype not in (None, "int64"):
         raise ShapeError(f"indices has the dtype {indices.dtype}: expected int64")
-    if len(indices) != len(x):
-        raise ShapeError(f"indices has {len(indices)} axes: expected {len(x)}")
-    agree_all(env, x, indices, "indices has another shape than input")
-    positive(env, x[1:], "an axis of the input is empty")
+    if len(indices) != len(input):
+        raise ShapeError(f"indices has {len(indices)} axes: expected {len(input)}")
+    agree_all(env, input, indices, "indices has another shape than input")
+    positive(env, input[1:], "an axis of the input is empty")
     if output_size is not None:
         if not isinstance(output_size, tuple | list) or len(output_size) not in (axes, axes + 2):
             raise ShapeError(f"output_size: expected {axes} or {axes + 2} numbers")
         output_size = output_size[-axes:]
     results: list[Int] = []
     for axis, (kernel, step, pad) in enumerate(zip(kernels, strides, paddings, strict=True)):
-        result: Int = (x[axis - axes] - 1) * step + kernel - 2 * pad
+        result: Int = (input[axis - axes] - 1) * step + kernel - 2 * pad
         if output_size is not None:
             wanted = output_size[axis]
             env.require(result - step < wanted, "output_size is too small")
@@ -272,20 +269,4 @@ def unpooled(
             result = wanted
         require_at_least(env, result, 0, "an axis of the output has a negative size")
         results.append(result)
-    return Shape((*x[:-axes], *results), dtype=x.dtype)
-
-
-def _register_unpooling(axes: int) -> None:
-    """The way back from windows of so many axes."""
-
-    @rule(f"max_unpool{axes}d")
-    def max_unpool(
-        env: ShapeEnv, input: Shape, indices: Shape, kernel_size: Ints, stride: Ints | None = None,
-        padding: Ints = 0, output_size: Sequence[Int] | None = None,
-    ) -> Shape:  # fmt: skip
-        """The sizes before pooling, after batch and channels."""
-        return unpooled(env, axes, input, indices, kernel_size, stride, padding, output_size)
-
-
-for _axes in (1, 2, 3):
-    _register_unpooling(_axes)
+    return Shape((*input[:-axes], *results), dtype=input.dtype)

@@ -24,15 +24,16 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced
 from shapes.rules.broadcasting import broadcast
-from shapes.rules.elements import filled
 from shapes.rules.expectations import expect_one_of
 from shapes.rules.pointwise import met
 from shapes.rules.promotion import floating, named, promoted, real, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import filled
 from shapes.symbolic.choices import Int
 
 Dims = int | Sequence[int] | None
+Accumulator = Callable[[str | None], str | None]
 
 NO_IDENTITY: Final = "dim: there are no elements to choose from"
 
@@ -47,19 +48,17 @@ def need_elements(env: ShapeEnv, sizes: Sequence[Int], axes: Sequence[int]) -> N
     env.require(filled([sizes[axis] for axis in axes if axis < len(sizes)]), NO_IDENTITY)
 
 
-def _summing(accumulator: Callable[[str | None], str | None], *names: str) -> None:
-    def summing(
-        env: ShapeEnv, input: Shape, dim: Dims = None, keepdim: bool = False, *, dtype: object = None
-    ) -> Shape:
-        """The sizes without the axes that are reduced."""
-        result = accumulator(input.dtype) if dtype is None else named(dtype)
-        return Shape(reduced(input, all_or(dim, len(input)), keepdim), dtype=result)
-
-    rule(*names)(summing)
+SUM: Final = "input, dim=None, keepdim=False, *, dtype=None"
 
 
-_summing(summed, "sum", "nansum")
-_summing(floating, "mean", "nanmean")
+@rule("sum", "nansum", schema=SUM, accumulator=summed)
+@rule("mean", "nanmean", schema=SUM, accumulator=floating)
+def sum_or_mean(
+    env: ShapeEnv, accumulator: Accumulator, input: Shape, dim: Dims, keepdim: bool, dtype: object
+) -> Shape:
+    """The sizes without the axes that are reduced."""
+    result = accumulator(input.dtype) if dtype is None else named(dtype)
+    return Shape(reduced(input, all_or(dim, len(input)), keepdim), dtype=result)
 
 
 @rule("prod")

@@ -85,7 +85,9 @@ class Outcome:
 class Rule:
     """The shape rule of one operator."""
 
-    def __init__(self, name: str, function: Callable[..., object], schema: str | None = None) -> None:  # type: ignore[explicit-any]
+    def __init__(  # type: ignore[explicit-any]
+        self, name: str, function: Callable[..., object], schema: str | None = None, **fixed: object
+    ) -> None:
         self.name = name
         self.function = function
         self.__doc__ = function.__doc__
@@ -97,7 +99,8 @@ class Rule:
         self._by_name = dict(zip(self.names, self._readings, strict=True))
         self._schema = schema
         self._positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-        self._defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+        defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+        self._defaults = {**fixed, **defaults}
         self._ignored = [name for name in self.names if name not in own.parameters]
 
     @property
@@ -167,11 +170,14 @@ class Rules(Mapping[str, Rule]):
         self._rules: dict[str, Rule] = {}
         self._families = list(families)
 
-    def rule(self, *names: str, schema: str | None = None) -> Callable[[Callable[..., object]], Rule]:  # type: ignore[explicit-any]
+    def rule(  # type: ignore[explicit-any]
+        self, *names: str, schema: str | None = None, **fixed: object
+    ) -> Callable[[Callable[..., object]], Rule]:
         """Register a function as the rule of the operators of these names; the function becomes the first one's rule.
 
         Args:
             schema: the operator's arguments, where the function does not take all of them.
+            fixed: what else the function takes, for these operators.
 
         Raises:
             ValueError: one of the names has a rule already.
@@ -179,7 +185,7 @@ class Rules(Mapping[str, Rule]):
 
         def register(function: Callable[..., object]) -> Rule:  # type: ignore[explicit-any]
             function = function.function if isinstance(function, Rule) else function
-            made = [Rule(name, function, schema) for name in names]
+            made = [Rule(name, function, schema, **fixed) for name in names]
             for one in made:
                 if one.name in self._rules:
                     raise ValueError(f"{one.name} has a rule already, in {self._rules[one.name].function.__module__}")

@@ -22,10 +22,10 @@ from shapes.environment.layout import is_positive, numel
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, broadcast, same
-from shapes.rules.elements import count, empty, filled, typed
 from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import count, empty, filled, typed
 from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
 
 WHOLE = ("int64", "int32", "int16", "int8", "uint8")

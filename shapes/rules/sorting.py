@@ -16,10 +16,10 @@ from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree_all
-from shapes.rules.elements import typed
 from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import typed
 from shapes.symbolic.choices import Int
 
 

@@ -30,7 +30,7 @@ from shapes.rules.broadcasting import known
 from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import Outputs, rule
 from shapes.rules.shape import Shape
-from shapes.rules.slices import sliced
+from shapes.rules.slicing import sliced
 from shapes.rules.structure import at_least, counted, holds, simplified
 from shapes.rules.viewing import viewed
 from shapes.symbolic.choices import Int, sym_max, sym_or, sym_sum

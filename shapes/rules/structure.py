@@ -1,4 +1,4 @@
-"""Structural decisions of a result: whether an axis exists, how many pieces there are.
+"""Structural decisions of a result: whether an axis exists, how many pieces or elements there are.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.rules.structure import counted, holds
@@ -17,13 +17,65 @@
       fix:    expect_true(t == 1), or ask(...) and handle both cases
 
 No rule guesses: what neither the facts nor a hint decide is an error that names the check that would.
+
+Emptiness, and numbers of elements that are known only at run time:
+
+    >>> from shapes.rules.structure import count, empty
+    >>> b, n = env.symbol("b", lo=1), env.symbol("n")
+    >>> empty((b, s)), empty((b, n)), empty((b, 0))
+    (False, n == 0, True)
+    >>> u = count(env, b * n)
+    >>> env.bounds(u), bool(env.ask(u <= b * n).core)
+    ((0, None), True)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shapes.env import ShapeEnv
-from shapes.symbolic.choices import Int, Truth
+from shapes.environment.layout import is_positive
+from shapes.errors import ShapeError
+from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, Truth, sym_and, sym_or
 from shapes.symbolic.numbers import SymInt
+
+
+def empty(sizes: Sequence[Int]) -> Truth:
+    """Whether a tensor has no elements: one of its sizes is 0."""
+    return sym_or(*[size == 0 for size in sizes if not is_positive(size)])
+
+
+def filled(sizes: Sequence[Int]) -> Truth:
+    """Whether a tensor has elements: none of its sizes is 0."""
+    return sym_and(*[size != 0 for size in sizes if not is_positive(size)])
+
+
+def count(env: ShapeEnv, most: Int) -> Int:
+    """A number that only a run can tell: how many of so many things."""
+    if isinstance(most, int):
+        return env.unbacked(lo=0, hi=most) if most > 0 else 0
+    number = env.unbacked(lo=0)
+    env.postulate(number <= most)
+    return number
+
+
+def pickable(env: ShapeEnv, size: Int, indices: Sequence[Int], *exceptions: Truth) -> None:
+    """Require of an axis that is picked from that it has elements, unless nothing is picked."""
+    if not is_positive(size):
+        env.require(sym_or(size != 0, empty(indices), *exceptions), "no index fits an axis without elements")
+
+
+def typed(tensor: Shape, dtypes: Sequence[str], name: str) -> None:
+    """Refuse a tensor whose dtype is known to be none of these."""
+    if tensor.dtype is not None and tensor.dtype not in dtypes:
+        raise ShapeError(f"{name}: expected {' or '.join(dtypes)}, not {tensor.dtype}")
+
+
+def alike(tensor: Shape, other: Shape, name: str, other_name: str) -> None:
+    """Refuse tensors that are known to differ in their dtypes."""
+    if tensor.dtype is not None and other.dtype is not None and tensor.dtype != other.dtype:
+        raise ShapeError(f"{other_name}: expected {tensor.dtype} as {name} has it, not {other.dtype}")
 
 
 def holds(env: ShapeEnv, p: Truth) -> bool:
@@ -49,11 +101,6 @@ def counted(env: ShapeEnv, number: Int, what: str) -> int:
     found = env.guarding_hint(number)
     env.require(number == found, f"another number of {what} than {found}")
     return found
-
-
-def is_positive(size: Int) -> bool:
-    """Whether the bounds of a size tell that it is not 0."""
-    return at_least(size, 1)
 
 
 def at_least(size: Int, least: int) -> bool:

@@ -28,10 +28,9 @@ from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import broadcast, known, same
 from shapes.rules.registry import Outputs, rule
-from shapes.rules.reshaping import reshaped
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.structure import at_least, holds
-from shapes.rules.viewing import permuted, view_strides, viewed, with_axes, with_axis
+from shapes.rules.viewing import permuted, reshaped, view_strides, viewed, with_axes, with_axis
 from shapes.symbolic.choices import Int, sym_ite, sym_or
 
 Sizes = Int | Sequence[Int]

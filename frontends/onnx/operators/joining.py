@@ -9,7 +9,7 @@ from frontends.onnx.values import Value, computed, few
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import axis_of, replaced
-from shapes.rules.slices import sliced
+from shapes.rules.slicing import sliced
 from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymInt
 

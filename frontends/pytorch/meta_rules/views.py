@@ -19,7 +19,7 @@ from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import known, same
-from shapes.rules.reshaping import reshaped
+from shapes.rules.viewing import reshaped
 
 aten: Final = torch.ops.aten
 
