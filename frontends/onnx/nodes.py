@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from frontends.onnx.values import MOST_AXES, UNKNOWN, Value, computed, few
 from shapes.errors import ShapeError
 from shapes.rules import Shape, rules
-from shapes.rules.broadcasting import known
-from shapes.rules.registry import Output
-from shapes.symbolic.choices import Int, Truth
+from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
@@ -165,10 +163,6 @@ class Node:
             raise ShapeError(f"{name}={axis}: expected one of {-rank} to {rank - 1}")
         return axis % rank
 
-    def rule(self, name: str, *args: object, **kwargs: object) -> Output:
-        """Apply a shape rule of this project."""
-        return rules[name](self.env, *args, **kwargs)
-
     def one(self, name: str, *args: object, **kwargs: object) -> Shape:
         """The only output of a rule."""
         found = rules[name](self.env, *args, **kwargs)
@@ -187,10 +181,6 @@ class Node:
         """A value of this shape; with the first input's elements moved, if they are known and few."""
         elements = self.elements(0)
         return Value(shape) if elements is None or not few(shape) else computed(move(elements), shape.dtype)
-
-    def is_true(self, p: Truth) -> bool | None:
-        """Decide a proposition with little effort; None if it is unknown or depends."""
-        return known(self.env, p)
 
 
 class Operators:

@@ -11,7 +11,7 @@ from frontends.onnx.nodes import Node, NotKnown, operator
 from frontends.onnx.values import INTEGERS, Value, computed, few, scalar
 from shapes.errors import NotExpressible
 from shapes.rules import Shape
-from shapes.rules.broadcasting import agree, broadcast
+from shapes.rules.broadcasting import agree, broadcast, known
 from shapes.rules.structure import at_least
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_or
 from shapes.symbolic.numbers import SymBool, SymInt
@@ -274,7 +274,7 @@ def _each(function: Callable[..., object], elements: np.ndarray) -> np.ndarray:
 
 def _settled(node: Node, p: Truth) -> Truth:
     """A truth value; a constant if the facts decide it."""
-    found = node.is_true(p)
+    found = known(node.env, p)
     return p if found is None else found
 
 

@@ -13,8 +13,8 @@ from typing import Final
 from frontends.pytorch.meta_rules.registry import RULES, Kind, kind_rule, ruled
 
 FAMILIES: Final = (
-    "data_dependent", "missing_meta", "storage", "pointwise", "views", "matmul", "reductions",
-    "normalization", "embedding", "convolution", "joining", "creation", "attention", "scans", "recurrent", "transforms",
+    "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
+    "normalization", "convolution", "joining", "creation", "attention", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -22,7 +22,7 @@ import contextlib
 import operator
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import sympy
 import torch._logging._internal as records
@@ -34,6 +34,8 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbol
 
 Node = torchs.SymNode
 Implementation = Callable[..., Any]
+Key = TypeVar("Key")
+Answer = TypeVar("Answer")
 
 ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
     "add": operator.add,
@@ -115,6 +117,14 @@ class Environments:
         found = self.answers.get(id(environment))
         if found is not None:
             found.forget(environment._replacements_version_counter)
+
+
+def kept(table: dict[Key, Answer], key: Key, answer: Answer) -> Answer:
+    """Cache an answer, in an empty table where this one is full."""
+    if len(table) >= LARGEST:
+        table.clear()
+    table[key] = answer
+    return answer
 
 
 def operations(environments: Environments) -> dict[str, Any]:
@@ -221,9 +231,7 @@ def once(
             return node_of(found[0], environment, result, hint, found[1])
         node = original(self, other)
         if type(node) is Node and node.pytype is result and environments.of(environment).operations[name] is table:
-            if len(table) >= LARGEST:
-                table.clear()
-            table[key] = (node._expr, node._optimized_summation, a, b)
+            kept(table, key, (node._expr, node._optimized_summation, a, b))
         return node
 
     return found_or_computed
@@ -249,9 +257,7 @@ def replaced_expression(environments: Environments, original: Implementation) ->
             return found[1]
         after = original(self)
         if environments.of(environment).replaced is replaced:
-            if len(replaced) >= LARGEST:
-                replaced.clear()
-            replaced[id(before)] = (before, after)
+            kept(replaced, id(before), (before, after))
         return after
 
     return expression
@@ -268,9 +274,7 @@ def integer(environments: Environments, original: Implementation) -> Implementat
         expression = self._expr
         found = integers.get(id(expression))
         if found is None:
-            if len(integers) >= LARGEST:
-                integers.clear()
-            found = integers[id(expression)] = (expression, original(self))
+            found = kept(integers, id(expression), (expression, original(self)))
         return found[1]
 
     return as_integer
@@ -302,9 +306,7 @@ def evaluated(environments: Environments, original: Implementation) -> Implement
             return found[1]
         result = original(self, node, size_oblivious, fallback_value)
         if answers.known == self._version_counter:
-            if len(answers.sides) >= LARGEST:
-                answers.sides.clear()
-            answers.sides[key] = (expression, result)
+            kept(answers.sides, key, (expression, result))
         return result
 
     return side
@@ -321,9 +323,7 @@ def expected(environments: Environments, original: Implementation) -> Implementa
         expression = self._expr
         found = backed.get(id(expression))
         if found is None:
-            if len(backed) >= LARGEST:
-                backed.clear()
-            found = backed[id(expression)] = (expression, not free_unbacked_symbols(self.expr))
+            found = kept(backed, id(expression), (expression, not free_unbacked_symbols(self.expr)))
         return self.guard_bool(file, line) if found[1] else original(self, file, line)
 
     return expect_true
@@ -351,9 +351,7 @@ def wrapped(original: Implementation) -> Implementation:
             return original(self, number)
         expression = integers.get(number)
         if expression is None:
-            if len(integers) >= LARGEST:
-                integers.clear()
-            expression = integers[number] = sympy.Integer(number)
+            expression = kept(integers, number, sympy.Integer(number))
         node = node_of(expression, environment, int, number, False)
         node.constant = number
         return node
