@@ -47,9 +47,9 @@ Output = Shape | tuple["Output", ...] | None
 """What a rule gives: one shape, a tuple of outputs for an operator with several, None where there is none."""
 
 FAMILIES: Final = (
-    "activations", "attention", "classification", "collectives", "convolution", "creation", "diagonals", "einsum",
+    "activations", "attention", "collectives", "convolution", "creation", "diagonals",
     "embedding", "folding", "indexing", "joining", "linalg", "losses", "matmul", "norms", "padding", "pointwise",
-    "pooling", "reductions", "repeating", "resampling", "scans", "selecting", "slicing", "solving", "sorting",
+    "pooling", "reductions", "resampling", "scans", "selecting", "slicing", "solving", "sorting",
     "splitting", "storage", "transforms", "views",
 )  # fmt: skip
 """The modules of this folder that hold rules, loaded when a rule is looked for."""
