@@ -36,7 +36,6 @@ from frontends.pytorch.lowering import (
     normalization,
     pointwise,
     pooling,
-    randomness,
     reductions,
     views,
 )

@@ -1,13 +1,15 @@
-"""Lowering of tensor creation: constants and iotas."""
+"""Lowering of tensor creation: constants, iotas, and random numbers, which torch draws in program order."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import torch
 
+from backends.cpu.mersenne import bernoulli
 from backends.loops.operations import computed_as
-from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
+from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
@@ -96,3 +98,28 @@ def linspace(at: Site, start: Argument, end: Argument, steps: Size, **options: o
     right = at.full(float(end), number) - step * (at.full(count - 1, "int64") - place).cast(number)
     # one element is the start
     return (place < at.build.interner.maximum(count // 2, 1)).select(left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Draw a dropout mask with given sizes and strides."""
+
+    share: float
+    rank: int
+    device: torch.device
+
+    def __call__(self, *layout: int) -> torch.Tensor:
+        sizes, strides = layout[: self.rank], layout[self.rank :]
+        return bernoulli(torch.empty_strided(sizes, strides, dtype=torch.bool, device=self.device), self.share)
+
+
+@lowering(aten.native_dropout.default)
+def native_dropout(at: Site, x: Value, share: float, training: bool | None) -> Lowered:
+    """On accelerators the operator uses another generator sequence than `bernoulli_`."""
+    kind = at.kinds[1]
+    if kind is None or kind.device.type != "cpu" or training is False or not isinstance(share, float):
+        raise Declined
+    if not 0 < share < 1:
+        raise Declined
+    mask = at.called(Kept(1 - share, x.rank, kind.device), kind)
+    return [at.operand(x) * at.operand(mask) * (1 / (1 - share)), mask]
