@@ -49,8 +49,8 @@ Output = Shape | tuple["Output", ...] | None
 FAMILIES: Final = (
     "activations", "attention", "collectives", "convolution", "creation", "diagonals",
     "embedding", "folding", "indexing", "joining", "linalg", "losses", "matmul", "norms", "padding", "pointwise",
-    "pooling", "reductions", "resampling", "scans", "selecting", "slicing", "solving", "sorting",
-    "splitting", "storage", "transforms", "views",
+    "pooling", "reductions", "resampling", "scans", "selecting", "slicing", "solving",
+    "splitting", "transforms", "views",
 )  # fmt: skip
 """The modules of this folder that hold rules, loaded when a rule is looked for."""
 

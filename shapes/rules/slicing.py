@@ -39,9 +39,9 @@ from shapes.rules.diagonals import diagonal
 from shapes.rules.indexing import index
 from shapes.rules.registry import Output, rule
 from shapes.rules.shape import Shape
-from shapes.rules.storage import strided
 from shapes.rules.structure import at_least
 from shapes.rules.viewing import viewed, with_axis
+from shapes.rules.views import strided
 from shapes.symbolic.choices import Int, Truth, sym_ite, sym_max, sym_min, sym_or
 from shapes.symbolic.numbers import SymInt
 

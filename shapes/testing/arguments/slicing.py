@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from shapes.testing.arguments import arguments_of, calls_of
 from shapes.testing.arguments.mistakes import seldom, sizes, slipped, some_axis, with_axes
 from shapes.testing.arguments.splitting import axis_and_size
-from shapes.testing.arguments.storage import strided_within
-from shapes.testing.arguments.views import laid_out
+from shapes.testing.arguments.views import laid_out, strided_within
 from shapes.testing.calls import Call, Input
 
 BOUND = st.one_of(st.none(), st.integers(-7, 7))
