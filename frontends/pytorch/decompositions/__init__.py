@@ -20,8 +20,8 @@ from typing import Final
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
-    *("linalg", "indexing", "statistics", "differences", "pooling", "transforms", "recurrent", "packing", "dropout"),
-)
+    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "recurrent", "packing",
+)  # fmt: skip
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.decompositions.{family}")

@@ -7,7 +7,11 @@
     >>> [str(node.target) for node in variant.graph.graph.nodes if "lstm" in node.name or "dropout" in node.name]
     ['symshape.lstm_layer.default', 'aten.native_dropout.default', 'symshape.lstm_layer.default']
 
-Dropout between layers is eager torch's operator, so the random numbers are the same.
+Dropout between layers is eager torch's operator, so the random numbers are the same; as in eager, none are drawn with
+probability 0 or 1:
+
+    >>> trace(lambda x: torch.dropout(x, 0.0, True), (torch.ones(3),)).recording.operations
+    []
 """
 
 from __future__ import annotations
@@ -143,3 +147,13 @@ class Layer(torch.autograd.Function):
 
 for _mode in MODES:
     layered(_mode)
+
+
+@composite(aten.dropout.default)
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """As eager torch decomposes it."""
+    if p == 0 or not train or any(type(size) is int and size == 0 for size in input.shape):
+        return input
+    if p == 1:
+        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+    return aten.native_dropout.default(input, p, train)[0]
