@@ -14,6 +14,7 @@ from frontends.pytorch.meta_rules.layouts import (
     is_ambiguously_channels_last,
     is_packed,
     is_repeated,
+    strides_of,
     suggested_strides,
     suggests_channels_last,
 )
@@ -73,8 +74,7 @@ def convolution(
 def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
     """The result of a 1-D convolution, which torch runs as a 2-D one with a single row: the weight alone determines the
     layout."""
-    strides = weight.shape.strides
-    assert strides is not None
+    strides = strides_of(weight.shape)
     outputs, channels, length = weight.shape
     rows = (strides[0], strides[1], length * strides[2], strides[2])
     images = recorder.kinds.laid((outputs, channels, 1, length), rows, 0, weight.dtype, weight.device)
@@ -82,8 +82,7 @@ def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata 
     if by_channel is None:
         return NotImplemented
     laid = channels_last_strides((*sizes[:-1], 1, sizes[-1])) if by_channel else None
-    strides = None if laid is None else (*laid[:-2], laid[-1])
-    return recorder.kinds.laid(sizes, strides, 0, weight.dtype, weight.device)
+    return recorder.kinds.laid(sizes, None if laid is None else (*laid[:-2], laid[-1]), 0, weight.dtype, weight.device)
 
 
 @kind_rule(aten.convolution_backward.default)

@@ -9,7 +9,7 @@ import torch
 
 from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of
+from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of, strides_of
 from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
@@ -67,7 +67,7 @@ def picked_strides(
         picked.extend([] if kind is None else range(axis, axis + count))
         axis += count
     before = picked[0] if picked == list(range(picked[0], picked[0] + len(picked))) else 0
-    kept = [step for place, step in enumerate(strides_of(source)) if place not in picked]
+    kept = [step for place, step in enumerate(strides_of(source.shape)) if place not in picked]
     behind = len(kept) - before
     count = len(sizes) - len(kept)
     repeated = (*kept[:before], *[0] * count, *kept[before:])
@@ -76,7 +76,7 @@ def picked_strides(
         if kind is None:
             continue
         # a mask is replaced by one list of indices for each of its axes
-        lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind))
+        lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind.shape))
         left = before + count - len(lengths)
         lengths, steps = (*[1] * left, *lengths, *[1] * behind), (*[0] * left, *steps, *[0] * behind)
         operands.append(recorder.kinds.laid(lengths, steps, 0, torch.int64, source.device))
@@ -84,11 +84,6 @@ def picked_strides(
         if order is not None:
             operands[-1].order = Order(tuple([left + each for each in order.axes]), order.dense)
     return elementwise_strides(recorder.env, operands, sizes)
-
-
-def strides_of(kind: Metadata) -> Sequence[Int]:
-    assert kind.shape.strides is not None
-    return kind.shape.strides
 
 
 @kind_rule(aten.masked_select.default, once=True)

@@ -48,6 +48,12 @@ class Order:
 UNKNOWN: Final = Order((), dense=False)
 
 
+def strides_of(shape: Shape) -> tuple[Int, ...]:
+    """The strides of a tensor of the program, which all have some."""
+    assert shape.strides is not None
+    return shape.strides
+
+
 def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
     """The dimension order of a tensor; None if its strides do not determine it."""
     found = metadata.order
@@ -57,8 +63,7 @@ def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
 
 
 def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
-    strides = shape.strides
-    assert strides is not None
+    strides = strides_of(shape)
     counted = [axis for axis in range(len(shape) - 1, -1, -1) if not is_number(shape[axis], 1)]
     axes = [axis for axis in counted if not is_number(strides[axis], 0)]
     hints = [strides[axis] if isinstance(strides[axis], int) else env.hint(strides[axis]) for axis in axes]
@@ -79,8 +84,7 @@ def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
 
 def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | None:
     """The order of axes where some have extent 1 this time, so that their strides are misleading."""
-    strides = shape.strides
-    assert strides is not None
+    strides = strides_of(shape)
     left, ordered = list(axes), []
     wanted: Int = 1
     dense = len(axes) == sum([not is_number(size, 1) for size in shape])
@@ -215,13 +219,13 @@ def is_packed(metadata: Metadata) -> bool:
     if metadata.packed:
         return True
     shape = metadata.shape
+    strides = strides_of(shape)
     wanted: Int = 1
-    assert shape.strides is not None
     for axis in range(len(shape) - 1, -1, -1):
         size = shape[axis]
         if is_number(size, 1):
             continue
-        if not same(shape.strides[axis], wanted):
+        if not same(strides[axis], wanted):
             return False
         wanted = wanted * (size if is_positive(size) else sym_max(size, 1))
     metadata.packed = True
@@ -242,9 +246,7 @@ def is_ambiguously_channels_last(metadata: Metadata) -> bool:
 
 def is_repeated(metadata: Metadata) -> bool:
     """Whether all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
-    strides = metadata.shape.strides
-    assert strides is not None
-    return all(is_number(stride, 0) for stride in strides)
+    return all(is_number(stride, 0) for stride in strides_of(metadata.shape))
 
 
 def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
@@ -262,8 +264,7 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
     Where only the hints decide, there is a guard; None if they do not either.
     """
     shape = metadata.shape
-    strides = shape.strides
-    assert strides is not None
+    strides = strides_of(shape)
     if is_ambiguously_channels_last(metadata):
         return True
     if len(shape) not in CHANNELS_LAST or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):

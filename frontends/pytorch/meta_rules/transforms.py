@@ -17,6 +17,7 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.meta_rules.layouts import strides_of
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
@@ -78,8 +79,7 @@ def _axes(given: Metadata, dim: Sequence[int]) -> list[int]:
 
 def _by_stride(given: Metadata, axes: Sequence[int]) -> list[int]:
     """The axes, outermost first, by a stable sort; a guard where hints decide."""
-    strides = given.shape.strides
-    assert strides is not None
+    strides = strides_of(given.shape)
     placed: list[int] = []
     for axis in axes:
         before = [place for place, other in enumerate(placed) if strides[other] < strides[axis]]

@@ -12,7 +12,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.creation import copied
-from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
+from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated, strides_of
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
@@ -94,11 +94,8 @@ def reordered(recorder: Trace, base: Metadata, order: Sequence[int]) -> object:
     """The axes in another order."""
     if len(order) != len(base.sizes) or len(set(order)) != len(order):
         return NotImplemented
-    shape = base.shape
-    strides = shape.strides
-    assert strides is not None
-    sizes, steps = [[each[axis] for axis in order] for each in (shape, strides)]
-    return recorder.kinds.laid(sizes, steps, shape.storage_offset, base.dtype, base.device)
+    sizes, strides = [[each[axis] for axis in order] for each in (base.shape, strides_of(base.shape))]
+    return recorder.kinds.laid(sizes, strides, base.shape.storage_offset, base.dtype, base.device)
 
 
 @kind_rules(
@@ -166,9 +163,8 @@ def scattered(
 
 def overlaps(recorder: Trace, base: Metadata) -> bool:
     """Whether an axis is expanded: replacing a part of such a tensor does not keep its strides and gaps."""
-    shape, env = base.shape, recorder.env
-    assert shape.strides is not None
-    for size, stride in zip(shape, shape.strides):
+    env = recorder.env
+    for size, stride in zip(base.shape, strides_of(base.shape)):
         if is_number(stride, 0) and not is_number(size, 1):
             longer = known(env, size > 1)
             if longer is None and env.hint(size) is not None:
