@@ -16,6 +16,8 @@ reduction='average': expected none, mean or sum
 A rule gives the sizes before the reduction. Targets that are class indices, probabilities, or label sequences:
 
     >>> from shapes.rules import Shape
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s, c = env.sizes("b s c")
     >>> rules["cross_entropy"](env, (b, c, s), Shape((b, s), dtype="int64"), reduction="none")
     Shape(b, s)
     >>> [guard.text for guard in env.guards()]           # a target is one of the classes

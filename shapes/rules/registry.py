@@ -31,6 +31,7 @@ are in the schema:
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -91,17 +92,14 @@ class Rule:
         self.name = name
         self.function = function
         self.__doc__ = function.__doc__
-        own = inspect.signature(function)
-        self.signature = own if schema is None else _operators_signature(own, schema)
+        self.signature = inspect.signature(function)
+        self._run = function
+        if schema is not None:
+            self._run, self.signature = _with_schema(self.signature, schema, function, fixed)
         parameters = list(self.signature.parameters.values())[1:]
         self.names = tuple([parameter.name for parameter in parameters])
         self._readings = [_reading(parameter) for parameter in parameters]
         self._by_name = dict(zip(self.names, self._readings, strict=True))
-        self._schema = schema
-        self._positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-        defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
-        self._defaults = {**fixed, **defaults}
-        self._ignored = [name for name in self.names if name not in own.parameters]
 
     @property
     def family(self) -> str:
@@ -123,9 +121,7 @@ class Rule:
             if read is not None:
                 kwargs[name] = read(value)
         try:
-            if self._schema is None:
-                return _output(self.function(env, *given, **kwargs))
-            return _output(self._run(env, given, kwargs))
+            return _output(self._run(env, *given, **kwargs))
         except Refused:
             raise
         except UndecidedGuard as error:
@@ -133,13 +129,6 @@ class Rule:
             raise
         except ShapeError as error:
             raise Refused(f"{self.call_text(given, kwargs)}: {error}") from error
-
-    def _run(self, env: ShapeEnv, given: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """The function with those of the operator's arguments that it takes."""
-        named = {**self._defaults, **dict(zip(self._positional, given)), **kwargs}
-        for name in self._ignored:
-            named.pop(name, None)
-        return self.function(env, *given[len(self._positional) :], **named)
 
     def apply(self, env: ShapeEnv, /, *args: object, **kwargs: object) -> Outcome:
         """The shapes that come out together with what was required for them."""
@@ -223,13 +212,23 @@ rules: Final = Rules(FAMILIES)
 rule: Final = rules.rule
 
 
-def _operators_signature(own: inspect.Signature, schema: str) -> inspect.Signature:
-    """The operator's arguments, with the annotations of those that the function takes."""
+def _with_schema(  # type: ignore[explicit-any]
+    own: inspect.Signature, schema: str, function: Callable[..., object], fixed: Mapping[str, object]
+) -> tuple[Callable[..., object], inspect.Signature]:
+    """A function of the operator's arguments that passes on those that the rule's function takes, and its signature,
+    with their annotations."""
     environment, *taken = own.parameters.values()
     annotations = {each.name: each.annotation for each in taken}
     written = inspect.signature(eval(f"lambda {schema}: None")).parameters.values()
+    passed = {each.name: each for each in written if each.name in annotations}
+    options = [f"**{name}" for name, each in passed.items() if each.kind is each.VAR_KEYWORD]
+    named = [f"{name}={name}" for name in (*passed, *fixed) if f"**{name}" not in options]
+    text = f"lambda env, {schema}: function({', '.join(['env', *named, *options])})"
+    # a file name of ours, so that origins name the caller's line
+    code = compile(text, f"{os.path.dirname(__file__)}{os.sep}<{function.__name__}>", "eval")
     arguments = [each.replace(annotation=annotations.get(each.name, each.empty)) for each in written]
-    return own.replace(parameters=[environment, *arguments])
+    signature = own.replace(parameters=[environment, *arguments])
+    return eval(code, {"function": function, **fixed}), signature
 
 
 def _reading(parameter: inspect.Parameter) -> Callable[[object], object] | None:
