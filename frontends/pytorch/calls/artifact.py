@@ -35,7 +35,7 @@ from typing import Final, NoReturn, TypeVar
 
 from frontends.pytorch.errors import ConstraintViolation, WrongArtifact, refusal
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MAGIC: Final = b"symshape artifact\n"
 HEADER: Final = struct.Struct("<IQQ")
 HASH: Final = hashlib.sha256().digest_size
