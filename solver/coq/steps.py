@@ -35,20 +35,33 @@ def premises(script: Theorem, step: ProofStep) -> str:
     return conjoined([script.given(premise) for premise in step.premises])
 
 
+def part(script: Theorem, step: ProofStep) -> str:
+    """By its place: `lia` would try the cases of all the others."""
+    (whole,) = step.premises
+    assert isinstance(step.data, int)
+    proof = script.given(whole)
+    for _ in range(step.data):
+        proof = call("proj2", proof)
+    return proof if step.data == len(whole.conclusion.parts) - 1 else call("proj1", proof)
+
+
 def combine(script: Theorem, step: ProofStep) -> str:
-    """The sum of multiples is stated, so that other multipliers prove something else."""
+    """Multiples added one by one: `lia`, left to find the multipliers, takes minutes where they are hundreds."""
     match step.data:
         case (tuple() as multipliers, int() as slack):
-            stated = "0 <= {}"
+            proof = call("slack", slack, R)
         case tuple() as multipliers:
-            stated, slack = "{} = 0", 0
+            proof = "eq_refl"
         case _:
             raise NotExpressible("a sum without multipliers")
-    terms = [
-        f"{integer(k)} * ({script.names.expression(premise.conclusion.expr)})"
-        for premise, k in zip(step.premises, multipliers, strict=True)
-    ]
-    return by_lia(stated.format(" + ".join([*terms, integer(slack)])), premises(script, step))
+    for premise, k in zip(reversed(step.premises), reversed(multipliers), strict=True):
+        if step.rule == "equate":
+            proof = call("added_zero", k, script.given(premise), proof)
+        elif premise.conclusion.kind == "eq":
+            proof = call("added_equality", k, script.given(premise), proof)
+        else:
+            proof = call("added", k, R, script.given(premise), proof)
+    return proof
 
 
 def refute(script: Theorem, step: ProofStep) -> str:
@@ -220,9 +233,10 @@ def factor_bounded(script: Theorem, step: ProofStep) -> str:
 
 Rule = Callable[[Theorem, ProofStep], str]
 
-LINEAR: Final = ("trivial", "part", "every", "some", "remaining", "clash", "absurd", "equal", "apart", "strengthen")
+LINEAR: Final = ("trivial", "every", "some", "remaining", "clash", "absurd", "equal", "apart", "strengthen")
 RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(LINEAR, premises),
+    "part": part,
     "refute": refute,
     "cases": cases,
     "combine": combine,

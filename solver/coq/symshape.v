@@ -19,6 +19,20 @@ Proof. exists e. reflexivity. Qed.
 Lemma since (Q : Prop) {P : Prop} (p : P) (f : P -> Q) : Q.
 Proof. exact (f p). Qed.
 
+(* sums *)
+
+Lemma slack (k : Z) : (0 <=? k) = true -> 0 <= k.
+Proof. rewrite Z.leb_le. easy. Qed.
+
+Lemma added (k : Z) {e s : Z} : (0 <=? k) = true -> 0 <= e -> 0 <= s -> 0 <= k * e + s.
+Proof. rewrite Z.leb_le. nia. Qed.
+
+Lemma added_equality (k : Z) {e s : Z} : e = 0 -> 0 <= s -> 0 <= k * e + s.
+Proof. nia. Qed.
+
+Lemma added_zero (k : Z) {e s : Z} : e = 0 -> s = 0 -> k * e + s = 0.
+Proof. nia. Qed.
+
 (* products *)
 
 Lemma gap (e : Z) : 0 <= e * e - e.

@@ -166,9 +166,19 @@ def test_an_enumeration_under_many_conditions_is_accepted(tmp_path: Path) -> Non
     """One at a time: Coq's `lia` overflows the stack on a dozen conditions over booleans together."""
     found = answers("wide", "a long conjunction")
     proofs = [each for each in found if isinstance(each, Always) and each.proof.rule == "box"]
-    assert max(len(each.proof.premises) for each in proofs) > 12
-    theorems = [text for number, verdict in enumerate(proofs) for text in theorems_of(verdict, f"_{number}")[1]]
-    assert accepted(standalone(theorems), tmp_path)
+    widest = max(proofs, key=lambda each: len(each.proof.premises))
+    assert len(widest.proof.premises) > 12
+    assert accepted(standalone(theorems_of(widest, "_")[1]), tmp_path)
+
+
+@needs_coq
+@pytest.mark.thorough
+def test_a_sum_of_hundreds_of_multiples_is_accepted(tmp_path: Path) -> None:
+    """By the multipliers of its certificate: Coq's `lia`, left to find them itself, takes longer than anyone waits."""
+    proofs = [each for each in answers("wide", "sums of thirty") if isinstance(each, Always)]
+    longest = max([theorems_of(verdict, "_")[1][0] for verdict in proofs], key=len)
+    assert longest.count("added ") > 400
+    assert accepted(standalone([longest]), tmp_path)
 
 
 @needs_coq
