@@ -112,7 +112,7 @@ def in_place(program: Program, a: Expr, b: Expr, c: Expr) -> None:
     program.steps.append(Call(torch.relu, (first,), {}, (short,)))
     second = program.stored(build.apply("neg", build.memory(short)), (c, build.one))
     last = program.buffer("float32", (), ())
-    program.steps.append(Call(torch.sum, (second,), {}, (last,), is_laid_out=True))
+    program.steps.append(Call(torch.sum, (second,), {}, (last,), has_layout=True))
     program.outputs.append(build.memory(last))
 
 

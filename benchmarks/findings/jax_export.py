@@ -14,7 +14,6 @@ from hypothesis.strategies import SearchStrategy
 from benchmarks.findings.drawing import drawn, smallest
 from benchmarks.findings.record import Examined, Finding, first_line, under_way
 from shapes.testing.calls import Call, Input
-from shapes.testing.checking import written
 
 LIBRARY = "jax"
 DRAWN = 25
@@ -250,7 +249,7 @@ def difference(name: str, call: Call, shared: bool) -> Finding | None:
     import jax
     from jax import export
 
-    text = written(call)
+    text = repr(call)
     where = "shared symbols" if shared else "own symbols"
     under_way(where, text)
     function, tensors = function_of(name), list(call.inputs())

@@ -11,7 +11,6 @@ from benchmarks.findings.drawing import drawn, smallest
 from benchmarks.findings.onnx_arguments import ONNX
 from benchmarks.findings.record import Examined, Finding, under_way
 from shapes.testing.calls import Call, Input
-from shapes.testing.checking import written
 from shapes.testing.references.arrays import array_of
 
 LIBRARY = "onnx"
@@ -109,7 +108,7 @@ def reason(refusal: Exception) -> str:
 
 
 def difference(name: str, call: Call) -> Finding | None:
-    under_way("", written(call))
+    under_way("", repr(call))
     try:
         model, feeds = model_of(name, call, ONNX[name][1])
     except (TypeError, ValueError):
@@ -127,7 +126,7 @@ def difference(name: str, call: Call) -> Finding | None:
             kind = "refuses"
         case _:
             return None
-    return Finding(kind, written(call), _told(real), _told(said))
+    return Finding(kind, repr(call), _told(real), _told(said))
 
 
 def examine(name: str) -> Examined:

@@ -18,7 +18,6 @@ from shapes.errors import ShapeError
 from shapes.rules import rules
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call, Input
-from shapes.testing.checking import written
 from shapes.testing.references.torch_eager import tensor_of, torch_operator
 
 LIBRARY = "torch"
@@ -79,7 +78,7 @@ RULES = {"meta": on_meta, "symbolic": on_symbols}
 
 def difference(name: str, call: Call, where: str) -> Finding | None:
     """How a rule of torch differs from its kernel on a call."""
-    text = written(call)
+    text = repr(call)
     under_way(where, text)
     real = kernel(name, call)
     if isinstance(real, str) and (any(part in real for part in DATA_REFUSED) or not refused_by_sizes(name, call)):

@@ -304,7 +304,7 @@ def another_byte(path: Path, to: Path) -> None:
 def another_format(path: Path, to: Path) -> None:
     whole = path.read_bytes()
     start = len(artifact.MAGIC)
-    to.write_bytes(whole[:start] + b"\2" + whole[start + 1 :])
+    to.write_bytes(whole[:start] + bytes([artifact.FORMAT + 1]) + whole[start + 1 :])
 
 
 def a_pickle(path: Path, to: Path) -> None:
@@ -400,7 +400,7 @@ WRONG = {
     "only a header": (only_a_header, "truncated"),
     "longer": (longer, "truncated or modified"),
     "another byte": (another_byte, "truncated or modified"),
-    "another format": (another_format, "has format 2"),
+    "another format": (another_format, f"has format {artifact.FORMAT + 1}"),
     "a pickle": (a_pickle, "not an artifact"),
     "a folder": (a_folder, "not a regular file"),
     "a pipe": (a_pipe, "not a regular file"),
