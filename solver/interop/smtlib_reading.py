@@ -322,7 +322,7 @@ class Reading:
             except LookupError:
                 raise NotExpressible(f"nothing is known about the function `{name}`") from None
             if known.arity == len(values):
-                return interner.apply(known, *values), [domain_of(known, values)]
+                return interner.apply(known, *values), [domain_of(interner, known, values)]
         if name in ("+", "-", "*", "div", "mod", "abs", "not", "ite"):
             self.fail(f"`{name}` does not take {len(values)} values", head.place)
         if name in self.functions or name in ("/", "to_real", "to_int", "select", "store"):

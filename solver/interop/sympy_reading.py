@@ -200,7 +200,7 @@ class Reading:
                 known = ROWS.get(kind) or function(kind)
                 if len(arguments) != known.arity:
                     raise refused(node)
-                return interner.apply(known, *arguments), [domain_of(known, arguments)]
+                return interner.apply(known, *arguments), [domain_of(interner, known, arguments)]
         raise refused(node)
 
     def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:

@@ -227,7 +227,7 @@ class Arithmetic(Tokens):
             return reduce(lambda a, b: self.interner.apply(operation, a, b), values)
         if len(values) != operation.arity:
             self.fail(f"`{operation.name}` takes {operation.arity} values")
-        domain = domain_of(operation, values)
+        domain = domain_of(self.interner, operation, values)
         if domain.kind != "true":
             self.obligations.append(domain)
         return self.interner.apply(operation, *values)

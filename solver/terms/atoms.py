@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from solver.terms import intervals
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.intervals import Interval
 from solver.terms.operations import Law, Operation, Statement
 from solver.terms.prop import Prop
 
 
-def domain_of(operation: Operation, arguments: Sequence[Expr]) -> Prop:
-    """Where an operation has a value."""
+def domain_of(terms: TermTable, operation: Operation, arguments: Sequence[Expr]) -> Prop:
+    """Where an operation has a value; it may have no arguments."""
     needed = [Prop.ge(arguments[i], 0) for i in operation.nonnegative]
     needed += [Prop.ne(arguments[i], 0) for i in operation.nonzero]
-    return Prop.join(arguments[0].interner, "and", needed)
+    return Prop.join(terms, "and", needed)
 
 
 def operands(atom: Atom) -> list[Expr | Prop]:

@@ -18,6 +18,7 @@ from solver.floats import values as floats
 from solver.floats.programs import program
 from solver.floats.ranges import OVERFLOW
 from solver.floats.values import Float
+from solver.syntax.parser import parse_expr
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function, register
 from solver.terms.interner import Interner
@@ -283,6 +284,16 @@ def test_registered_functions() -> None:
         register("a+b", double, lambda n: n)
     with pytest.raises(LookupError, match="no_such_function"):
         function("no_such_function")
+
+
+def test_a_function_without_arguments_is_read() -> None:
+    """It makes sense everywhere."""
+    register("seven_in_test", lambda: 7, lambda: (7, 7), arity=0)
+    terms = Interner()
+    s = terms.symbol("s")
+    parsed = parse_expr("seven_in_test() + s", {"s": s}, terms)
+    assert parsed.expr is s + 7
+    assert parsed.domain is terms.true
 
 
 @given(st.integers(-5, 10**40), st.integers(0, 10**20))

@@ -42,7 +42,7 @@ def named(row: Operation) -> str:
 @pytest.mark.parametrize("row", NUMERIC, ids=named)
 def test_the_normal_form_has_the_value_of_the_row(row: Operation) -> None:
     symbols, value = applied(row)
-    domain = domain_of(row, symbols)
+    domain = domain_of(value.interner, row, symbols)
     seen = 0
     for point in product(NEAR, repeat=row.arity):
         values = {symbol.atom: x for symbol, x in zip(symbols, point, strict=True)}
@@ -121,7 +121,7 @@ def test_texts_and_other_systems_are_read_back(row: Operation) -> None:
     terms, names = value.interner, names_of(value)
     assert parse_expr(str(value), names, terms).expr is value
     assert from_sympy(to_sympy(value), terms, names).expr is value
-    text = smtlib.question([domain_of(row, symbols)], terms.ge(value, 3))
+    text = smtlib.question([domain_of(terms, row, symbols)], terms.ge(value, 3))
     read = smtlib.read(text, terms, names).assertions[-1].prop
     assert read is terms.lt(value, 3)
 
@@ -135,7 +135,7 @@ def test_a_symbol_may_have_the_name_of_an_operation(row: Operation) -> None:
     both = value + symbol
     assert parse_expr(str(both), names_of(both), terms).expr is both
     assert isinstance(parse_expr(row.name, names_of(both), terms).expr, Expr)
-    text = smtlib.question([domain_of(row, symbols), terms.ge(symbol, 0)], terms.ge(both, 3))
+    text = smtlib.question([domain_of(terms, row, symbols), terms.ge(symbol, 0)], terms.ge(both, 3))
     z3.Solver(ctx=z3.Context()).from_string(text)
 
 
