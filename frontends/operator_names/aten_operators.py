@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from frontends.operator_names.named_rules import NamedRule, OperatorNames, renamed
+from frontends.operator_names.named_rules import OperatorNames, renamed
 from shapes.env import ShapeEnv
 from shapes.environment.layout import numel
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
+from shapes.rules.expectations import expect_one_of
 from shapes.rules.losses import REDUCTIONS
 from shapes.rules.norms import channels_normalized
 from shapes.symbolic.choices import Int
@@ -68,7 +69,9 @@ TABLE: Final = """
     nll_loss_forward(self, target, weight, reduction, ignore_index)
         = (nll_loss(self, target, weight, reduction=("none", "mean", "sum")[reduction]), empty(()))
     orgqr(self, input2) = orgqr(self, input2)
+    permute(self, dims) = permute(self, dims)
     polar(abs, angle) = polar(abs, angle)
+    repeat(self, repeats) = repeat(self, repeats)
     repeat_interleave.self_int(self, repeats, dim=None, *, output_size=None) = repeat_interleave(self, repeats, dim)
     scatter.value(self, dim, index, value) = scatter(self, dim, index, value=value)
     softmax(self, dim, dtype=None) = softmax(self, dim)
@@ -136,25 +139,34 @@ def _like(name: str) -> Rule | None:
         return aten[plain] if plain and overload and plain in aten else None
     rule = rules[name]
     by_default = {"input": "self"} if "self" not in rule.names else {}
-    found = renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
-    return _with_numbered_reduction(found) if "reduction" in rule.names else found
+    if "reduction" in rule.names:
+        rule = _with_numbered_reduction(rule)
+    return renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
 
 
 def _with_numbered_reduction(rule: Rule) -> Rule:
     """A loss as ATen has it: the reduction is a number, and the older arguments for it are missing."""
-    signature = rule.signature
-    arguments = [each for name, each in signature.parameters.items() if name not in ("size_average", "reduce")]
-    names = [each.name for each in arguments[1:]]
+    _, *arguments = rule.signature.parameters.values()
+    signature = rule.signature.replace(
+        parameters=[
+            each.replace(default=REDUCTIONS.index(each.default)) if each.name == "reduction" else each
+            for each in arguments
+            if each.name not in ("size_average", "reduce")
+        ]
+    )
 
     def call(env: ShapeEnv, /, *args: object, **kwargs: object) -> object:
-        given = {"reduction": 1, **dict(zip(names, args)), **kwargs}
-        reduction = given["reduction"]
-        assert isinstance(reduction, int)
-        return rule(env, **{**given, "reduction": REDUCTIONS[reduction]})
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        reduction = bound.arguments["reduction"]
+        expect_one_of(reduction, range(len(REDUCTIONS)), "reduction")
+        return rule(env, **{**bound.arguments, "reduction": REDUCTIONS[reduction]})
 
     call.__doc__ = rule.__doc__
-    vars(call)["__signature__"] = signature.replace(parameters=arguments)
-    return NamedRule(rule.name, call)
+    vars(call)["__signature__"] = rule.signature.replace(
+        parameters=[next(iter(rule.signature.parameters.values())), *signature.parameters.values()]
+    )
+    return Rule(rule.name, call)
 
 
 aten: Final = OperatorNames("aten", TABLE, like=_like)

@@ -37,9 +37,13 @@ BINARY: Final = {
 }  # fmt: skip
 
 TABLE: Final = """
+    all(a, axis=None, *, keepdims=False) = all(a, axis, keepdims)
     amax(a, axis=None, *, keepdims=False) = amax(a, () if axis is None else axis, keepdims)
     amin(a, axis=None, *, keepdims=False) = amin(a, () if axis is None else axis, keepdims)
+    any(a, axis=None, *, keepdims=False) = any(a, axis, keepdims)
     arange(start, stop=None, step=1) = arange(start, stop, step)
+    argmax(a, axis=None, *, keepdims=False) = argmax(a, axis, keepdims)
+    argmin(a, axis=None, *, keepdims=False) = argmin(a, axis, keepdims)
     argsort(a, axis=-1) = argsort(ravel(a) if axis is None else a, -1 if axis is None else axis)
     array_split(ary, indices_or_sections, axis=0) = tensor_split(ary, indices_or_sections, axis)
     atleast_1d(*arys) = atleast_1d(*arys)
@@ -68,8 +72,10 @@ TABLE: Final = """
     isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) = add(a, b)
     linspace(start, stop, num=50) = linspace(start, stop, num)
     max(a, axis=None, *, keepdims=False) = amax(a, () if axis is None else axis, keepdims)
+    mean(a, axis=None, *, keepdims=False) = mean(a, axis, keepdims)
     meshgrid(*xi, indexing="xy") = meshgrid(*xi, indexing=indexing)
     min(a, axis=None, *, keepdims=False) = amin(a, () if axis is None else axis, keepdims)
+    nansum(a, axis=None, *, keepdims=False) = nansum(a, axis, keepdims)
     nonzero(a) = nonzero(a, as_tuple=True)
     ones(shape) = ones(shape)
     ones_like(a) = ones_like(a)
@@ -82,6 +88,7 @@ TABLE: Final = """
     sort(a, axis=-1) = sort(ravel(a) if axis is None else a, -1 if axis is None else axis)[0]
     stack(arrays, axis=0) = stack(arrays, axis)
     std(a, axis=None, *, keepdims=False) = std(a, axis, keepdim=keepdims)
+    sum(a, axis=None, *, keepdims=False) = sum(a, axis, keepdims)
     swapaxes(a, axis1, axis2) = swapaxes(a, axis1, axis2)
     take_along_axis(arr, indices, axis=-1)
         = take_along_dim(arr, indices, axis)
@@ -96,11 +103,10 @@ TABLE: Final = """
 """
 
 ALIKE: Final = (
-    ({"input": "a", "A": "a", "dim": "axis", "keepdim": "keepdims"}, (
-        "all", "any", "argmax", "argmin", "argwhere", "count_nonzero", "diff", "fft.fft", "fft.ifft", "fft.irfft",
-        "fft.rfft", "linalg.cholesky", "linalg.det", "linalg.eigh", "linalg.eigvals", "linalg.inv",
-        "linalg.matrix_power", "linalg.qr", "linalg.slogdet", "linalg.svd", "mean", "moveaxis", "nansum", "ravel",
-        "reshape", "squeeze", "sum",
+    ({"input": "a", "A": "a", "dim": "axis"}, (
+        "argwhere", "count_nonzero", "diff", "fft.fft", "fft.ifft", "fft.irfft", "fft.rfft", "linalg.cholesky",
+        "linalg.det", "linalg.eigh", "linalg.eigvals", "linalg.inv", "linalg.matrix_power", "linalg.qr",
+        "linalg.slogdet", "linalg.svd", "moveaxis", "ravel", "reshape", "squeeze",
     )),
     ({"input": "a", "other": "b"}, ("inner", "kron")),
     ({"input": "m", "diagonal": "k"}, ("fliplr", "flipud", "tril", "triu")),

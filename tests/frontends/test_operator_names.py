@@ -44,6 +44,32 @@ def test_errors_are_in_the_words_of_the_library() -> None:
         OperatorNames("wrong", "no expression here")
 
 
+def test_losses_of_aten_take_what_aten_takes() -> None:
+    """If it fails, an argument that is wrong goes unnoticed, or a person reads of another operator."""
+    env = ShapeEnv(origin=lambda: None)
+    assert "reduction=1" in repr(aten["mse_loss"])
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        aten["soft_margin_loss"](env, (2, 3), (2, 3), 1, 1)
+    with pytest.raises(TypeError, match="multiple values for argument 'target'"):
+        aten["mse_loss"](env, (2, 3), (2, 3), target=(2, 3))
+    for reduction in (3, "mean"):
+        with pytest.raises(Refused, match="expected 0, 1 or 2"):
+            aten["mse_loss"](env, (2, 3), (2, 3), reduction)
+    with pytest.raises(Refused, match=r"^aten.mse_loss\(self=\(2, 3\), target=\(2, 4\)\): sizes do not broadcast"):
+        aten["mse_loss"](env, (2, 3), (2, 4))
+
+
+def test_arguments_stay_where_the_library_has_them() -> None:
+    """If it fails, a number of another argument is taken for one that keeps axes, or a keyword is not understood."""
+    env = ShapeEnv(origin=lambda: None)
+    for name in ("all", "any", "argmax", "argmin", "mean", "nansum", "sum"):
+        with pytest.raises(TypeError, match="positional argument"):
+            numpy[name](env, (2, 3), 0, "float32")
+        assert numpy[name](env, (2, 3), 0, keepdims=True) == (1, 3)
+    assert aten["permute"](env, (2, 3), dims=(1, 0)) == (3, 2)
+    assert aten["repeat"](env, (2, 3), repeats=(2, 1)) == (4, 3)
+
+
 def test_words_that_are_asked_for_are_not_written_down() -> None:
     """If it fails, how many names there are depends on what was looked up before."""
     before = list(aten)
