@@ -78,7 +78,7 @@ def pad(env: ShapeEnv, input: Shape, pad: Sequence[Int], mode: str = "constant",
         raise ShapeError("pad: expected two numbers for each axis")
     if mode == "constant":
         return Shape(grown(env, input, pad), dtype=input.dtype)
-    expect_one_of(mode, MODES, "mode")
+    expect_one_of(mode, ("constant", *MODES), "mode")
     if value is not None and value != 0:
         raise ShapeError(f"mode={mode!r}: takes no value")
     if len(pad) % 2:

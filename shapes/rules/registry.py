@@ -95,7 +95,7 @@ class Rule:
         self.signature = inspect.signature(function)
         self._run = function
         if schema is not None:
-            self._run, self.signature = _with_schema(self.signature, schema, function, fixed)
+            self._run, self.signature = _with_schema(name, self.signature, schema, function, fixed)
         parameters = list(self.signature.parameters.values())[1:]
         self.names = tuple([parameter.name for parameter in parameters])
         self._readings = [_reading(parameter) for parameter in parameters]
@@ -213,7 +213,7 @@ rule: Final = rules.rule
 
 
 def _with_schema(  # type: ignore[explicit-any]
-    own: inspect.Signature, schema: str, function: Callable[..., object], fixed: Mapping[str, object]
+    name: str, own: inspect.Signature, schema: str, function: Callable[..., object], fixed: Mapping[str, object]
 ) -> tuple[Callable[..., object], inspect.Signature]:
     """A function of the operator's arguments that passes on those that the rule's function takes, and its signature,
     with their annotations."""
@@ -221,14 +221,16 @@ def _with_schema(  # type: ignore[explicit-any]
     annotations = {each.name: each.annotation for each in taken}
     written = inspect.signature(eval(f"lambda {schema}: None")).parameters.values()
     passed = {each.name: each for each in written if each.name in annotations}
-    options = [f"**{name}" for name, each in passed.items() if each.kind is each.VAR_KEYWORD]
-    named = [f"{name}={name}" for name in (*passed, *fixed) if f"**{name}" not in options]
+    options = [f"**{option}" for option, each in passed.items() if each.kind is each.VAR_KEYWORD]
+    named = [f"{each}={each}" for each in (*passed, *fixed) if f"**{each}" not in options]
     text = f"lambda env, {schema}: function({', '.join(['env', *named, *options])})"
     # a file name of ours, so that origins name the caller's line
     code = compile(text, f"{os.path.dirname(__file__)}{os.sep}<{function.__name__}>", "eval")
     arguments = [each.replace(annotation=annotations.get(each.name, each.empty)) for each in written]
     signature = own.replace(parameters=[environment, *arguments])
-    return eval(code, {"function": function, **fixed}), signature
+    run = eval(code, {"function": function, **fixed})
+    run.__qualname__ = name  # what Python's errors about arguments call it
+    return run, signature
 
 
 def _reading(parameter: inspect.Parameter) -> Callable[[object], object] | None:
