@@ -1,8 +1,6 @@
 """Sizes, axes and options that mostly fit, and now and then do not, so that refused calls come up as well.
 
 >>> from hypothesis import strategies as st
-
-from shapes.testing.calls import Input
 >>> from shapes.testing.arguments.mistakes import sizes, slipped
 >>> st.composite(lambda draw: slipped(draw, draw(sizes(2))))().example()     # doctest: +SKIP
 (3, 0)
