@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import RLock
+from concurrent.futures import Future
+from threading import RLock, Thread
 from typing import Any, Final, TypeVar
 
 import torch
@@ -148,5 +148,17 @@ def with_tensors(values: Sequence[object], floats: Sequence[int]) -> list[object
 
 def in_own_thread(function: Callable[[], Made]) -> Made:
     """Call a function in a new thread, without active modes or excluded dispatch keys."""
-    with ThreadPoolExecutor(1, "tracing") as thread:
-        return thread.submit(torch.no_grad()(function)).result()
+    # an executor takes no work once the main thread has ended
+    result: Future[Made] = Future()
+
+    def target() -> None:
+        try:
+            with torch.no_grad():
+                result.set_result(function())
+        except BaseException as error:
+            result.set_exception(error)
+
+    thread = Thread(target=target, name="tracing")
+    thread.start()
+    thread.join()
+    return result.result()

@@ -2,6 +2,8 @@
 
 import copy
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -380,3 +382,20 @@ def test_beyond_the_most_graphs(program, monkeypatch):
         x = torch.randn(rows, 4)
         assert_same(broken(x.clone()), program(x.clone()))
     assert not broken.graphs and broken.operators and not broken.captured
+
+
+AFTER_MAIN = """
+import threading
+from frontends.pytorch.breaks.kernels import in_own_thread
+
+def late():
+    threading.main_thread().join()
+    print(in_own_thread(lambda: 5))
+
+threading.Thread(target=late).start()
+"""
+
+
+def test_compiles_between_breaks_after_the_main_thread_has_ended():
+    done = subprocess.run([sys.executable, "-c", AFTER_MAIN], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "5\n", done.stderr
