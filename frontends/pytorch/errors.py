@@ -94,8 +94,8 @@ def as_it_stands(reason: str) -> str:
 
 
 def eager_only(what: str, fix: str, *lines: Origin | None) -> NoReturn:
-    """Raise for something that only eager torch does, with the program's line and a fix; `place` is the line if it is
-    found after the program has ended.
+    """Raise for something that only eager torch does, with the program's line and a fix; `lines` has the line where it
+    is found after the program has ended.
 
     Raises:
         EagerOnly: always.

@@ -74,7 +74,7 @@ class Leaf:
 def local_name(shown: str, place: int, reserved: Container[str]) -> str:
     """The name of an argument in generated code: its own, unless that is in use.
 
-    Names of the code itself begin with an underscore, end with `_identity`, or are `taken`; besides it uses builtins.
+    Names of the code itself begin with an underscore, end with `_identity`, or are `reserved`; it also uses builtins.
     """
     name = shown if usable(f"{shown}_") and not shown.startswith("_") else f"arg{place}"
     while name in reserved or name in BUILTINS or name.endswith("_identity") or not usable(name):
