@@ -115,6 +115,7 @@ def test_every_file_that_the_code_opens_is_in_the_wheel(built: tuple[Path, Path]
     with zipfile.ZipFile(built[1]) as wheel:
         wheel.extractall(site)
     environment = os.environ | {"PYTHONPATH": str(site), "SYMSHAPE_CACHE": str(tmp_path / "cache")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # bytecode is written to files under other names first
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(OPENING), str(site), str(root)],
