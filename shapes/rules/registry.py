@@ -217,8 +217,8 @@ def _with_schema(  # type: ignore[explicit-any]
 ) -> tuple[Callable[..., object], inspect.Signature]:
     """A function of the operator's arguments that passes on those that the rule's function takes, and its signature,
     with their annotations."""
-    environment, *taken = own.parameters.values()
-    annotations = {each.name: each.annotation for each in taken}
+    environment, *parameters = own.parameters.values()
+    annotations = {each.name: each.annotation for each in parameters}
     written = inspect.signature(eval(f"lambda {schema}: None")).parameters.values()
     passed = {each.name: each for each in written if each.name in annotations}
     options = [f"**{option}" for option, each in passed.items() if each.kind is each.VAR_KEYWORD]
