@@ -4,9 +4,8 @@
 
 Models of `transformers` with random weights and many layers, and networks of images with batch norm, whose buffers a
 training step changes. A call's overhead is its time less that of the host function, which allocates, launches kernels
-and calls operators. It consists of variant look-up, guards on captured state, the alias check, autograd's bookkeeping
-and the output structure. Caches are as the kernels leave them. A second column times the guards on captured state
-alone, in a loop. The best of the rounds, in microseconds of wall time, with one thread.
+and calls operators. It consists of Dynamo's guards and code, variant look-up, autograd's bookkeeping and the output
+structure. Caches are as the kernels leave them. The best of the rounds, in microseconds of wall time, with one thread.
 
 The steps are those of training: forward, mean of squares, backward; processor time against eager's, interleaved.
 """
@@ -17,7 +16,6 @@ import argparse
 import logging
 import statistics
 import time
-import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,10 +122,6 @@ def beside(call: Callable[[], object], spent: list[float], rounds: int) -> float
     return min(found) * 1e6
 
 
-def looped(function: Callable[[], object]) -> float:
-    return min(timeit.repeat(function, number=50, repeat=7)) / 50 * 1e6
-
-
 def output_of(found: object) -> torch.Tensor:
     import torch
 
@@ -150,13 +144,11 @@ def overhead(network: Network, rounds: int) -> list[list[report.Cell]]:
             for _ in range(3):
                 compiled(x)
             taken = beside(partial(compiled, x), spent, rounds)
-        state = looped(compiled._compilation.tracer.captured.state)
         allowed = BASE + EACH * count
         hosts = compiled.variants[-1].running.hosts if compiled.variants else ()
         note = "" if hosts else "runs operator by operator"
         kind = "training, forward" if training else "inference"
-        places = len(compiled._compilation.tracer.captured.places)
-        rows.append([network.name, kind, count, places, state, taken, allowed, note])
+        rows.append([network.name, kind, count, taken, allowed, note])
         print(*rows[-1])
     return rows
 
@@ -204,7 +196,7 @@ def measure(options: argparse.Namespace) -> str:
     parts = []
     if not options.steps:
         rows = [row for network in chosen for row in overhead(network, options.rounds)]
-        header = ["model", "call", "parameters", "places", "their state", "beside kernels", "3 us + 10 ns each", ""]
+        header = ["model", "call", "parameters", "beside kernels", "3 us + 10 ns each", ""]
         parts.append(report.table(header, rows))
     images = [step(network, max(5, options.rounds // 4)) for network in chosen if network.is_image]
     parts.append(report.table(["training step", "buffers", "ours, ms", "eager, ms", "of eager"], images))

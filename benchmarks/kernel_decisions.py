@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import torch
 
     from backends.program.host import Host
-    from frontends.pytorch.calls.compiled import Compiled
+    from frontends.pytorch.dynamo.compiled import Compiled
 
 LEAST = 5e-3
 MIDDLE = 3

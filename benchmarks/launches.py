@@ -76,12 +76,9 @@ def ours(one: list[tuple[object, ...]]) -> Forms:
 
     dynamic = compile(program, backend="cpu", dynamic=True)
     default = compile(with_default, backend="cpu", dynamic=True)
-    in_python = compile(program, backend="cpu", dynamic=True)
-    in_python._compilation.native = None
     forms: Forms = {
         "ours": (dynamic, one),
         "ours, an argument left to its default": (default, one),
-        "ours, left to Python": (in_python, one),
         "ours, operator by operator": (compile(program, dynamic=True), one),
     }
     for count in (8, 32):
@@ -89,10 +86,10 @@ def ours(one: list[tuple[object, ...]]) -> Forms:
         static = compile(program, backend="cpu", dynamic=False, policy=Policy(variants=count, of_module=count))
         forms[f"ours, {count} static variants"] = static, calls
     (call,) = one
-    for compiled in (dynamic, default, in_python):
+    for compiled in (dynamic, default):
         compiled(*call)
-    entry = dynamic.native.entry
-    assert entry(call, {}) is not NotImplemented and default.native.entry(call, {}) is not NotImplemented
+    (graph,) = dynamic.graphs
+    entry = graph.compiled.entry
     (host,) = dynamic.variants[0].running.hosts
     (launch,) = host.launches
     (out,) = host.function(call)

@@ -1,4 +1,4 @@
-"""Models compiled by `torch.compile(dynamic=True)`, with and without the reasoner.
+"""Models compiled by `torch.compile(dynamic=True)`, by torch's own ShapeEnv and by the engine as torch's ShapeEnv.
 
     python -m benchmarks.torch_capture [--models gpt2,unet] [--backends aot_eager,inductor] [--rounds 3] [--write]
 
@@ -8,7 +8,7 @@
 | ratio | with the reasoner, of that: the median of the rounds, and the worst |
 | / static | with the reasoner, of what torch takes with constant sizes |
 | symbolic | processor time of symbolic reasoning, with the reasoner by without, where it is measured |
-| guards | of all environments, with the reasoner and without |
+| guards | that torch writes for all environments, with the reasoner and without |
 
 Inference without gradients at the first size of the model. Each compilation has a process of its own with empty caches,
 in which another function was compiled before, and they are interleaved. The models' results are compared bitwise. Rows
@@ -45,6 +45,10 @@ QUESTIONS: Final = {
     "torch.fx.experimental.symbolic_shapes:ShapeEnv": (
         "evaluate_expr evaluate_sym_node simplify replace bound_sympy guard_or_defer_runtime_assert "
         "produce_guards_verbose create_symbol _maybe_evaluate_static get_implications"
+    ),
+    "frontends.pytorch.shape_env.adapter:EngineShapeEnv": (
+        "evaluate_expr evaluate_sym_node guard_or_defer_runtime_assert produce_guards_verbose create_symbol "
+        "_maybe_evaluate_static"
     ),
     "torch._inductor.sizevars:SizeVarAllocator": (
         "simplify _simplify_with_ranges _simplify_loops_impl statically_known_true evaluate_expr evaluate_min "
@@ -95,9 +99,12 @@ class Stopwatch:
         import torch
         from torch.fx.experimental.sym_node import SymNode
 
-        for name, value in list(vars(SymNode).items()):
-            if callable(value) and not name.startswith("_"):
-                setattr(SymNode, name, self.timed(value))
+        from frontends.pytorch.shape_env.nodes import EngineSymNode
+
+        for owner_of_operations in (SymNode, EngineSymNode):
+            for name, value in list(vars(owner_of_operations).items()):
+                if callable(value) and not name.startswith("_"):
+                    setattr(owner_of_operations, name, self.timed(value))
         for kind in (torch.SymInt, torch.SymBool, torch.SymFloat):
             for name in OPERATORS.split():
                 operation = f"__{name}__"
@@ -108,6 +115,12 @@ class Stopwatch:
             target = getattr(import_module(module), owner) if owner else import_module(module)
             for name in names.split():
                 setattr(target, name, self.timed(getattr(target, name)))
+
+
+def written_guards(environment: Any) -> list[Any]:
+    """The guards of an environment, without those that the engine drops."""
+    found: list[Any] = environment.needed_guards() if hasattr(environment, "needed_guards") else environment.guards
+    return found
 
 
 def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
@@ -125,20 +138,22 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     torch.manual_seed(1)
     inputs = model.inputs(*model.sizes[0])
     within: AbstractContextManager[object] = reasoner() if engine == "reasoner" else nullcontext()
+    environments = []
+    made = symbolic_shapes.ShapeEnv.__init__
+
+    def remembered(self: Any, *options: Any, **named: Any) -> None:
+        made(self, *options, **named)
+        environments.append(self)
+
+    symbolic_shapes.ShapeEnv.__init__ = remembered
+    watch = Stopwatch()
+    if symbolic:
+        watch.watch()
     with within, torch.no_grad():
         torch.compile(lambda x: (x * 2).softmax(-1).sum(), backend=backend, dynamic=dynamic)(torch.ones(3, 5))
         torch._dynamo.reset()
-        environments = []
-        made = symbolic_shapes.ShapeEnv.__init__
-
-        def remembered(self: Any, *options: Any, **named: Any) -> None:
-            made(self, *options, **named)
-            environments.append(self)
-
-        symbolic_shapes.ShapeEnv.__init__ = remembered
-        watch = Stopwatch()
-        if symbolic:
-            watch.watch()
+        environments.clear()
+        watch.seconds = 0.0
         compiled = torch.compile(function, backend=backend, dynamic=dynamic)
         torch.manual_seed(0)
         began = spent()
@@ -147,7 +162,7 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     found = {
         "seconds": seconds,
         "symbolic": watch.seconds,
-        "guards": sum([len(each.guards) for each in environments]),
+        "guards": sum([len(written_guards(each)) for each in environments]),
         "result": hashlib.sha256(result.numpy().tobytes()).hexdigest(),
     }
     print(json.dumps(found), flush=True)

@@ -102,8 +102,7 @@ OPENING = """
     from solver.coq.library import library
     assert library()
     from frontends.pytorch import compile
-    from frontends.pytorch.calls import identity_guards
-    launcher(), _is_known(), identity_guards.__dict__
+    launcher(), _is_known()
     compile(lambda x: (x.exp() + x.double().sum() + (x > 0).long()).sum(), backend="cpu")(torch.randn(300))
     print("\\n".join(sorted(opened)))
 """

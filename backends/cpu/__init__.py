@@ -32,7 +32,7 @@ import torch
 from backends.backend import Launch, Part
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
-from backends.cpu.launcher import Launcher, interleaved_by
+from backends.cpu.launcher import Launcher, allocating, interleaved_by
 from backends.cpu.launcher import launcher as launching
 from backends.cpu.pages import LARGE, in_large_pages, pooled
 from backends.decisions.questions import Decisions
@@ -40,8 +40,7 @@ from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable
 
 device: Final = "cpu"
-allocate: Final = torch._C._dynamo.guards._empty_strided_cpu
-"""What takes torch the least time of all that allocates."""
+allocate: Final = allocating()
 large: Final = (LARGE, in_large_pages)
 threads: Final = torch.get_num_threads
 interchanges: Final = True
@@ -56,6 +55,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Launch] |
         return native
     files = [scheduled[start : start + IN_ONE_FILE] for start in range(0, len(scheduled), IN_ONE_FILE)]
     calls: list[Launch] = []
+    own = {store.buffer for kernel in scheduled for store in kernel.stores if store.buffer.role == "made"}
     for inside, path in zip(files, compile_all([file_source(each, decisions) for each in files], openmp=True)):
         if isinstance(path, Unavailable):
             return path
@@ -64,17 +64,25 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Launch] |
         library = load(path)
         for place, kernel in enumerate(inside):
             length = kernel.interleaved.kernels if kernel.interleaved else 0
-            calls.append(launch_of(native, library, place, len(kernel.buffers), len(kernel.scalars), length))
+            plain = tuple([number for number, buffer in enumerate(kernel.buffers) if buffer in own])
+            calls.append(launch_of(native, library, place, len(kernel.buffers), len(kernel.scalars), length, plain))
     return calls
 
 
 def launch_of(
-    native: Launcher, library: ctypes.CDLL, place: int, buffers: int, scalars: int, interleaved: int
+    native: Launcher,
+    library: ctypes.CDLL,
+    place: int,
+    buffers: int,
+    scalars: int,
+    interleaved: int,
+    plain: tuple[int, ...] = (),
 ) -> Launch:
-    """A kernel of a library, of so many arguments; `interleaved` is the length of the group that starts with it."""
+    """A kernel of a library, of so many arguments; `interleaved` is the length of the group that starts with it, and
+    `plain` are the buffers in memory that the program allocates for its kernels."""
     several = f"k{place}_interleaved"
-    begun = (_address(library, several), interleaved) if interleaved and hasattr(library, several) else ()
-    return native.Kernel(_address(library, f"k{place}"), buffers, scalars + 1, library, *begun)
+    begun = (_address(library, several), interleaved) if interleaved and hasattr(library, several) else (0, 1)
+    return native.Kernel(_address(library, f"k{place}"), buffers, scalars + 1, library, *begun, plain)
 
 
 def combine(parts: Sequence[Part], tensors: int, scalars: int) -> Launch:

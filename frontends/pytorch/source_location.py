@@ -22,8 +22,6 @@ import torch
 from shapes.origin import ROOT, Origin
 
 OURS: Final = os.path.join(ROOT, "frontends") + os.sep
-OUR_PACKAGES: Final = ("frontends.", "backends.", "shapes.", "solver.")
-"""Prefixes of our modules' names."""
 FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
 WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")

@@ -5,19 +5,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from torch.utils._pytree import TreeSpec, tree_unflatten
+import torch
+from torch.utils._pytree import TreeSpec, register_pytree_node, tree_flatten, tree_map, tree_unflatten
 
 from backends.backend import AnyBackend
 from backends.decisions.costs import Expected
 from frontends.pytorch.graphs.captured import Captured, in_graph
-from frontends.pytorch.python.ran import Use
-from frontends.pytorch.python.side_effects import SideEffect
-from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
+
+
+class Sizes:
+    """A `torch.Size` in a pytree, which torch's pytree would make a tuple."""
+
+    def __init__(self, sizes: torch.Size) -> None:
+        self.sizes = sizes
+
+
+def _made(sizes: Iterable[int], context: object) -> torch.Size:
+    return torch.Size(sizes)
+
+
+register_pytree_node(Sizes, lambda node: (list(node.sizes), None), _made)
+
+
+def flattened(tree: object) -> tuple[list[object], TreeSpec]:
+    """The leaves and the structure of a function's results."""
+    return tree_flatten(tree_map(lambda value: Sizes(value) if is_size(value) else value, tree, is_leaf=is_size))
+
+
+def is_size(value: object) -> bool:
+    return type(value) is torch.Size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -30,29 +51,13 @@ class Variant(Captured):
         marks_matter: whether it is valid only for arguments without the negative bit.
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
-        memoized: the cached results of functions that it used.
-        example_call, reads: what is kept for other processes of the traced call and of the state that it read.
-        provenance: for a variant of a file: restored, or traced and why.
-        effects: its side effects, performed after its graph. If there are any, `structure` covers the results and the
-            list of all stored values.
-        program, watched: the function itself, which runs if such an effect cannot be performed; and by identity the
-            captured state, with which no container among the arguments may be identical.
-        needs_distinct: whether it is valid only if no container is passed twice, or read as captured state too.
     """
 
     structure: TreeSpec
     places: tuple[int, ...]
     marks_matter: bool
     cause: str = "first call"
-    provenance: str = ""
     running: Running | None = None
-    memoized: tuple[Use, ...] = ()
-    example_call: object = None
-    reads: object = None
-    effects: tuple[SideEffect, ...] = ()
-    program: Callable[..., object] | None = None
-    watched: Container[int] = frozenset()
-    needs_distinct: bool = False
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -74,11 +79,6 @@ class Variant(Captured):
         without asking the `withheld` kinds of questions; with `guards`, profitable guards are added (`running`)."""
         self.running = running(self, backend, withheld, guards, varying)
         return self.running.call
-
-    @property
-    def given_back(self) -> tuple[int, ...]:
-        """The containers among the arguments that the function returns."""
-        return tuple([output.number for output in self.outputs if type(output) is GivenBack])
 
     def assembled(self, values: Sequence[object]) -> object:
         """Assemble the function's results from the graph's outputs."""

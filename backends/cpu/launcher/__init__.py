@@ -15,12 +15,13 @@
     >>> x
     tensor([2., 2., 1.])
 
-`Kernel(address, tensors, numbers, library=None, interleaved=0, kernels=1)` calls
+`Kernel(address, tensors, numbers, library=None, interleaved=0, kernels=1, plain=())` calls
 `void k(void *const *pointers, const int64_t *numbers)`. It takes exactly that many tensors and then numbers, by
 position. It raises `Unreadable` for tensors whose memory is not on the CPU, or does not hold their values (sparse,
-quantized, with the negative bit); it does not check sizes and dtype. `library` is kept alive. `interleaved` is the
-address of `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs this kernel and those after
-it, `kernels` in all, interleaved.
+quantized, with the negative bit); it does not check sizes and dtype. `plain` are the indices of tensors that the caller
+allocated, so that they have no negative bit: asking for it takes longer than all else. `library` is kept alive.
+`interleaved` is the address of `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs this
+kernel and those after it, `kernels` in all, interleaved.
 
 `Kernels(launches, numbers, tensors, given)` calls several in order. Each launch is `(kernel, tensors, first, kernels)`:
 the kernel, the indices of its tensors among the arguments, where its own begin in `numbers`, and the length of the
@@ -32,30 +33,37 @@ interleaved group from it on. `numbers` are indices among the numbers that are g
 
 `Apart(given, constants, written)` is the alias check: whether the tensors at the indices `written`, of `given`
 arguments and the constants after them, overlap no other one (`frontends.pytorch.graphs.functional`). It sorts byte
-ranges, and caches those of unchanged tensors; None where a tensor cannot be read.
+ranges, if one has changed since the last call; None where a tensor cannot be read.
 `Layouts(tensors)` checks whether sizes, strides, dtype and `requires_grad` of tensors are unchanged since its
 construction.
 
-Tensors are read through torch's DLPack exchange API, which needs no headers of torch and allocates no object. A single
-kernel needs no sizes, only data pointers, which a function of torch returns. The GIL is released for many elements.
+Tensors are read through the DLPack C exchange API (`dlpack.c`), which needs no header and no layout of torch and calls
+no Python. What it does not show is asked of torch's methods: the negative and the conjugate bit, `requires_grad`. Types
+of other libraries that offer the API are read in the same way; a program's results for them are arrays of that type.
+Where torch has no such API, or one of another major version, the launcher is `Unavailable`. The GIL is released for
+many elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from backends import Unreadable
 from backends.backend import Launch
-from backends.cpu.launcher.learning import learned
 from backends.cpu.launcher.numbers import with_operations
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
 
-PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "layouts", "module")
+if TYPE_CHECKING:
+    import torch
+
+PARTS: Final = (
+    *("dlpack", "reading", "owners", "kernel", "numbers", "program", "making", "several", "entry", "ranges"),
+    *("layouts", "module"),
+)
 """The text of the module, in the order in which each uses what is before it."""
 
 
@@ -66,6 +74,12 @@ class Make(Protocol[Made]):
     """A type of the extension module, which looks at what it is given by itself."""
 
     def __call__(self, *arguments: object) -> Made: ...
+
+
+class Allocate(Protocol):
+    """Uninitialized memory on the CPU."""
+
+    def __call__(self, sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype, /) -> torch.Tensor: ...
 
 
 class NativeProgram(Protocol):
@@ -85,28 +99,42 @@ class Launcher(Protocol):
     Layouts: Make[Callable[[], bool]]
 
 
+def source() -> str:
+    """The text of the extension module."""
+    here = Path(__file__).parent
+    return with_operations("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS]))
+
+
 @cache
 def launcher() -> Launcher | Unavailable:
     """The extension module, built or from the cache."""
     import torch
 
-    here = Path(__file__).parent
-    bind = build(with_operations("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS])))
+    bind = build(source())
     if isinstance(bind, Unavailable):
         return bind
     try:
-        empty = torch._C._dynamo.guards._empty_strided_cpu
         module = bind(  # type: ignore[call-arg]
-            *(torch.Tensor, torch.nn.Parameter, empty, vars(torch.autograd.forward_ad), Unreadable),
+            *(torch.Tensor, torch.nn.Parameter, torch._C.DisableTorchFunction, allocating()),
+            *(vars(torch.autograd.forward_ad), Unreadable),
             *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
             *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
             *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
-            getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
-            astuple(learned()),
         )
         return cast(Launcher, module)
     except (ImportError, AttributeError) as error:
         return Unavailable(f"this torch is not known to the launcher: {error}")
+
+
+def allocating() -> Allocate:
+    """Torch's fastest function that allocates: the one that its own generated code calls takes 0.3 us, a public one,
+    where there is no such function, 0.9 us."""
+    import torch
+
+    def empty_strided(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype, /) -> torch.Tensor:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device="cpu")
+
+    return cast(Allocate, getattr(torch._C._dynamo.guards, "_empty_strided_cpu", empty_strided))
 
 
 def interleaved_by(launch: object) -> int:
@@ -114,4 +142,4 @@ def interleaved_by(launch: object) -> int:
     return int(getattr(launch, "kernels", 1))
 
 
-__all__ = ["Launcher", "NativeProgram", "Unavailable", "interleaved_by", "launcher"]
+__all__ = ["Launcher", "NativeProgram", "Unavailable", "allocating", "interleaved_by", "launcher"]

@@ -5,12 +5,14 @@ typedef enum { TENSOR, INTEGER, VALUE, OBJECT } Kind;
 typedef struct {
     Kind kind;
     PyTypeObject *type;
+    const Api *api; /* of a tensor */
     int32_t rank;
 } Leaf;
 
 /* A program, and its assumptions besides its guards. */
 typedef struct {
     const Program *program;
+    const Api *api;   /* of its tensors */
     PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
     PyObject *grad_mode, *default_dtype, *around;
     PyObject *done; /* called after the run, or None */
@@ -28,11 +30,22 @@ typedef struct {
     const Variant *variant;
 } Form;
 
+/* What is asked besides the memory of the arguments; the caller knows the rest: whether modes or transforms are active
+   and the grad mode and default dtype, whether tensors require a gradient, whether they are marked as negative. */
+enum { ASKS_MODES = 1, ASKS_GRADIENTS = 2, ASKS_MARKS = 4 };
+
 typedef struct {
     Owner owner;
+    int asks;
     Py_ssize_t forms;
     const Form *form;
 } Entry;
+
+/* What surrounds a call: torch's grad mode and default dtype, NULL where they are not asked for. */
+typedef struct {
+    PyObject *grad_mode, *default_dtype;
+    int asks, watched;
+} Around;
 
 /* Flatten a node (class, keys, children), None for a leaf, to new references. 0 for a different structure. */
 static int flatten(PyObject *node, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
@@ -77,7 +90,10 @@ static int flatten_named(PyObject *named, PyObject *shape, PyObject **leaves, Py
 /* Whether two values of one class are equal to a program: floats bitwise, as 0.0 == -0.0. */
 static int is_same(PyObject *a, PyObject *b) {
     if (a == b) return 1;
-    if (PyFloat_CheckExact(a)) return !memcmp(&PyFloat_AS_DOUBLE(a), &PyFloat_AS_DOUBLE(b), sizeof(double));
+    if (PyFloat_CheckExact(a)) {
+        double first = PyFloat_AS_DOUBLE(a), second = PyFloat_AS_DOUBLE(b);
+        return !memcmp(&first, &second, sizeof first);
+    }
     if (PyComplex_CheckExact(a)) {
         Py_complex first = PyComplex_AsCComplex(a), second = PyComplex_AsCComplex(b);
         return !memcmp(&first, &second, sizeof first);
@@ -90,8 +106,8 @@ static int is_same(PyObject *a, PyObject *b) {
 /* The flattened arguments of one call. */
 typedef struct {
     PyObject **leaves;
-    PyObject **requires_grad; /* by leaf; True and False live forever */
-    Tensor *tensors;          /* by leaf */
+    char *requires_grad; /* by leaf */
+    Tensor *tensors;     /* by leaf */
     int *packed;
     int32_t *firsts; /* by leaf: the first leaf that is the same tensor */
     int64_t *integers;
@@ -109,22 +125,22 @@ static int is_for_form(const Form *form, const Arguments *given) {
     return 1;
 }
 
-static int read_arguments(const Form *form, Arguments *found) {
+static int read_arguments(const Form *form, Arguments *found, const Around *around) {
     for (Py_ssize_t place = 0; place < form->leaves; place++) {
         PyObject *leaf = found->leaves[place];
         int64_t elements;
         int overflow;
         if (form->leaf[place].kind == TENSOR) {
-            if (!read_exact(leaf, &found->tensors[place], &elements, &found->packed[place])) return 0;
-            if (found->tensors[place].rank != form->leaf[place].rank) return 0;
+            const Api *api = form->leaf[place].api;
+            Tensor *tensor = &found->tensors[place];
+            if (!read_array(api, leaf, tensor, &elements, &found->packed[place])) return 0;
+            if (tensor->rank != form->leaf[place].rank) return 0;
             if (elements > found->work) found->work = elements;
-            PyObject *needed = torch.requires_grad(leaf, torch.requires_grad_closure);
-            if (!needed) {
-                PyErr_Clear();
-                return 0;
-            }
-            Py_DECREF(needed);
-            found->requires_grad[place] = needed;
+            if (around->asks & ASKS_MARKS && !is_unmarked(api, leaf, tensor, around->watched)) return 0;
+            int needed = 0;
+            if (around->asks & ASKS_GRADIENTS && api == torch.api) needed = answers(leaf, REQUIRES_GRAD, around->watched);
+            if (needed < 0) return 0;
+            found->requires_grad[place] = (char)needed;
         } else if (form->leaf[place].kind == INTEGER) {
             found->integers[place] = PyLong_AsLongLongAndOverflow(leaf, &overflow);
             if (overflow) return 0;
@@ -133,12 +149,12 @@ static int read_arguments(const Form *form, Arguments *found) {
     return 1;
 }
 
-static int is_for_variant(const Form *form, const Variant *variant, const Arguments *given) {
+static int is_for_variant(const Form *form, const Variant *variant, const Arguments *given, int asks) {
     if (memcmp(variant->firsts, given->firsts, (size_t)form->leaves * sizeof(int32_t))) return 0;
     for (Py_ssize_t place = 0; place < form->leaves; place++) {
         PyObject *wanted = PyTuple_GET_ITEM(variant->values, place), *leaf = given->leaves[place];
         switch (form->leaf[place].kind) {
-            case TENSOR: if (given->requires_grad[place] != wanted) return 0; break;
+            case TENSOR: if (asks & ASKS_GRADIENTS && given->requires_grad[place] != (wanted == Py_True)) return 0; break;
             case INTEGER: break;
             case VALUE: if (!is_same(leaf, wanted)) return 0; break;
             case OBJECT: if (leaf != wanted) return 0; break;
@@ -147,12 +163,12 @@ static int is_for_variant(const Form *form, const Variant *variant, const Argume
     return 1;
 }
 
-static PyObject *call_variants(const Form *form, const Arguments *given, PyObject *grad_mode, PyObject *default_dtype,
-                               PyObject *around) {
+static PyObject *call_variants(const Form *form, const Arguments *given, const Around *around, PyObject *captured) {
     for (Py_ssize_t number = 0; number < form->variants; number++) {
         const Variant *variant = &form->variant[number];
-        if (variant->grad_mode != grad_mode || variant->default_dtype != default_dtype) continue;
-        if (!is_same(variant->around, around) || !is_for_variant(form, variant, given)) continue;
+        if (around->grad_mode && variant->grad_mode != around->grad_mode) continue;
+        if (around->default_dtype && variant->default_dtype != around->default_dtype) continue;
+        if (!is_same(variant->around, captured) || !is_for_variant(form, variant, given, around->asks)) continue;
         const Program *program = variant->program;
         const Tensor *tensors[ON_STACK];
         PyObject *objects[ON_STACK];
@@ -166,7 +182,8 @@ static PyObject *call_variants(const Form *form, const Arguments *given, PyObjec
         }
         for (Py_ssize_t place = 0; place < program->integers; place++)
             integers[place] = given->integers[variant->integers[place]];
-        PyObject *found = attempt(program, tensors, packed, objects, integers, given->work);
+        Given its = {variant->api, tensors, packed, objects, integers, given->work, around->watched};
+        PyObject *found = attempt(program, &its);
         if (found != Py_NotImplemented) {
             PyObject *done = variant->done == Py_None || !found ? NULL : PyObject_CallNoArgs(variant->done);
             if (!done && variant->done != Py_None) Py_CLEAR(found);
@@ -178,9 +195,9 @@ static PyObject *call_variants(const Form *form, const Arguments *given, PyObjec
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
-                            PyObject *default_dtype) {
-    PyObject *leaves[ON_STACK], *requires_grad[ON_STACK], *found = NULL;
+static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, const Around *around) {
+    PyObject *leaves[ON_STACK], *found = NULL;
+    char requires_grad[ON_STACK];
     Tensor tensors[ON_STACK];
     int packed[ON_STACK];
     int32_t firsts[ON_STACK];
@@ -198,10 +215,10 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
     }
     if (fits && is_for_form(form, &given)) {
         /* checked before tensors are read, as it runs Python */
-        PyObject *around = form->captured_state == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->captured_state);
-        if (around && read_arguments(form, &given)) found = call_variants(form, &given, grad_mode, default_dtype, around);
-        else if (around) found = Py_NewRef(Py_NotImplemented);
-        Py_XDECREF(around);
+        PyObject *captured = form->captured_state == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->captured_state);
+        if (captured && read_arguments(form, &given, around)) found = call_variants(form, &given, around, captured);
+        else if (captured) found = Py_NewRef(Py_NotImplemented);
+        Py_XDECREF(captured);
     } else {
         found = Py_NewRef(Py_NotImplemented);
     }
@@ -209,9 +226,8 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
     return found;
 }
 
-static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
-                           PyObject *default_dtype) {
-    if (form->bind == Py_None) return call_bound(form, args, named, grad_mode, default_dtype);
+static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, const Around *around) {
+    if (form->bind == Py_None) return call_bound(form, args, named, around);
     PyObject *bound = PyObject_CallFunctionObjArgs(form->bind, args, named, NULL);
     if (!bound) return NULL;
     PyObject *found = NULL;
@@ -221,7 +237,7 @@ static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, Py
              !PyDict_CheckExact(PyTuple_GET_ITEM(bound, 1)))
         PyErr_SetString(PyExc_TypeError, "arguments are bound to a tuple and a dict");
     else
-        found = call_bound(form, PyTuple_GET_ITEM(bound, 0), PyTuple_GET_ITEM(bound, 1), grad_mode, default_dtype);
+        found = call_bound(form, PyTuple_GET_ITEM(bound, 0), PyTuple_GET_ITEM(bound, 1), around);
     Py_DECREF(bound);
     return found;
 }
@@ -246,16 +262,23 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     const Entry *entry = (const Entry *)self;
     if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
-    int elsewhere = is_elsewhere();
-    if (elsewhere) return elsewhere < 0 ? NULL : Py_NewRef(Py_NotImplemented);
-    PyObject *grad_mode = ask(&torch.grad_mode), *default_dtype = ask(&torch.default_dtype);
-    PyObject *found = grad_mode && default_dtype ? Py_NewRef(Py_NotImplemented) : NULL;
+    Around around = {NULL, NULL, entry->asks, 0};
+    PyObject *found = NULL;
+    if (entry->asks & ASKS_MODES) {
+        int elsewhere = is_elsewhere();
+        if (elsewhere) return elsewhere < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+        if (!(around.grad_mode = ask(&torch.grad_mode)) || !(around.default_dtype = ask(&torch.default_dtype))) goto done;
+    } else {
+        around.watched = is_watched();
+    }
+    found = Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t number = 0; found == Py_NotImplemented && number < entry->forms; number++) {
         Py_DECREF(found);
-        found = call_form(&entry->form[number], args[0], args[1], grad_mode, default_dtype);
+        found = call_form(&entry->form[number], args[0], args[1], &around);
     }
-    Py_XDECREF(grad_mode);
-    Py_XDECREF(default_dtype);
+done:
+    Py_XDECREF(around.grad_mode);
+    Py_XDECREF(around.default_dtype);
     return found;
 }
 
@@ -314,12 +337,13 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
         PyObject *type;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(leaves, place), "iO!i", &kind, &PyType_Type, &type, &rank)) return -1;
         PyTypeObject *found = (PyTypeObject *)type;
-        int is_tensor = found == torch.tensor || found == torch.parameter;
-        if (kind < TENSOR || kind > OBJECT || (kind == TENSOR) != is_tensor || (kind == INTEGER && found != &PyLong_Type)) {
+        const Api *api = api_for(found);
+        int is_known = kind == TENSOR ? api != NULL : api != torch.api;
+        if (kind < TENSOR || kind > OBJECT || !is_known || (kind == INTEGER && found != &PyLong_Type)) {
             PyErr_Format(PyExc_ValueError, "an argument of the class %s", found->tp_name);
             return -1;
         }
-        if (leaf) leaf[place] = (Leaf){(Kind)kind, found, rank};
+        if (leaf) leaf[place] = (Leaf){(Kind)kind, found, api, rank};
     }
     Variant *variant = take(block, used, (size_t)form->variants * sizeof *variant);
     for (Py_ssize_t number = 0; number < form->variants; number++) {
@@ -338,6 +362,15 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
         made.tensors = places_of(tensors, made.program->tensors, form, leaf, TENSOR, block, used);
         made.integers = made.tensors ? places_of(integers, made.program->integers, form, leaf, INTEGER, block, used) : NULL;
         if (!made.integers || !(made.firsts = small_integers(firsts, form->leaves, block, used))) return -1;
+        made.api = torch.api;
+        for (Py_ssize_t place = 0; leaf && place < made.program->tensors; place++) {
+            const Api *api = leaf[made.tensors[place]].api;
+            if (place && api != made.api) {
+                PyErr_SetString(PyExc_ValueError, "arrays of several libraries for one program");
+                return -1;
+            }
+            made.api = api;
+        }
         if (variant) variant[number] = made;
     }
     form->leaf = leaf;
@@ -347,17 +380,24 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
 
 static int fill_entry(void *self, PyObject *args, char *block, size_t *used) {
     Entry *made = self;
-    made->forms = PyTuple_GET_SIZE(args);
+    if (PyTuple_GET_SIZE(args) < 1) {
+        PyErr_SetString(PyExc_TypeError, "an entry is made of what it asks, and forms");
+        return -1;
+    }
+    made->asks = (int)PyLong_AsLong(PyTuple_GET_ITEM(args, 0));
+    if (PyErr_Occurred()) return -1;
+    made->forms = PyTuple_GET_SIZE(args) - 1;
     Form *form = take(block, used, (size_t)made->forms * sizeof *form);
     for (Py_ssize_t number = 0; number < made->forms; number++) {
         Form each;
-        if (fill_form(&each, PyTuple_GET_ITEM(args, number), block, used)) return -1;
+        if (fill_form(&each, PyTuple_GET_ITEM(args, number + 1), block, used)) return -1;
         if (form) form[number] = each;
     }
     made->form = form;
     return 0;
 }
 
+/* Entry(asks, *forms) */
 static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
     return new_filled(type, args, named, call_entry, fill_entry);
 }

@@ -23,13 +23,16 @@ a program, as nothing checks them later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from backends.cpu.launcher import NativeProgram, Unavailable, launcher
 from shapes.guards.emit_c import NotNative
 
+Asks: TypeAlias = Literal["modes", "requires_grad", "marks"]
+"""Modes and transforms with the grad mode and the default dtype; the tensors' `requires_grad`; their negative bit."""
+EVERYTHING: Final[tuple[Asks, ...]] = ("modes", "requires_grad", "marks")
 KINDS: Final = ("tensor", "integer", "value", "object")
 
 Structure: TypeAlias = "tuple[type, tuple[object, ...], tuple[Structure, ...]] | None"
@@ -40,7 +43,8 @@ Call: TypeAlias = Callable[[tuple[object, ...], Mapping[str, object]], object]
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A flattened argument: a tensor of a class and rank, an integer that guards may be about, a value (by equality),
-    an object (by identity)."""
+    an object (by identity). A tensor's class is torch's or one that offers the DLPack C exchange API; the tensors of a
+    program are of one library, and so are its results."""
 
     kind: Literal["tensor", "integer", "value", "object"]
     type: type
@@ -52,7 +56,7 @@ class Variant:
     """A program, and what it relies on.
 
     Attributes:
-        values: by leaf: whether a tensor requires a gradient, the value, or the object.
+        values: by leaf: whether a tensor of torch requires a gradient, the value, or the object.
         around: what the form's captured_state give.
         tensors: which leaves are the tensors of the program.
         integers: which leaves are its integers.
@@ -88,8 +92,10 @@ class Form:
     bind: Call | None = None
 
 
-def made_entry(forms: Sequence[Form]) -> Call:
-    """What calls the first program that is for a call, in the order of the forms and of their variants.
+def made_entry(forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING) -> Call:
+    """The call of the first program that is for a call, in the order of the forms and of their variants. A caller that
+    has guarded some of what an entry asks, for example by Dynamo's guards, leaves it out of `asks`: without all three a
+    call takes a third less. Classes, ranks, dtypes, devices, sizes and strides are always read.
 
     Raises:
         NotNative: arguments that the launcher does not take apart.
@@ -98,7 +104,9 @@ def made_entry(forms: Sequence[Form]) -> Call:
     if isinstance(found, Unavailable):
         raise NotNative(found.reason)
     try:
-        return found.Entry(*[_described(form) for form in forms])
+        return found.Entry(
+            sum([1 << EVERYTHING.index(each) for each in {*asks}]), *[_described(form) for form in forms]
+        )
     except ValueError as error:
         raise NotNative(str(error)) from error
 

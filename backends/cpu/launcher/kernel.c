@@ -6,14 +6,17 @@ typedef struct {
     Py_ssize_t tensors, numbers;
     Interleaved interleaved; /* runs it interleaved with the kernels after it; NULL for none */
     Py_ssize_t kernels; /* the length of that group, itself included */
+    const char *plain;  /* by tensor: whether its memory is known to hold its values */
 } Kernel;
 
 /* Unpack a kernel's arguments: data pointers and numbers; returns the largest element count, -1 with an exception. */
-static int64_t read_given(PyObject *const *args, Py_ssize_t tensors, Py_ssize_t count, void **pointers, int64_t *numbers) {
+static int64_t read_given(PyObject *const *args, const char *plain, Py_ssize_t tensors, Py_ssize_t count, void **pointers,
+                          int64_t *numbers) {
     int64_t work = 0;
+    int watched = -1;
     for (Py_ssize_t place = 0; place < tensors; place++) {
         int64_t elements;
-        if (read_tensor(args[place], &pointers[place], &elements)) return -1;
+        if (read_tensor(args[place], plain[place], &watched, &pointers[place], &elements)) return -1;
         work = elements > work ? elements : work;
     }
     for (Py_ssize_t place = 0; place < count; place++)
@@ -22,7 +25,7 @@ static int64_t read_given(PyObject *const *args, Py_ssize_t tensors, Py_ssize_t 
 }
 
 static int run_kernel(Kernel *kernel, PyObject *const *args, void **pointers, int64_t *numbers) {
-    int64_t work = read_given(args, kernel->tensors, kernel->numbers, pointers, numbers);
+    int64_t work = read_given(args, kernel->plain, kernel->tensors, kernel->numbers, pointers, numbers);
     if (work < 0) return -1;
     RUN(work, kernel->function(pointers, numbers))
     return 0;
@@ -50,17 +53,26 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags
 }
 
 static PyObject *new_kernel(PyTypeObject *type, PyObject *args, PyObject *named) {
-    static char *names[] = {"address", "tensors", "numbers", "library", "interleaved", "kernels", NULL};
+    static char *names[] = {"address", "tensors", "numbers", "library", "interleaved", "kernels", "plain", NULL};
     unsigned long long address, interleaved = 0;
     Py_ssize_t tensors, numbers, kernels = 1;
-    PyObject *library = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "Knn|OKn", names, &address, &tensors, &numbers, &library, &interleaved,
-                                     &kernels))
+    PyObject *library = Py_None, *plain = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Knn|OKnO!", names, &address, &tensors, &numbers, &library, &interleaved,
+                                     &kernels, &PyTuple_Type, &plain))
         return NULL;
     if (!address || tensors < 0 || numbers < 0 || tensors > MOST || numbers > MOST || (kernels != 1) != (interleaved != 0))
         return PyErr_Format(PyExc_ValueError, "a kernel at %llu of %zd tensors and %zd numbers", address, tensors, numbers);
-    Kernel *kernel = (Kernel *)new_owner(type, call_kernel, library, 0);
+    Kernel *kernel = (Kernel *)new_owner(type, call_kernel, library, (size_t)tensors);
     if (!kernel) return NULL;
+    kernel->plain = kernel->owner.block;
+    for (Py_ssize_t place = 0; plain && place < PyTuple_GET_SIZE(plain); place++) {
+        Py_ssize_t each = PyLong_AsSsize_t(PyTuple_GET_ITEM(plain, place));
+        if (each < 0 || each >= tensors) {
+            Py_DECREF(kernel);
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "there is no tensor %zd", each);
+        }
+        ((char *)kernel->owner.block)[each] = 1;
+    }
     kernel->function = (Function)(uintptr_t)address;
     kernel->tensors = tensors;
     kernel->numbers = numbers;

@@ -4,9 +4,8 @@
 typedef struct {
     DataType dtype;
     int32_t rank;
-    PyObject *requires_grad; /* True and False are immortal */
-    const int64_t *sizes;    /* then strides */
-    Seen seen;
+    int requires_grad;
+    const int64_t *sizes; /* then strides */
 } Layout;
 
 typedef struct {
@@ -17,41 +16,31 @@ typedef struct {
 } Layouts;
 
 /* 0 for a tensor that kernels cannot read; no exception is set. */
-static int read_layout(PyObject *object, Tensor *tensor, PyObject **requires_grad) {
+static int read_layout(PyObject *object, Tensor *tensor, int *requires_grad, int watched) {
     int64_t elements;
     int packed;
-    if (!is_exact(object) || !read_exact(object, tensor, &elements, &packed)) return 0;
-    *requires_grad = torch.requires_grad(object, torch.requires_grad_closure);
-    if (!*requires_grad) {
-        PyErr_Clear();
-        return 0;
-    }
-    Py_DECREF(*requires_grad);
-    return 1;
+    if (!is_exact(object) || !read_array(torch.api, object, tensor, &elements, &packed)) return 0;
+    *requires_grad = answers(object, REQUIRES_GRAD, watched);
+    return *requires_grad >= 0;
 }
 
-static int is_laid_out(PyObject *object, Layout *layout) {
+static int is_laid_out(PyObject *object, const Layout *layout, int watched) {
     Tensor tensor;
-    PyObject *requires_grad;
-    if (is_as_seen(object, &layout->seen) && is_learned_as_seen(&layout->seen)) return 1;
-    if (!read_layout(object, &tensor, &requires_grad)) return 0;
+    int requires_grad;
+    if (!read_layout(object, &tensor, &requires_grad, watched)) return 0;
     size_t bytes = (size_t)layout->rank * sizeof(int64_t);
-    if (requires_grad != layout->requires_grad || tensor.rank != layout->rank || tensor.dtype.code != layout->dtype.code ||
-        tensor.dtype.bits != layout->dtype.bits || memcmp(tensor.sizes, layout->sizes, bytes) ||
-        memcmp(tensor.strides, layout->sizes + layout->rank, bytes))
-        return 0;
-    look_at(object, &layout->seen, 1);
-    return 1;
+    return requires_grad == layout->requires_grad && tensor.rank == layout->rank &&
+           tensor.dtype.code == layout->dtype.code && tensor.dtype.bits == layout->dtype.bits &&
+           !memcmp(tensor.sizes, layout->sizes, bytes) && !memcmp(tensor.strides, layout->sizes + layout->rank, bytes);
 }
 
 /* layouts(): whether sizes, strides, dtype, device and requires_grad of all of them are unchanged. */
 static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     Layouts *layouts = (Layouts *)self;
     if (PyVectorcall_NARGS(flags) || keywords) return PyErr_Format(PyExc_TypeError, "layouts are asked without arguments");
-    for (Py_ssize_t place = 0; place < layouts->count; place++) {
-        if (place + AHEAD < layouts->count) expect(layouts->tensor[place + AHEAD], &layouts->layout[place + AHEAD].seen);
-        if (!is_laid_out(layouts->tensor[place], &layouts->layout[place])) Py_RETURN_FALSE;
-    }
+    int watched = is_watched();
+    for (Py_ssize_t place = 0; place < layouts->count; place++)
+        if (!is_laid_out(layouts->tensor[place], &layouts->layout[place], watched)) Py_RETURN_FALSE;
     Py_RETURN_TRUE;
 }
 
@@ -64,15 +53,15 @@ static int fill_layouts(void *self, PyObject *args, char *block, size_t *used) {
     Layout *layout = take(block, used, (size_t)made->count * sizeof *layout);
     for (Py_ssize_t place = 0; place < made->count; place++) {
         Tensor tensor;
-        PyObject *requires_grad;
-        if (!read_layout(made->tensor[place], &tensor, &requires_grad)) {
+        int requires_grad;
+        if (!read_layout(made->tensor[place], &tensor, &requires_grad, is_watched())) {
             PyErr_Format(PyExc_ValueError, "number %zd is no tensor that kernels can read", place);
             return -1;
         }
         size_t bytes = (size_t)tensor.rank * sizeof(int64_t);
         int64_t *sizes = take(block, used, 2 * bytes);
         if (!layout) continue;
-        layout[place] = (Layout){tensor.dtype, tensor.rank, requires_grad, sizes, {NULL}};
+        layout[place] = (Layout){tensor.dtype, tensor.rank, requires_grad, sizes};
         memcpy(sizes, tensor.sizes, bytes);
         memcpy(sizes + tensor.rank, tensor.strides, bytes);
     }

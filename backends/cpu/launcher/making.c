@@ -45,7 +45,8 @@ static int fill_constant(Expected *expected, PyObject *constant, char *block, si
     Tensor tensor;
     int64_t elements;
     int packed;
-    if (!is_exact(constant) || !read_exact(constant, &tensor, &elements, &packed)) {
+    if (!is_exact(constant) || !read_array(torch.api, constant, &tensor, &elements, &packed) ||
+        !is_unmarked(torch.api, constant, &tensor, is_watched())) {
         PyErr_SetString(PyExc_ValueError, "a constant is no tensor that kernels can read");
         return -1;
     }
@@ -110,10 +111,12 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
     Output *output = take(block, used, (size_t)made->outputs * sizeof *output);
     for (Py_ssize_t place = 0; place < made->outputs; place++) {
         Output each = {0};
-        int source;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOin", &source, &each.object, &each.rank, &each.place))
+        int source, code, bits;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOiiin", &source, &each.object, &code, &bits, &each.rank,
+                              &each.place))
             return -1;
         each.source = (Source)source;
+        each.dtype = (DataType){(uint8_t)code, (uint8_t)bits, 1};
         made->made += source == MADE;
         Py_ssize_t end = each.place + (source == MADE ? 2 * (Py_ssize_t)each.rank : 1);
         Py_ssize_t last = source == GIVEN ? made->tensors : source == AGAIN ? place : source == FIXED ? end : made->numbers;
@@ -157,7 +160,7 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
 
 /* Program(expected, integers, constants, outputs, launches, scratch, first_scratch, steps, start, values, numbers,
            structure)
-   expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place); launches: (kernel,
+   expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, code, bits, rank, place); launches: (kernel,
    buffers, first number, length of the interleaved group from it on); steps: (code, target, a, b, c, factor);
    start: the first values; numbers: indices of values; structure: None for a single output, tuple, list, or a
    callable that takes a list. */

@@ -174,11 +174,11 @@ def _mirrored(node: Operation) -> tuple[str, tuple[Operation, ...]]:
 
 def with_operations(text: str) -> str:
     """The text of the extension module with the operations of the table, and what they call."""
-    cases = [
-        f"            case OPERATION_{name}: {{ long long result = 0; "
-        f"{c.format('v[a]', 'v[b]', 'v[c]', v='result')} {'*to = result; ' * (name in VALUES)}break; }}"
-        for name, c in (VALUES | REQUIRED).items()
-    ]
+    cases = []
+    for name, c in (VALUES | REQUIRED).items():
+        begin, end = ("long long result = 0; ", "\n                *to = result;") if name in VALUES else ("", "")
+        step = f"{begin}{c.format('v[a]', 'v[b]', 'v[c]', v='result')}{end} break;"
+        cases.append(f"            case OPERATION_{name}: {{ {step} }}")
     for mark, names in (("@OPERATIONS@", VALUES), ("@COMPARISONS@", REQUIRED)):
         text = text.replace(mark, ", ".join([f"OPERATION_{name}" for name in names]))
     return text.replace("@CASES@", "\n".join(cases)).replace("@ARITHMETIC@", ARITHMETIC)

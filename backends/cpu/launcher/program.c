@@ -12,6 +12,7 @@ typedef enum { MADE, GIVEN, AGAIN, FIXED, NUMBER, SOURCES } Source;
 typedef struct {
     Source source;
     PyObject *object; /* the dtype of a new tensor, the fixed object */
+    DataType dtype;   /* that dtype as DLPack has it */
     int32_t rank;
     Py_ssize_t place; /* index of the argument, the output, or the first number: sizes, then strides */
     int64_t *last;    /* cached from the last call: sizes and strides, and their Python objects: */
@@ -86,12 +87,13 @@ static PyObject *layout_of(Output *output, const int64_t *numbers) {
     return args;
 }
 
-/* Allocate a tensor by torch's fastest function: 0.25 us, and 0.1 us more for a layout that is not cached; DLPack's
-   allocator takes 0.65 us. */
-static PyObject *allocated(Output *output, const int64_t *numbers) {
+/* Allocate an output of the class of the arguments. Of torch: by its function, as a tensor that DLPack makes has a
+   storage that cannot be resized, unlike those that operators return. */
+static PyObject *allocated(const Api *api, Output *output, const int64_t *numbers) {
+    if (api != torch.api) return made_array(api, output->dtype, output->rank, numbers + output->place);
     PyObject *args = layout_of(output, numbers + output->place);
     if (!args) return NULL;
-    PyObject *made = PyCFunction_GET_FUNCTION(torch.empty_strided)(PyCFunction_GET_SELF(torch.empty_strided), args);
+    PyObject *made = PyObject_Call(torch.allocate, args, NULL);
     Py_DECREF(args);
     return made;
 }
@@ -184,42 +186,64 @@ static int plan(const Program *program, Call *call, const Tensor *const *tensors
     return 1;
 }
 
-/* Read a tensor of the program's own into the next buffer; 0 where kernels cannot read it, or where it is not as
-   expected (NULL for anything). */
-static inline int next_buffer(PyObject *object, const Expected *expected, void ***buffer, int64_t *work) {
-    Tensor tensor;
-    int64_t elements;
-    int packed;
-    if (!is_exact(object) || !read_exact(object, &tensor, &elements, &packed)) return 0;
-    if (expected && !is_expected(expected, &tensor, packed)) return 0;
-    *(*buffer)++ = tensor.data;
-    in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
+/* Put the memory of a tensor of the program's own into the next buffer. */
+static inline void fill_buffer(const Tensor *tensor, int64_t elements, void ***buffer, int64_t *work) {
+    *(*buffer)++ = tensor->data;
+    in_large_pages(tensor->data, elements * (tensor->dtype.bits / 8));
     if (elements > *work) *work = elements;
+}
+
+/* Read the constants, whose metadata may have changed; 0 where kernels cannot read one, or it is not as expected. */
+static int read_constants(const Program *program, void ***buffer, int64_t *work, int watched) {
+    const Expected *expected = program->expected + program->tensors;
+    for (Py_ssize_t place = 0; place < program->constants; place++) {
+        PyObject *object = program->constant[place];
+        Tensor tensor;
+        int64_t elements;
+        int packed;
+        if (!is_exact(object) || !read_array(torch.api, object, &tensor, &elements, &packed)) return 0;
+        if (!is_expected(&expected[place], &tensor, packed) || !is_unmarked(torch.api, object, &tensor, watched)) return 0;
+        fill_buffer(&tensor, elements, buffer, work);
+    }
     return 1;
 }
 
-static PyObject *perform(const Program *program, Call *call, const Tensor *const *tensors, PyObject *const *objects,
-                         const int64_t *integers, int64_t work) {
+/* The arguments of one call, of types that offer one API. */
+typedef struct {
+    const Api *api;
+    const Tensor *const *tensors;
+    const int *packed;
+    PyObject *const *objects;
+    const int64_t *integers;
+    int64_t work; /* the elements of the largest tensor */
+    int watched;  /* whether a function mode is active */
+} Given;
+
+static PyObject *perform(const Program *program, Call *call, const Given *given) {
     void **buffer = call->buffers;
-    for (Py_ssize_t place = 0; place < program->tensors; place++) *buffer++ = tensors[place]->data;
-    for (Py_ssize_t place = 0; place < program->constants; place++) /* whose metadata may have changed */
-        if (!next_buffer(program->constant[place], &program->expected[program->tensors + place], &buffer, &work))
-            return Py_NewRef(Py_NotImplemented);
-    int planned = plan(program, call, tensors, integers);
+    int64_t work = given->work;
+    for (Py_ssize_t place = 0; place < program->tensors; place++) *buffer++ = given->tensors[place]->data;
+    if (!read_constants(program, &buffer, &work, given->watched)) return Py_NewRef(Py_NotImplemented);
+    int planned = plan(program, call, given->tensors, given->integers);
     if (planned <= 0) return planned < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t place = 0; place < program->outputs; place++) {
         Output *output = &program->output[place];
         PyObject *made;
         switch (output->source) {
-            case MADE: made = allocated(output, call->numbers); break;
-            case GIVEN: made = Py_NewRef(objects[output->place]); break;
+            case MADE: made = allocated(given->api, output, call->numbers); break;
+            case GIVEN: made = Py_NewRef(given->objects[output->place]); break;
             case AGAIN: made = Py_NewRef(call->results[output->place]); break;
             case NUMBER: made = PyLong_FromLongLong(call->numbers[output->place]); break;
             default: made = Py_NewRef(output->object);
         }
         if (!(call->results[place] = made)) return NULL;
-        if (output->source == MADE && !next_buffer(made, NULL, &buffer, &work))
-            return PyErr_Format(PyExc_RuntimeError, "torch made a tensor without memory");
+        if (output->source != MADE) continue;
+        Tensor tensor;
+        int64_t elements;
+        int packed;
+        if (api_of(made) != given->api || !read_array(given->api, made, &tensor, &elements, &packed))
+            return PyErr_Format(PyExc_RuntimeError, "a new %s has no memory on the CPU", Py_TYPE(made)->tp_name);
+        fill_buffer(&tensor, elements, &buffer, &work);
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;
     RUN(work, launch(program->launch, program->launches, call->buffers, call->numbers))
@@ -227,10 +251,10 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
 }
 
 /* Run a program on flattened arguments; NotImplemented where it does not match them. */
-static PyObject *attempt(const Program *program, const Tensor *const *tensors, const int *packed,
-                         PyObject *const *objects, const int64_t *integers, int64_t work) {
+static PyObject *attempt(const Program *program, const Given *given) {
     for (Py_ssize_t place = 0; place < program->tensors; place++)
-        if (!is_expected(&program->expected[place], tensors[place], packed[place])) return Py_NewRef(Py_NotImplemented);
+        if (!is_expected(&program->expected[place], given->tensors[place], given->packed[place]))
+            return Py_NewRef(Py_NotImplemented);
     int64_t values[4 * ON_STACK], numbers[4 * ON_STACK];
     void *buffers[ON_STACK];
     PyObject *results[ON_STACK];
@@ -246,7 +270,7 @@ static PyObject *attempt(const Program *program, const Tensor *const *tensors, c
         call.results = (PyObject **)(call.buffers + program->buffers);
     }
     memset(call.results, 0, (size_t)program->outputs * sizeof *call.results);
-    PyObject *found = perform(program, &call, tensors, objects, integers, work);
+    PyObject *found = perform(program, &call, given);
     for (Py_ssize_t place = 0; place < program->outputs; place++) Py_XDECREF(call.results[place]);
     free(call.scratch);
     PyMem_Free(block);
@@ -259,7 +283,7 @@ static PyObject *call_program(PyObject *self, PyObject *const *args, size_t flag
         Py_RETURN_NOTIMPLEMENTED;
     Tensor tensors[ON_STACK], *tensor = tensors;
     const Tensor *pointers[ON_STACK], **pointer = pointers;
-    int64_t integers[ON_STACK], *integer = integers, work = 0;
+    int64_t integers[ON_STACK], *integer = integers;
     int packings[ON_STACK], *packed = packings;
     char *block = NULL;
     if (program->tensors > ON_STACK || program->integers > ON_STACK) {
@@ -272,19 +296,22 @@ static PyObject *call_program(PyObject *self, PyObject *const *args, size_t flag
         packed = (int *)(pointer + program->tensors);
     }
     PyObject *found = NULL;
+    Given given = {program->tensors ? api_of(args[0]) : torch.api, pointer, packed, args, integer, 0, is_watched()};
     for (Py_ssize_t place = 0; place < program->tensors; place++) {
         int64_t elements;
         pointer[place] = &tensor[place];
-        if (!is_exact(args[place]) || !read_exact(args[place], &tensor[place], &elements, &packed[place])) goto refused;
-        if (elements > work) work = elements;
+        if (!given.api || api_of(args[place]) != given.api) goto refused;
+        if (!read_array(given.api, args[place], &tensor[place], &elements, &packed[place])) goto refused;
+        if (!is_unmarked(given.api, args[place], &tensor[place], given.watched)) goto refused;
+        if (elements > given.work) given.work = elements;
     }
     for (Py_ssize_t place = 0; place < program->integers; place++) {
-        PyObject *given = args[program->tensors + place];
+        PyObject *number = args[program->tensors + place];
         int overflow = 1;
-        if (PyLong_CheckExact(given)) integer[place] = PyLong_AsLongLongAndOverflow(given, &overflow);
+        if (PyLong_CheckExact(number)) integer[place] = PyLong_AsLongLongAndOverflow(number, &overflow);
         if (overflow) goto refused;
     }
-    found = attempt(program, pointer, packed, args, integer, work);
+    found = attempt(program, &given);
     PyMem_Free(block);
     return found;
 refused:

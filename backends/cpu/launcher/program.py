@@ -213,19 +213,18 @@ class _Parts:
         self._numbers += [self._steps.value(self._steps.lowering.expression(each)) for each in wanted]
         return place
 
-    def _output(self, output: Output) -> tuple[int, object, int, int]:
+    def _output(self, output: Output) -> tuple[int, object, int, int, int, int]:
         match output:
             case Made(dtype, sizes, strides):
-                _known(dtype)
-                return 0, getattr(torch, dtype), len(sizes), self._more([*sizes, *strides])
+                return 0, getattr(torch, dtype), *_known(dtype), len(sizes), self._more([*sizes, *strides])
             case Given(place):
-                return 1, None, 0, place
+                return 1, None, 0, 0, 0, place
             case Again(place):
-                return 2, None, 0, place
+                return 2, None, 0, 0, 0, place
             case Fixed(value):
-                return 3, value, 0, 0
+                return 3, value, 0, 0, 0, 0
             case Number(value):
-                return 4, None, 0, self._more([value])
+                return 4, None, 0, 0, 0, self._more([value])
 
     def _leaf(self, path: Path) -> Leaf:
         """The code of a leaf: how the launcher reads a number of the arguments."""

@@ -6,19 +6,12 @@ typedef struct {
     int repeats;
 } Range;
 
-/* A tensor of the last call, with its data pointer. */
-typedef struct {
-    Range range;
-    PyObject *object; /* borrowed, of a constant; another tensor may have been allocated at its address */
-    Seen seen;
-} Place;
-
 typedef struct {
     Owner owner;
     Py_ssize_t given, tensors;
     PyObject *const *constant; /* after the arguments */
     const char *written;       /* by tensor */
-    Place *last;               /* of the last call, whose answer was: */
+    Range *last;               /* by tensor, of the last call, whose answer was: */
     int answer;
     Range *sorted;
 } Apart;
@@ -49,7 +42,7 @@ static int read_range(PyObject *object, Range *range, int written) {
     Tensor tensor;
     int64_t elements, reach = 0;
     int packed;
-    if (!is_exact(object) || !read_exact(object, &tensor, &elements, &packed)) return 0;
+    if (!is_exact(object) || !read_array(torch.api, object, &tensor, &elements, &packed)) return 0;
     range->start = range->end = (uintptr_t)tensor.data;
     range->repeats = 0;
     if (!elements) return 1;
@@ -68,7 +61,7 @@ static int by_start(const void *a, const void *b) {
 static int any_shared(const Apart *apart) {
     Py_ssize_t count = 0;
     for (Py_ssize_t place = 0; place < apart->tensors; place++) {
-        const Range *range = &apart->last[place].range;
+        const Range *range = &apart->last[place];
         if (range->repeats) return 1;
         if (range->start < range->end) apart->sorted[count++] = (Range){range->start, range->end, apart->written[place]};
     }
@@ -92,18 +85,10 @@ static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags,
     for (Py_ssize_t place = 0; place < apart->tensors; place++) {
         PyObject *tensor = place >= apart->given ? apart->constant[place - apart->given]
                                                  : PySequence_Fast_GET_ITEM(args[0], place);
-        Place *last = &apart->last[place];
-        if (place >= apart->given && place + AHEAD < apart->tensors)
-            expect(apart->constant[place + AHEAD - apart->given], &last[AHEAD].seen);
-        Range range, *before = &last->range;
-        if (last->object == tensor && is_as_seen(tensor, &last->seen) && is_where_seen(&last->seen)) continue;
+        Range range, *before = &apart->last[place];
         if (!read_range(tensor, &range, apart->written[place])) {
             apart->answer = -1;
             Py_RETURN_NONE;
-        }
-        if (place >= apart->given) {
-            last->object = tensor;
-            look_at(tensor, &last->seen, 0);
         }
         if (range.start == before->start && range.end == before->end && range.repeats == before->repeats) continue;
         *before = range;

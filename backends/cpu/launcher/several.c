@@ -4,6 +4,7 @@ typedef struct {
     Owner owner;
     Py_ssize_t tensors, given, numbers, launches;
     const Launch *launch;
+    const char *plain;     /* by tensor: whether every kernel knows that its memory holds its values */
     const int32_t *number; /* of each launch after the other, the indices of its numbers among those given */
 } Kernels;
 
@@ -15,7 +16,7 @@ static PyObject *call_kernels(PyObject *self, PyObject *const *args, size_t flag
                             kernels->tensors, kernels->given, given);
     void *pointers[ON_STACK];
     int64_t all[ON_STACK], numbers[ON_STACK * ON_STACK];
-    int64_t work = read_given(args, kernels->tensors, kernels->given, pointers, all);
+    int64_t work = read_given(args, kernels->plain, kernels->tensors, kernels->given, pointers, all);
     if (work < 0) return NULL;
     for (Py_ssize_t place = 0; place < kernels->numbers; place++) numbers[place] = all[kernels->number[place]];
     RUN(work, launch(kernels->launch, kernels->launches, pointers, numbers))
@@ -35,6 +36,14 @@ static int fill_kernels(void *self, PyObject *args, char *block, size_t *used) {
         return -1;
     }
     made->launch = fill_launches(launches, made->tensors, made->numbers, block, used);
+    char *plain = take(block, used, (size_t)made->tensors);
+    if (plain) memset(plain, 1, (size_t)made->tensors);
+    for (Py_ssize_t place = 0; plain && made->launch && place < made->launches; place++) {
+        const Kernel *kernel = (const Kernel *)PyTuple_GET_ITEM(PyTuple_GET_ITEM(launches, place), 0);
+        for (int32_t tensor = 0; tensor < made->launch[place].tensors; tensor++)
+            plain[made->launch[place].buffers[tensor]] &= kernel->plain[tensor];
+    }
+    made->plain = plain;
     made->number = made->launch ? small_integers(numbers, made->given, block, used) : NULL;
     return made->number ? 0 : -1;
 }

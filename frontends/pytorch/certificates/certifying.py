@@ -23,9 +23,9 @@ from pathlib import Path
 
 import torch
 
-from frontends.pytorch.calls.compilation import Compilation
-from frontends.pytorch.calls.compiled import OWN, Compiled
-from frontends.pytorch.certificates.variants import of_compilation, of_variant
+from frontends.pytorch.certificates.variants import of_program, of_variant
+from frontends.pytorch.dynamo.compiled import OWN, Compiled
+from frontends.pytorch.dynamo.program import Program
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.variant import Variant
 from shapes.accepted import shown
@@ -60,16 +60,16 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
     if issubclass(type(compiled), Compiled):
         compiled = object.__getattribute__(compiled, OWN)
     match compiled:
-        case Compilation():
-            return of_compilation(compiled), True
+        case Program():
+            return of_program(compiled), True
         case Variant():
             return [of_variant(compiled)], True
         case str() | Path():
             return [read_guards(Path(compiled))], True
         case torch.export.ExportedProgram():
-            from frontends.pytorch.certificates.exported import of_program
+            from frontends.pytorch.certificates.exported import of_exported
 
-            return [of_program(compiled)], True
+            return [of_exported(compiled)], True
     from frontends.pytorch.certificates.compiled import is_compiled, of_compiled
 
     return of_compiled(compiled) if is_compiled(compiled) else None

@@ -6,7 +6,7 @@
     ...     def forward(self, x):
     ...         return x * 2 if x.shape[0] <= 64 else x
     >>> program = export(Net(), (torch.ones(8, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
-    >>> [each.text for each in of_program(program).conditions][:2]
+    >>> [each.text for each in of_exported(program).conditions][:2]
     ['s77 <= 64', 's77 >= 2']
 
 A program loaded from a file has no lines, and only those guards that the file has as text.
@@ -29,7 +29,7 @@ EQUAL: Final = "one size of the exported program"
 RANGE: Final = "a range of the exported program"
 
 
-def of_program(program: torch.export.ExportedProgram) -> Conditions:
+def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     """All conditions on the sizes of a program's inputs."""
     given = set(program.graph_signature.user_inputs)
     nodes = [node for node in program.graph.find_nodes(op="placeholder") if node.name in given]

@@ -32,7 +32,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
 from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy.numbers import int_oo
 
-from frontends.pytorch.dynamo.graphs import frames_of
+from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import is_users
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical, renamed

@@ -4,7 +4,7 @@
     >>> from frontends.pytorch import compile
     >>> f = compile(lambda x: x * 2 if x.shape[0] % 4 == 0 else x, dynamic=True)
     >>> out = f(torch.ones(8, 3))
-    >>> (conditions,) = of_compilation(f._compilation)
+    >>> (conditions,) = of_program(f._program)
     >>> [each.text for each in conditions.conditions], conditions.names["x_size0"]
     (['x_size0 >= 1', 'x_size1 >= 1', 'x_size0 % 4 == 0'], 'x.shape[0]')
 
@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from frontends.pytorch.calls.compilation import Compilation
-from frontends.pytorch.calls.signatures import Signature, is_backed
+from frontends.pytorch.dynamo.program import Program
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.arguments import GraphArguments, is_backed
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical
 from shapes.environment.events import within
@@ -35,36 +35,38 @@ STATIC: Final = "a constant, as it was not seen to differ"
 EMPTY: Final = "a size of 0 has a variant of its own"
 
 
-def of_compilation(compilation: Compilation) -> list[Conditions]:
-    """The conditions of all variants of a function; calls without a variant are not covered."""
-    if not compilation.signatures:
+def of_program(program: Program) -> list[Conditions]:
+    """The conditions of all variants of a program; calls without a variant are not covered."""
+    if not program.graphs:
         what = "certify() of a function that has never been called: nothing is compiled"
         rejected(what, "call it once with typical arguments")
-    reasons = [fallback.reason for fallback in compilation.fallbacks]
-    if compilation.broken is not None:
+    reasons = [fallback.reason for fallback in program.fallbacks]
+    reasons += [each.reason for each in program.graphs if each.reason]
+    if program.breaks:
         reasons.append("calls run with graph breaks")
     rest = [Condition("a variant for every call", fault=first_line(reason)) for reason in reasons]
-    signatures = compilation.signatures.values()
-    found = [of_entry(signature, entry) for signature in signatures for entry in signature.dispatch.entries]
+    compiled = [graph.compiled for graph in program.graphs if graph.compiled is not None]
+    dispatches = [found for graph in compiled for found in graph.dispatches]
+    found = [of_entry(arguments, entry) for arguments, dispatch in dispatches for entry in dispatch.entries]
     if not found and not rest:
         rest = [Condition("a variant for every call", fault="there is no variant")]
     return [*found, *([Conditions(rest)] if rest else [])]
 
 
-def of_entry(signature: Signature, entry: Entry[object]) -> Conditions:
+def of_entry(arguments: GraphArguments, entry: Entry[object]) -> Conditions:
     """The conditions on sizes that dispatch tests for a variant."""
     plan = entry.check.plan
-    shown = [canonical(access(signature.shown(path[:1]), *path[1:])) for path in plan.arguments.paths]
+    shown = [canonical(access(*path)) for path in plan.arguments.paths]
     names, equal = {}, []
     for symbol, positions in plan.arguments.positions.items():
         first, *others = [shown[place] for place in positions]
         names[symbol] = first
         equal += [Condition(f"{first} == {other}", why="one size of the trace") for other in others]
-    bits = {f"{leaf.name}_bits" for leaf in signature.leaves if leaf.kind == "float"}
+    bits = {f"{leaf.name}_bits" for leaf in arguments.leaves if leaf.kind == "float"}
     floats = {
         symbol for symbol, (place, *_) in plan.arguments.positions.items() if plan.arguments.paths[place][0] in bits
     }
-    tests = [(signature.shown(path), repr(wanted)) for path, wanted in entry.tests.items()]
+    tests = [(access(*path), repr(wanted)) for path, wanted in entry.tests.items()]
     conditions = [*equal, *conditions_of(plan.requirements, floats)]
     integers = [name for name in shown if name.isidentifier()]
     return stated(
@@ -80,11 +82,12 @@ def of_variant(variant: Variant) -> Conditions:
         for symbol, path in given.symbols
         if is_backed(variant, symbol)
     }
-    numbers = {each.symbol: each.name for each in variant.integers if each.choice.kind != "unbacked"}
+    read = [each for each in variant.integers if not each.computed]
+    numbers = {each.symbol: each.name for each in read if each.choice.kind != "unbacked"}
     known: dict[str, tuple[int | None, int | None]] = dict.fromkeys(names, (0, LARGEST))
     sources = {symbol: place for place, symbol in enumerate([*names, *numbers])}
     check = variant.env.compile_guards(sources, known=known)
-    floats = {each.symbol for each in variant.integers if each.is_float}
+    floats = {each.symbol for each in read if each.is_float}
     requirements = check.plan.requirements
     conditions = conditions_of(requirements, floats)
     return stated(conditions, names | numbers, list(numbers.values()), assumed=about(requirements, floats))

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.symbolic.function_mode import TorchFunctions, handles
 from frontends.pytorch.symbolic.tensor import Traced, current_trace
 
 aten: Final = torch.ops.aten
@@ -38,7 +38,7 @@ TOO_LONG: Final = "an element of `lengths` is greater than the number of steps o
 
 
 @handles(torch._C._VariableFunctions._pack_padded_sequence)
-def pack_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
+def pack_in_a_trace(mode: TorchFunctions, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """The valid rows of a padded batch, and the number of rows of each step."""
     input, lengths, batch_first = (*args, *kwargs.values())
     return pack(input, as_traced(lengths), batch_first)
@@ -67,7 +67,7 @@ def pack(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Ten
 
 
 @handles(torch._C._VariableFunctions._pad_packed_sequence)
-def pad_in_a_trace(mode: TorchCalls, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
+def pad_in_a_trace(mode: TorchFunctions, func: object, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """A padded batch from the rows of a packed sequence."""
     data, batch_sizes, *rest = (*args, *kwargs.values())
     batch_sizes = as_traced(batch_sizes)

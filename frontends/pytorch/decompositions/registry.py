@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from frontends.pytorch.decompositions.registry import COMPOSITES, standing_in
-    >>> with standing_in(COMPOSITES):
+    >>> with standing_in(COMPOSITES, lambda: True):
     ...     all(operator.py_kernels for operator in COMPOSITES)
     True
 
@@ -14,28 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import torch
 from torch._C import DispatchKey
 
 COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
-PROFILER: Final = "profiler"
-"""The namespace of operators that only mark ranges for a profiler, as optimizers do around a step."""
 KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
 @contextmanager
-def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object] | None]) -> Iterator[None]:
-    """Replace operators by functions for the duration of the block; by their C++ where that is None."""
+def standing_in(
+    functions: Mapping[torch._ops.OpOverload, Callable[..., object] | None], is_here: Callable[[], bool]
+) -> Iterator[None]:
+    """Replace operators by functions for the duration of the block, in threads in which `is_here` is true; in all
+    threads by their C++ where the function is None."""
     before: list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., object] | None]] = []
     for operator, function in functions.items():
         for key in KEYS:
             theirs = operator.py_kernels.get(key)
-            if theirs is not function:
-                before.append((operator, key, theirs))
-                _set_kernel(operator, key, function)
+            before.append((operator, key, theirs))
+            _set_kernel(operator, key, function and _here(function, _otherwise(operator, key, theirs), is_here))
         operator._dispatch_cache.clear()
     try:
         yield
@@ -43,6 +43,26 @@ def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object] 
         for operator, key, theirs in reversed(before):
             _set_kernel(operator, key, theirs)
             operator._dispatch_cache.clear()
+
+
+def _here(
+    function: Callable[..., object], otherwise: Callable[..., object], is_here: Callable[[], bool]
+) -> Callable[..., object]:
+    def kernel(*args: object, **kwargs: object) -> object:
+        return (function if is_here() else otherwise)(*args, **kwargs)
+
+    return kernel
+
+
+def _otherwise(
+    operator: torch._ops.OpOverload, key: DispatchKey, theirs: Callable[..., object] | None
+) -> Callable[..., object]:
+    """What torch calls in a thread without a trace."""
+    if theirs is not None:
+        return theirs
+    composite = DispatchKey.CompositeImplicitAutograd
+    is_composite = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), composite)
+    return partial(operator._op_dk, composite if is_composite else key)
 
 
 def _set_kernel(operator: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., object] | None) -> None:

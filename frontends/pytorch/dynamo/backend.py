@@ -15,25 +15,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import Any, Final, NoReturn
 
 import sympy
 import torch
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from frontends.pytorch.calls.compilation import Compilation
-from frontends.pytorch.calls.dynamism import Policy
-from frontends.pytorch.dynamo.graphs import function_of
+from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
+from frontends.pytorch.dynamo.capturing import Captures
+from frontends.pytorch.dynamo.graph_breaks import break_after
+from frontends.pytorch.dynamo.graph_function import function_of
+from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
-from frontends.pytorch.dynamo.symbols import GraphSizes, read_off_tensors
-from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of, rejected
+from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
+from frontends.pytorch.errors import reason_of, rejected
+from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
+from frontends.pytorch.variants.options import check_settings
+from frontends.pytorch.variants.policy import Policy
 from shapes.accepted import did_you_mean
-from shapes.errors import ShapeError, UndecidedGuard
+from shapes.errors import ShapeError
 
-OPTIONS: Final = ("backend", "policy")
-"""The kernel backend (cpu, triton, eager), and the recompilation `Policy`."""
-NO_NAMES: Final[Mapping[str, object]] = {}
+OPTIONS: Final = ("kernels", "backend", "policy", "dynamic")
+"""The kernel backend (cpu, triton, eager) by two names, the recompilation `Policy`, and relations of sizes, or a
+function that chooses."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -44,18 +49,21 @@ def symshape(
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., object]:
-    """Compile a graph of Dynamo: `torch.compile(model, backend="symshape", options={"backend": "cpu"})`.
+    """Compile a graph of Dynamo: `torch.compile(model, backend="symshape", options={"kernels": "cpu"})`.
 
-    Never raises: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion overflows the
-    stack from then on. Errors are raised by the first call of the graph.
+    Raises no errors: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion overflows
+    the stack from then on. Errors are raised by the first call of the graph.
     """
+    CAPTURES.captured(module)
     try:
-        return compiled(module, dict(options or {}), mode)
+        return compiled(module, inputs, dict(options or {}), mode)
     except ShapeError as error:
         return refused(error)
 
 
-def compiled(module: torch.fx.GraphModule, options: Mapping[str, Any], mode: str | None) -> Region:
+def compiled(
+    module: torch.fx.GraphModule, inputs: Sequence[object], options: Mapping[str, Any], mode: str | None
+) -> Callable[..., object]:
     """The same, raising errors.
 
     Raises:
@@ -66,7 +74,17 @@ def compiled(module: torch.fx.GraphModule, options: Mapping[str, Any], mode: str
             wrong(f"options={{{name!r}: ...}}", f"{', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
     if mode not in (None, "default"):
         wrong(f"mode={mode!r}", "no mode: what is fast is measured, not chosen")
-    return Region(module, backend=options.get("backend", "cpu"), policy=options.get("policy"))
+    dynamic = options.get("dynamic")
+    if isinstance(dynamic, bool):
+        wrong(f"options={{'dynamic': {dynamic}}}", "relations, or a function; the rest is torch.compile's dynamic=")
+    check_settings(dynamic=dynamic, fullgraph=False, policy=options.get("policy"))
+    StatedSizes(dynamic)
+    kernels = options.get("kernels", options.get("backend", "cpu"))
+    return Graph(module, inputs, backend=kernels, policy=options.get("policy")).call
+
+
+CAPTURES: Final = Captures(symshape)
+CAPTURES.register()
 
 
 def refused(error: ShapeError) -> Callable[..., NoReturn]:
@@ -82,78 +100,113 @@ def wrong(what: str, expected: str) -> NoReturn:
     rejected(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")')
 
 
-class Region:
-    """A graph of Dynamo, compiled at its first call.
+class Graph:
+    """A graph of Dynamo.
 
     Attributes:
-        compilation: its variants; None if there can be none.
-        reason: why it runs operator by operator, or empty.
+        module: as Dynamo captured it.
+        name: by which Dynamo's generated code calls it.
+        compiled: its variants; None if it runs as it was captured, or goes through AOTAutograd.
+        parts: the compiled graphs that it consists of: one, or those of AOTAutograd.
+        cause: why it was captured.
+        ended: the reason and the line of the graph break after it, if any.
+        call: runs it; Dynamo's generated code calls this.
     """
 
-    def __init__(self, module: torch.fx.GraphModule, *, backend: str, policy: Policy | None) -> None:
+    def __init__(
+        self,
+        module: torch.fx.GraphModule,
+        inputs: Sequence[object] = (),
+        *,
+        backend: str,
+        policy: Policy | None = None,
+        cause: str = "first call",
+    ) -> None:
+        self.module = module
+        self.name: str = module.meta.get("backend_id", "")
+        self.cause = cause
+        self.ended = break_after(module)
+        self.operators = len([node for node in module.graph.nodes if node.op.startswith("call_")])
+        self.compiled: CompiledGraph | None = None
+        self._reason = ""
+        self._sizes: GraphSizes | None = None
+        self._floats: frozenset[int] = frozenset()
+        self.call: Callable[..., Any] = module.forward
+        self.parts: list[CompiledGraph] = []
+        try:
+            if has_subclasses(module.graph):
+                self.call, self.parts = by_autograd(module, inputs, backend=backend, policy=policy)
+            else:
+                self._compile(backend, policy)
+        except ShapeError:
+            raise
+        except Exception as error:
+            self._reason = reason_of(error)
+            log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
+
+    def _compile(self, backend: str, policy: Policy | None) -> None:
+        module = self.module
         with_checkpoints(module)
         self._floats = unwrapped(module)
         read_off_tensors(module.graph)
         for each in graphs_in(module):
             each.recompile()
-        self._operators = module.forward
-        self.reason = ""
-        self.compilation: Any = None
-        try:
-            graph, sizes = module.graph, GraphSizes(module.graph)
-            self.compilation = Compilation(
-                function_of(graph, module), backend=backend, policy=policy, fullgraph=True, graph=sizes
-            )
-        except ShapeError:
-            raise
-        except Exception as error:
-            self._left(reason_of(error))
+        # as it is now
+        self.call = module.forward
+        sizes = self._sizes = GraphSizes(module.graph)
+        kind = CompiledGraph if self.ended is None else BrokenGraph
+        self.compiled = kind(
+            function_of(module.graph, module, sizes.names),
+            sizes.names,
+            module.forward,
+            backend=backend,
+            policy=policy,
+            dynamism=lambda: GraphDynamism(sizes),
+            added=self._added,
+            is_guarded=True,
+        )
+        self.parts = [self.compiled]
+        self.call = self._with_floats if self._floats else self.compiled
 
-    def __call__(self, *args: Any) -> object:
-        if self._floats:
-            args = tuple([value.item() if place in self._floats else value for place, value in enumerate(args)])
-        if self.reason:
-            return self._operators(*args)
-        compilation = self.compilation
-        enter = compilation.enter
-        if enter is not None:
-            result = enter(args, {})
-            if result is not NotImplemented:
-                return result
-        call = compilation.lookup(args, NO_NAMES)
-        # anything but a variant's function may trace, whose errors must be caught
-        if type(call) is FunctionType:
-            return call(args, NO_NAMES)
-        return self._found(args)(*args)
+    @property
+    def variants(self) -> list[Variant]:
+        return [variant for part in self.parts for variant in part.variants]
 
-    def _found(self, args: tuple[object, ...]) -> Callable[..., object]:
-        """Find the callable for a call; traces the graph if necessary."""
-        try:
-            call = self.compilation.found(args, {})
-        except ConstraintViolation:
-            raise
-        except (TraceError, UndecidedGuard) as error:
-            self._left(str(error))
-            return self._operators
-        except Exception as error:
-            return self._perhaps_raised(error)
-        return lambda *args: call(args, {})
+    @property
+    def reason(self) -> str:
+        """Why it runs operator by operator, or empty."""
+        return self._reason or next((part.reason for part in self.parts if part.reason), "")
 
-    def _perhaps_raised(self, error: Exception) -> Callable[..., object]:
-        """Run a call after a failed trace; if the program raises too, that is the result. Otherwise the graph is not
-        traced again."""
+    def _added(self, variant: Variant) -> None:
+        assert self.compiled is not None and self._sizes is not None
+        if not self._sizes.is_complete:
+            self.compiled.is_guarded = False
+        if len(self.variants) == 1:
+            variant.cause = self.cause
 
-        def call(*args: object) -> object:
-            found = self._operators(*args)
-            self._left(reason_of(error))
-            return found
+    def _with_floats(self, *args: Any) -> Any:
+        assert self.compiled is not None
+        return self.compiled(*[value.item() if place in self._floats else value for place, value in enumerate(args)])
 
-        return call
 
-    def _left(self, reason: str) -> None:
-        """Run the graph operator by operator from now on."""
-        self.reason = reason
-        log.warning("runs operator by operator, as Dynamo captured it: %s", reason)
+class BrokenGraph(CompiledGraph):
+    """A graph that ends at a graph break: sizes of its outputs that are symbols stay symbols in the next graph."""
+
+    def _missed(self, args: Sequence[object]) -> Call:
+        # the next graph is captured after a call for which this one was traced
+        call = super()._missed(args)
+        known = len(self.variants)
+
+        def noted(args: Sequence[object]) -> Sequence[object]:
+            outputs = call(args)
+            for value, output in zip(self.variants[known - 1].outputs if known else (), outputs):
+                metadata = getattr(value, "metadata", None)
+                if metadata is not None and isinstance(output, torch.Tensor):
+                    dynamic = [axis for axis, size in enumerate(metadata.shape) if not isinstance(size, int)]
+                    SURVIVING[output] = frozenset(dynamic)
+            return outputs
+
+        return noted
 
 
 def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:

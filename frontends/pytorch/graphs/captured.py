@@ -52,7 +52,7 @@ class Captured:
     Attributes:
         env: the facts about its sizes.
         inputs: the distinct tensors among the arguments, in order.
-        integers: the integers among the arguments, and the symbolic floats.
+        integers: the integers and floats among the arguments, and the symbolic bools.
         outputs: the flat results.
         with_gradient: which outputs have a gradient.
         joint: the backward, if it was recorded.
@@ -74,8 +74,8 @@ class Captured:
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        """The `integers` that are symbols; the graph's inputs after the tensors."""
-        return tuple([each for each in self.integers if each.choice.kind != "static"])
+        """The `integers` that the graph reads, its inputs after the tensors."""
+        return tuple([each for each in self.integers if each.is_read])
 
     @property
     def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:

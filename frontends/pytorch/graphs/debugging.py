@@ -26,11 +26,11 @@ from torch import fx
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.graph import GraphBuilder, is_symbol
-from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from solver.floats.ordinals import pattern
 from solver.terms.expr import Expr
 
 if TYPE_CHECKING:

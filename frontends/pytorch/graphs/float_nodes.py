@@ -12,7 +12,7 @@ import torch
 from torch import fx
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.python.python_calls import PROGRAMS
+from frontends.pytorch.symbolic.math_functions import PROGRAMS
 from solver.floats.ordinals import from_ordinal, ordinal
 
 Operand: TypeAlias = fx.Node | float

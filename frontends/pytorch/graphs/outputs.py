@@ -25,7 +25,7 @@ import torch
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.recording.marked import Mark
-from frontends.pytorch.symbolic.tensor import Result, Traced, attributes_set
+from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Operation
@@ -242,13 +242,12 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
     Raises:
         EagerOnly: it is a leaf that requires a gradient, a parameter, or retains its gradient.
     """
-    base, names = value._base, attributes_set(value)
+    base = value._base
     # a view created without gradients requires one if its base does
     is_own = value.requires_grad and value.is_leaf and (base is None or not base.requires_grad)
     refused = (
         (getattr(value, "_is_param", False), "a parameter is returned that the call made", MADE),
         (is_own, "a tensor is returned that requires a gradient and was made so by the call", MADE),
-        (names, f"a tensor is returned whose attribute `{''.join(names[:1])}` was set", "set it outside"),
         (value.retains_grad, "a tensor is returned whose gradient is kept (retain_grad)", RETAIN),
     )
     for holds, what, fix in refused:

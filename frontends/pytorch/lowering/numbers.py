@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends.loops.program import Call, Check, Program
-from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
+from solver.floats.ordinals import pattern as pattern_of
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

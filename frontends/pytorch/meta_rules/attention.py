@@ -9,7 +9,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, handles
+from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, handles
 
 PLACE_OF_MASK: Final = 3
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import torch
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.python.torch_calls import dtype_of
+from frontends.pytorch.symbolic.function_mode import dtype_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Trace, Traced

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import torch
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.calls.compiling import compile
+from frontends.pytorch.dynamo.compiling import compile
 from frontends.pytorch.variant import Variant
 from solver.terms.prop import Prop
 
@@ -93,7 +93,7 @@ def failure_of(
         except AssertionError as error:
             return Failure("differs", str(error).strip().partition("\n")[0])
     if kind in (None, "specializes"):
-        for variant in compiled._compilation.variants:
+        for variant in compiled._program.variants:
             if variant.guards:
                 return specializes(variant)
     return None

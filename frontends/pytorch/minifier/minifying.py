@@ -10,6 +10,7 @@
     ('aten.add.Tensor',)
     >>> print(*found.facts, sep="\\n")
     mark_maybe_dynamic(sum_1, 0)
+    mark_maybe_dynamic(arg1_1, 0)
     >>> print(found.program)
     def program(sum_1, arg1_1):
         add_1 = torch.ops.aten.add.Tensor(sum_1, arg1_1)
@@ -25,7 +26,7 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
@@ -92,7 +93,7 @@ def minify(
     if not (given is None or isinstance(given, bool)):
         what = f"dynamic={shown(dynamic)}: expected True, False or None, and marks of the arguments"
         rejected(what, "mark_dynamic(x, 0)")
-    fn = fn._compilation.fn if isinstance(fn, Compiled) else fn
+    fn = fn._program.fn if isinstance(fn, Compiled) else fn
     settings = Settings(backend, dynamic, rtol, atol)
     failure = failure_of(fn, lambda: again(args), settings, kind, again(dict(kwargs or {})))
     if failure is None:
@@ -221,7 +222,7 @@ def guarding(program: Program, failure: Failure) -> frozenset[str]:
 
 def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:
     """A function that creates a program's inputs, marked by the facts."""
-    from frontends.pytorch.calls.marks import ATTRIBUTE, Mark
+    from frontends.pytorch.variants.marks import ATTRIBUTE, Mark
 
     def made() -> list[torch.Tensor]:
         tensors = program.inputs()

@@ -30,9 +30,9 @@ import torch
 from torch import fx
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Choice
+from frontends.pytorch.variants.marks import marks_of
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {

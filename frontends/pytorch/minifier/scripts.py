@@ -70,7 +70,7 @@ def inputs_text(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[s
 
 def made_by(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[str]) -> Callable[[], list[torch.Tensor]]:
     """The same as a function."""
-    from frontends.pytorch.calls import marks
+    from frontends.pytorch.variants import marks
 
     scope: dict[str, Any] = {"torch": torch, "base64": base64}
     scope.update({name: getattr(marks, name) for name in ("mark_dynamic", "mark_maybe_dynamic", "mark_unbacked")})

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import Copy, follow, results_of, written_and_read
 from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:

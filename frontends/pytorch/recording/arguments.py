@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten
 
-from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.inputs import (
     STATIC,
     Dynamism,
@@ -27,6 +26,7 @@ from frontends.pytorch.recording.inputs import (
     symbolic_float,
     symbolic_input,
     symbolic_number,
+    symbolic_truth,
 )
 
 if TYPE_CHECKING:
@@ -39,15 +39,13 @@ class Arguments:
     """The flattened arguments of a call.
 
     Attributes:
-        args, kwargs: the arguments, wrapper subclasses unwrapped; `leaves` and `structure` are their pytree.
+        leaves, structure: the arguments as a pytree.
         names: the names of the leaves.
         inputs: the tensors, each once; `numbers` the integers and floats.
         symbolic: the values that replace the leaves in the trace.
         first: the first index of each tensor, by its identity key.
     """
 
-    args: tuple[object, ...]
-    kwargs: dict[str, object]
     leaves: list[object]
     structure: TreeSpec
     names: list[str]
@@ -59,7 +57,7 @@ class Arguments:
     @property
     def places(self) -> list[int]:
         """The indices of tensors, and then of symbolic numbers, among the leaves."""
-        symbols = [self.names.index(each.name) for each in self.numbers if each.choice.kind != "static"]
+        symbols = [self.names.index(each.name) for each in self.numbers if each.is_read]
         return [*self.first.values(), *symbols]
 
 
@@ -74,7 +72,7 @@ def known_arguments(
 ) -> Arguments:
     """Flatten the arguments of a call and declare their symbols; with `shared`, a tensor that is passed twice is one
     input."""
-    given, named = opened((tuple(args), dict(kwargs)))
+    given, named = tuple(args), dict(kwargs)
     leaves, structure = tree_flatten((given, named))
     names = leaf_names(fn, given, named, len(leaves))
     inputs: list[Input] = []
@@ -95,8 +93,21 @@ def known_arguments(
         elif type(leaf) is float:
             made, number = symbolic_float(recorder, name, leaf, dynamism)
             numbers.append(number)
+        elif type(leaf) is bool and (truth := dynamism.truth(name, leaf)) is not None:
+            made, number = symbolic_truth(recorder, name, truth)
+            numbers.append(number)
         symbolic.append(made)
-    return Arguments(given, named, leaves, structure, names, inputs, numbers, symbolic, first)
+    return Arguments(leaves, structure, names, inputs, read_once(inputs, numbers), symbolic, first)
+
+
+def read_once(inputs: Sequence[Input], numbers: Sequence[Number]) -> list[Number]:
+    """The numbers, each symbol read from a tensor if one has it, else from the first number that is it."""
+    known = {symbol for each in inputs for symbol, _ in each.symbols}
+    found: list[Number] = []
+    for each in numbers:
+        found.append(replace(each, computed=True) if each.is_read and each.symbol in known else each)
+        known.add(each.symbol)
+    return found
 
 
 def with_offset(env: ShapeEnv, given: Input) -> Input:

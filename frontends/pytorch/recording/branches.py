@@ -24,10 +24,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 from frontends.pytorch.recording.operations import Branch, Operation, bound, flat, is_written, listed, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
@@ -80,7 +80,7 @@ class Substitution(TorchFunctionMode):
         found = self.inner.get(id(tensor))
         if found is None:
             with torch._C.DisableTorchFunction():
-                kind = self.recorder.traced(tensor).metadata
+                kind = self.recorder.lift(tensor).metadata
                 # new metadata for the branch: answers cached on it may depend on the branch's facts
                 metadata = self.recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
                 result = self.recorder.recording.result(metadata)

@@ -23,12 +23,11 @@ import torch
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.recording.operations import bound, flat, is_written
-from frontends.pytorch.symbolic.tensor import Traced, attributes_set
+from frontends.pytorch.symbolic.tensor import Traced
 
 Versions = dict[int, tuple[torch.Tensor, int]]
 """By identity, a program's own tensors and their versions at first use."""
 RETURN: Final = "return what it becomes"
-SET: Final = "set it outside of the function"
 
 
 def refuse_followed_writes(
@@ -87,18 +86,21 @@ def versions_of(given: Iterable[Traced]) -> list[int]:
         return [tensor._version for tensor in given]
 
 
-def check_given(given: Iterable[tuple[Traced, bool]]) -> None:
-    """Refuse a trace that has changed its arguments' autograd state; each comes with whether it had a gradient.
+def check_given(given: Iterable[tuple[Traced, bool]], versions: Versions) -> None:
+    """Refuse a trace that has changed its arguments' autograd state, each with whether it had a gradient; or that of
+    another tensor of the program.
 
     Raises:
-        EagerOnly: one is not.
+        EagerOnly: it has.
     """
     with torch._C.DisableTorchFunction():
+        for own, _ in versions.values():
+            if isinstance(own.grad, Traced):
+                own.grad = None
+                eager_only("backward() gives a gradient to a tensor that the caller has", RETURN, None)
         for tensor, had_gradient in given:
             if tensor.requires_grad is not had_gradient or not tensor.is_leaf or tensor.grad is not None:
                 eager_only("what autograd knows of an argument is changed", RETURN, None)
-            for name in attributes_set(tensor):
-                eager_only(f"the attribute `{name}` of an argument is set", SET, None)
 
 
 def refuse_gradients(values: Iterable[object]) -> None:

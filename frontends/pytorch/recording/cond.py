@@ -31,14 +31,14 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.branches import Choice, Ways, equality
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import current_trace
+from frontends.pytorch.symbolic.tensor import running_trace
 from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
@@ -164,21 +164,12 @@ class _Differentiable(torch.autograd.Function):
 _eager: Final = higher_order._hop_compile_and_call
 
 
-def _hop_compile_and_call(fn: Function, args: Arguments, kwargs: Keywords | None = None) -> object:
+def hop_compile_and_call(fn: Function, args: Arguments, kwargs: Keywords | None = None) -> object:
     """Replaces torch's own, which compiles the branches: a trace records them."""
-    try:
-        recorder = current_trace()
-    except TraceError:
+    recorder = running_trace()
+    if recorder is None:
         return _eager(fn, args, kwargs)
     assert isinstance(recorder, Recorder)
     if fn.__qualname__ == "cond.<locals>._cond_op_wrapper":
         return cond(recorder, *args)
-    refuse_control_flow(name_of(fn))
-
-
-def name_of(fn: Function) -> str:
-    """The name of the higher-order operator that has wrapped this function."""
-    return fn.__qualname__.partition(".")[0]
-
-
-higher_order._hop_compile_and_call = _hop_compile_and_call
+    refuse_control_flow(fn.__qualname__.partition(".")[0])

@@ -16,8 +16,7 @@ import itertools
 import torch
 from torch.backends import opt_einsum
 
-from frontends.pytorch.python.interception import suspended
-from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, TorchCalls, handles
+from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
 from frontends.pytorch.symbolic.node import value_of
 from shapes.symbolic.numbers import SymInt
 
@@ -26,7 +25,7 @@ TYPICAL = 8
 
 
 @handles(torch.functional.einsum)
-def einsum(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+def einsum(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """The same contraction in an order that adds no guard."""
     equation, operands = args[0], args[1:]
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
@@ -40,7 +39,6 @@ def einsum(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) 
         return TYPICAL if hint is None else int(hint)
 
     shapes = [tuple([number(size) for size in operand.shape]) for operand in operands]
-    with suspended():
-        finder = opt_einsum.get_opt_einsum()
-        path = finder.contract_path(equation, *shapes, shapes=True, optimize=opt_einsum.strategy)[0]
+    finder = opt_einsum.get_opt_einsum()
+    path = finder.contract_path(equation, *shapes, shapes=True, optimize=opt_einsum.strategy)[0]
     return torch._VF.einsum(equation, operands, path=[*itertools.chain.from_iterable(path)])

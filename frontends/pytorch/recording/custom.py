@@ -40,11 +40,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.meta_rules.registry import sizes_of
-from frontends.pytorch.python.interception import suspended
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import bound
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.env import ShapeEnv
@@ -278,7 +277,7 @@ def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mappi
     key = (func, *[(name, _described(value)) for name, value in given.items()])
     found = _found.get(key)
     if found is None:
-        with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
+        with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             found = _found[key] = _rule_of(func, given)
     return found
 

@@ -8,10 +8,10 @@ import torch
 
 from frontends.pytorch.meta_rules.corrected import MEANT, corrected
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import is_custom
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.errors import ShapeError, UndecidedGuard

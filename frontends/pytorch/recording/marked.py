@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords, TorchCalls, handles
 from frontends.pytorch.recording.operations import follow, roots_of, written_and_read
 from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _computed(recorder: Recorder, target: torch._ops.OpOverload, args: Arguments
 
 
 @handles(torch.view_as_real)
-def refuse_marked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+def refuse_marked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """Raise torch's error for a conjugate."""
     if args and _is_marked(mode.trace, args[0]):
         raise RuntimeError(UNRESOLVED)
@@ -80,7 +80,7 @@ def refuse_marked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Key
 
 
 @handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg)
-def asked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+def asked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
@@ -89,7 +89,7 @@ def asked(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -
 
 
 @handles(torch.Tensor.resolve_conj, torch.resolve_conj, torch.Tensor.resolve_neg, torch.resolve_neg)
-def resolved(mode: TorchCalls, func: Function, args: Arguments, kwargs: Keywords) -> object:
+def resolved(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
     """A copy of a lazy conjugate or negative, else the tensor itself."""
     mode.trace.marks_asked = True
     return args[0].clone() if args and _is_marked(mode.trace, args[0]) else NotImplemented

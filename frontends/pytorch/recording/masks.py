@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.symbolic.choices import sym_or
@@ -36,11 +36,11 @@ aten: Final = torch.ops.aten
 def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Record a select if one mask is the only index, and the value has no axis for the selected elements."""
     self, indices, values, accumulate = arguments(*args, **kwargs)
-    self, values = recorder.traced(self), recorder.traced(values)
+    self, values = recorder.lift(self), recorder.lift(values)
     masks = [index for index in indices if index is not None]
     if len(masks) != 1 or masks[0].dtype is not torch.bool or values.dtype is not self.dtype:
         return NotImplemented
-    mask = recorder.traced(masks[0])
+    mask = recorder.lift(masks[0])
     before = [index is not None for index in indices].index(True)
     after = self.dim() - before - mask.dim()
     repeated = any(isinstance(stride, int) and stride == 0 for stride in self.metadata.strides)

@@ -10,8 +10,8 @@ from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.torch_calls import Arguments, Function, Keywords
 from frontends.pytorch.recording.operations import is_written
+from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 

@@ -27,9 +27,9 @@ import torch
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.pointwise import in_place_overloads, out_overloads
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import Operation, follow, is_view, results_of, written_and_read
 from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced

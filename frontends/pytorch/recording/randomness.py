@@ -11,26 +11,90 @@
     >>> bool((y == gradient).all())
     True
 
-Torch saves the generator's state before a block and restores it for recomputation. A trace draws nothing: a state is a
-position in the sequence of draws, and after a restore the same results are returned. The graph draws once, in eager's
-order.
+Torch saves the generator's state before a block and restores it for recomputation. A trace draws nothing, so the state
+says nothing. But a checkpoint has hooks for saved tensors, of which it has other ones while it recomputes: they name
+the block. The draws of a block are consecutive; a recomputation repeats them from the first one. The graph draws once,
+in eager's order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal
 
 import torch
+import torch.utils.checkpoint
 
-from frontends.pytorch.errors import GraphBreak, refusal
-from frontends.pytorch.python.generators import SEED, is_default
+from frontends.pytorch.errors import GraphBreak, eager_only, refusal
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
-AGAIN: Final = "draw the same numbers each time, or outside of the block; fullgraph=False runs it on every call"
+CHECKPOINT: Final = torch.utils.checkpoint.__name__
+REENTRANT: Final = "CheckpointFunctionBackward"
+AGAIN: Final = "draw the same numbers each time, or outside of the block"
+HOOKS: Final[Mapping[str, tuple[Literal["first", "again"], str]]] = {
+    torch.utils.checkpoint._checkpoint_hook.__qualname__: ("first", "frame"),
+    torch.utils.checkpoint._recomputation_hook.__qualname__: ("again", "target_frame_ref"),
+}
+"""By the class of torch's hooks: whether they are of a block's first computation, and their name for the block."""
+
+_push: Final = torch._C._autograd._push_saved_tensors_default_hooks
+_pop: Final = torch._C._autograd._pop_saved_tensors_default_hooks
+_top: Final = torch._C._autograd._top_saved_tensors_default_hooks
+
+
+@contextmanager
+def saving_plainly() -> Iterator[None]:
+    """Without this thread's saved-tensor hooks: those of a traced function's caller apply to the run."""
+    above = []
+    while (hooks := _top(True)) is not None:
+        above.append(hooks)
+        _pop()
+    try:
+        yield
+    finally:
+        for hooks in reversed(above):
+            _push(*hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One computation of a checkpointed block: the `hook` of this one, the block that it is of."""
+
+    hook: Callable[..., object]
+    frame: object
+    is_again: bool
+
+
+def blocks() -> list[Block]:
+    """The checkpointed blocks that are being computed, the outermost first.
+
+    Raises:
+        EagerOnly: there are hooks of the program's own.
+    """
+    if _top(True) is None:
+        return []
+    above: list[tuple[Any, Any]] = []
+    while (hooks := _top(True)) is not None:
+        above.append(hooks)
+        _pop()
+    for hooks in reversed(above):
+        _push(*hooks)
+    return [_block(pack) for pack, _ in reversed(above)]
+
+
+def _block(pack: Callable[..., object]) -> Block:
+    inner = inspect.unwrap(pack)
+    found = HOOKS.get(getattr(inner, "__qualname__", "").partition(".")[0])
+    if getattr(inner, "__module__", None) != CHECKPOINT or found is None:
+        eager_only("random numbers are drawn where hooks for saved tensors are set", "draw them before")
+    kind, name = found
+    frame: Any = inspect.getclosurevars(inner).nonlocals[name]
+    return Block(pack, frame() if kind == "again" else frame, kind == "again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,64 +107,71 @@ class Draw:
 
 
 class Draws:
-    """The draws since a state was saved, and the current position."""
+    """The draws of a trace inside of checkpointed blocks, in their order."""
 
     def __init__(self) -> None:
-        self.made: list[Draw] = []
-        self.place = 0
-        self._states: dict[int, tuple[torch.Tensor, int]] = {}
+        self._made: list[Draw] = []
+        self._starts: dict[int, tuple[object, int]] = {}
+        """By identity of a block, the number of its first draw."""
+        self._next: dict[int, tuple[object, int]] = {}
+        """By identity of the hook of a recomputation, the number of its next draw."""
 
-    def save(self, state: torch.Tensor) -> None:
-        """The generator's state was saved."""
-        self._states[id(state)] = (state, self.place)
-
-    def restore(self, state: torch.Tensor) -> None:
-        """The generator's state was restored.
-
-        Raises:
-            GraphBreak: the state is from before the trace.
-        """
-        if id(state) not in self._states:
-            what = "the state of the random numbers is set to one from outside"
-            raise GraphBreak(refusal(what, SEED, origin()))
-        self.place = self._states[id(state)][1]
-
-    def check(self) -> None:
-        """Check that the generator is after all draws, as the graph leaves it.
+    def drawn(
+        self,
+        trace: Trace,
+        func: torch._ops.OpOverload,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        run: Callable[[], object],
+    ) -> object:
+        """The numbers that an operator draws: new ones, or those of the block's first computation.
 
         Raises:
-            GraphBreak: it is not.
+            GraphBreak: a recomputation does not draw the same numbers.
         """
-        if self.place < len(self.made):
-            what = "the function leaves torch's generator where it was before numbers were drawn"
-            raise GraphBreak(refusal(what, SEED, None))
+        around = blocks()
+        if not around:
+            node = torch._C._current_autograd_node()
+            if node is not None and node.name() == REENTRANT:
+                eager_only("random numbers are drawn in a checkpoint with use_reentrant=True", "use_reentrant=False")
+            return run()
+        place = len(self._made)
+        again = next((block for block in reversed(around) if block.is_again), None)
+        if again is not None:
+            _, place = self._next.get(id(again.hook)) or self._starts.get(id(again.frame), (None, place))
+            self._next[id(again.hook)] = again.hook, place + 1
+        for block in around:
+            if not block.is_again:
+                self._starts.setdefault(id(block.frame), (block.frame, place))
+        call = (func, described(args), described([*kwargs.items()]))
+        if again is not None:
+            return self._again(trace, place, call, args)
+        outcome = run()
+        tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
+        # drawn tensors may be mutated afterwards
+        values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
+        self._made.append(Draw(call, values))
+        return outcome
+
+    def _again(self, trace: Trace, place: int, call: tuple[object, ...], args: Sequence[object]) -> object:
+        draw = self._made[place] if place < len(self._made) else None
+        func = call[0]
+        assert isinstance(func, torch._ops.OpOverload)
+        if draw is None or draw.call != call:
+            what = f"{func}: a block that is computed again draws other random numbers than the first time"
+            raise GraphBreak(refusal(what, AGAIN, origin()))
+        if func._schema.is_mutable:
+            trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
+            return args[0]
+        values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
+        return tuple(values) if len(func._schema.returns) > 1 else values[0]
 
 
 def draws_from_default(kwargs: Mapping[str, object] | None) -> bool:
     """Whether an operator with these arguments draws from torch's default generator."""
-    generator = kwargs.get("generator") if kwargs else None
-    return generator is None or is_default(generator)
-
-
-def drawn(
-    trace: Trace,
-    draws: Draws,
-    func: torch._ops.OpOverload,
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    run: Callable[[], object],
-) -> object:
-    """The numbers that an operator draws: new ones, or those of the earlier draw at this position."""
-    call = (func, described(args), described([*kwargs.items()]))
-    if draws.place < len(draws.made):
-        return _again(trace, draws, call, args)
-    outcome = run()
-    tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
-    # drawn tensors may be mutated afterwards
-    values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
-    draws.made.append(Draw(call, values))
-    draws.place += 1
-    return outcome
+    generator: Any = kwargs.get("generator") if kwargs else None
+    # operators receive another object for it
+    return generator is None or generator._cdata == torch.default_generator._cdata
 
 
 def described(value: object) -> object:
@@ -110,18 +181,3 @@ def described(value: object) -> object:
     if isinstance(value, list | tuple):
         return tuple(map(described, value))
     return value.node if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) else value
-
-
-def _again(trace: Trace, draws: Draws, call: tuple[object, ...], args: Sequence[object]) -> object:
-    draw = draws.made[draws.place]
-    draws.place += 1
-    func = call[0]
-    assert isinstance(func, torch._ops.OpOverload)
-    if draw.call != call:
-        what = f"{func}: a block that is computed again draws other random numbers than the first time"
-        raise GraphBreak(refusal(what, AGAIN, origin()))
-    if func._schema.is_mutable:
-        trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
-        return args[0]
-    values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
-    return tuple(values) if len(func._schema.returns) > 1 else values[0]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
 from frontends.pytorch.recording.operations import roots_of
 from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.environment.layout import is_empty, max_storage_index

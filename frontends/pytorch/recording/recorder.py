@@ -8,7 +8,6 @@ function, and then looked up.
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -18,17 +17,13 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.decompositions.registry import is_composite
-from frontends.pytorch.errors import GraphBreak, eager_only, refusal, unsupported
-from frontends.pytorch.python.generators import READ, STATE
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
-from frontends.pytorch.python.wrappers import is_foreign
+from frontends.pytorch.errors import eager_only, unsupported
 from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
-from frontends.pytorch.recording.outside import Outside, is_small, writes
-from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_default
+from frontends.pytorch.recording.randomness import Draws, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
@@ -47,19 +42,15 @@ KNOWN_ELEMENTS: Final = 64
 class Recorder(Trace):
     """The mode that sees every operator."""
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes, outside: Outside | None = None) -> None:
+    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
         super().__init__(env, nodes)
-        self.outside: Final = outside or Outside()
         self.recording: Final = Recording()
-        self.backward = False
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
         """What some tensor stands for apart from its gradient."""
-        self.tensors: Final[list[weakref.ref[torch.Tensor]]] = []
-        """All tensors of the trace, as none may be left at its end."""
-        self.draws: Draws | None = None
-        """The random numbers that may be drawn again, once a state of the generator was saved."""
+        self.draws: Final = Draws()
+        """The random numbers that may be drawn again."""
         self.branches: Final[list[TorchFunctionMode]] = []
         """What stands in for the tensors outside of the branches that are being recorded, the outermost first."""
         self.versions: Final[Versions] = {}
@@ -68,9 +59,7 @@ class Recorder(Trace):
         self._constants: dict[int, Result] = {}
         self._known: dict[Result, torch.Tensor] = {}
         """The values of tensors that the program wrote down, and of small ones computed from them."""
-        self._is_written = False
-        self._looked_at: tuple[list[Operation], int] = (self.recording.operations, 0)
-        """Up to where it is known of operators whether they write."""
+        self._is_inference = torch.is_inference_mode_enabled()
 
     supports_higher_order_operators = True
 
@@ -88,15 +77,18 @@ class Recorder(Trace):
         """Dispatch an operator."""
         if isinstance(func, torch._ops.HigherOrderOperator):
             refuse_control_flow(func.name())
-        if types and is_foreign(types):
+        if types and any(hasattr(kind, "__tensor_flatten__") for kind in types):
+            # a wrapper subclass dispatches first
             return NotImplemented
+        if torch.is_inference_mode_enabled() is not self._is_inference:
+            eager_only("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
         special = SPECIAL.get(func)
         if special is not None:
             done = special(self, func, args, kwargs or {})
             if done is not NotImplemented:
                 return done
-        if self.draws is not None and draws_numbers(func) and draws_from_default(kwargs):
-            return drawn(self, self.draws, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
+        if draws_numbers(func) and draws_from_default(kwargs):
+            return self.draws.drawn(self, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> Any:
@@ -137,7 +129,7 @@ class Recorder(Trace):
         template: Template,
         tensors: Sequence[Traced],
     ) -> object:
-        recording, recent, tensors_made = self.recording, self.nodes.made, self.tensors
+        recording, recent = self.recording, self.nodes.made
         results: list[object] = []
 
         def made(piece: object) -> object:
@@ -145,9 +137,7 @@ class Recorder(Trace):
                 result = recording.result(piece)
                 results.append(result)
                 recent.append(piece.sizes)
-                tensor = tensor_of(piece, result)
-                tensors_made.append(weakref.ref(tensor))
-                return tensor
+                return tensor_of(piece, result)
             if type(piece) is int:
                 tensor = tensors[piece]
                 results.append(tensor.result)
@@ -215,20 +205,11 @@ class Recorder(Trace):
         finally:
             recording.operations, self._templates, self._known = outside
 
-    def saved(self, state: torch.Tensor) -> None:
-        """A checkpoint has saved the state of torch's generator."""
-        if self.draws is None:
-            self.draws = Draws()
-        self.draws.save(state)
-
-    def went_back(self, state: torch.Tensor) -> None:
-        """A checkpoint has restored an earlier state of torch's generator."""
-        (self.draws or Draws()).restore(state)
-
-    def lift(self, tensor: torch.Tensor, *, is_outside: bool = True) -> Traced:
+    def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
+        if type(tensor) is Traced:
+            return tensor
         found = self._constants.get(id(tensor))
-        is_first = found is None and is_outside and self.outside.are_known
         if found is None:
             if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
                 kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
@@ -244,9 +225,6 @@ class Recorder(Trace):
             if tensor.is_conj() or tensor.is_neg():
                 name = "conjugate" if tensor.is_conj() else "negative"
                 unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")
-            if tensor.dtype is torch.uint8 and tensor.shape == (STATE,):
-                # read in a way that was not observed
-                raise GraphBreak(refusal("a tensor like the state of a generator of random numbers", READ, origin()))
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )
@@ -258,30 +236,11 @@ class Recorder(Trace):
         assert found.metadata is not None
         made = tensor_of(found.metadata, found)
         made.lifted = tensor
-        self.tensors.append(weakref.ref(made))
-        if is_first and not self.notice_writes() and is_small(tensor):
-            self.know(made, tensor)
-            self.outside.begin(found)
         return made
-
-    def notice_writes(self) -> bool:
-        """Whether something was written, which may alias captured tensors: their elements are unknown from then on."""
-        operations = self.recording.operations
-        if operations is not self._looked_at[0]:
-            self._looked_at = operations, 0
-        if not self._is_written and any(map(writes, operations[self._looked_at[1] :])):
-            self._is_written = True
-            self._known.clear()
-        self._looked_at = operations, len(operations)
-        return self._is_written
-
-    def traced(self, tensor: torch.Tensor) -> Traced:
-        """A tensor of the trace for any tensor of the program."""
-        return tensor if isinstance(tensor, Traced) else self.lift(tensor)
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""
-        return self.traced(tensor).result
+        return self.lift(tensor).result
 
     def know(self, tensor: Traced, value: torch.Tensor) -> None:
         """Set the known value of a tensor, valid until a mutation."""
@@ -316,7 +275,6 @@ class Recorder(Trace):
             for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
                 if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
                     self.know(tensor, value)
-                    self.outside.follow([tensor.result], [each.result for each in tensors])
 
     def _apart(
         self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]

@@ -26,8 +26,7 @@ import torch._refs.special
 from torch._prims_common import is_cpu_scalar_tensor
 from torch._prims_common.wrappers import Number, TensorLike
 
-from frontends.pytorch.python.python_calls import ours
-from frontends.pytorch.symbolic.node import TorchValue, same, value_of
+from frontends.pytorch.symbolic.node import TorchValue, ours, same, value_of
 from shapes.environment.layout import non_overlapping_and_dense
 from solver.decide.verdict import Always
 

@@ -9,9 +9,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal, unsupported
-from frontends.pytorch.python.torch_calls import Arguments, Keywords
-from frontends.pytorch.recording.outside import is_of_outside
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
 Recorder: TypeAlias = Any
@@ -38,7 +37,7 @@ def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwa
     """The same value: gradients are handled outside of the graph. For an argument a new graph value, since the
     argument's sizes may change in place."""
     (tensor,) = args
-    tensor = recorder.traced(tensor)
+    tensor = recorder.lift(tensor)
     if tensor.result in recorder.given:
         return recorder.operator(func, args, kwargs)
     recorder.detached.add(tensor.result)
@@ -60,7 +59,7 @@ def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
     (tensor,) = args
     if isinstance(tensor, Traced):
         return NotImplemented
-    literal = recorder.lift(tensor.clone(), is_outside=False)
+    literal = recorder.lift(tensor.clone())
     made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
     recorder.know(made, tensor)
     return made
@@ -108,15 +107,9 @@ def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwarg
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
         return recorder.first_elements[tensor.result]
-    if recorder.outside.are_known:
-        recorder.notice_writes()
-        tensor = recorder.traced(tensor)
     known = recorder.known(tensor)
     if known is not None:
-        recorder.outside.read(tensor.result)
         return known.item()
-    if is_of_outside(recorder.recording, tensor):
-        recorder.outside.is_asked = True
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)

@@ -18,6 +18,7 @@ operation and answer is memoized by identity: nodes live as long as their table,
 from __future__ import annotations
 
 import builtins
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,12 +26,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.source_location import is_told
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
+from frontends.pytorch.symbolic.checks import stated
 from frontends.pytorch.symbolic.methods import Computing
 from frontends.pytorch.symbolic.values import AnyValue, Value, channels_last_strides
 from shapes.environment import layout
-from shapes.errors import Contradiction, FalseAtHint
+from shapes.errors import Contradiction, FalseAtHint, UndecidedGuard
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always, Never
@@ -43,8 +47,6 @@ Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = Any
 """A number as torch has it, symbolic (`torch.SymInt` and the like) or plain: torch's own classes are Any here."""
 
-INDEXING: Final = "TensorIndexing.h"
-"""The C++ file that inspects the numbers in `x[n]`."""
 UNDEFINED: Final = {
     ZeroDivisionError: "division by zero",
     ValueError: "negative shift count",
@@ -67,6 +69,11 @@ def value_of(number: TorchValue) -> AnyValue:
             return node.value
         raise TypeError(f"{number!r}: a symbolic number that is none of this trace")
     return number
+
+
+def ours(number: object) -> bool:
+    """Whether a number is symbolic in a trace of ours."""
+    return isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) and isinstance(number.node, Node)
 
 
 def same(one: TorchValue, other: TorchValue) -> bool:
@@ -152,7 +159,13 @@ class Node(Computing):
     def str(self) -> builtins.str:
         return builtins.str(self.value)
 
-    _graph_repr = __str__ = __repr__ = str
+    __str__ = __repr__ = str
+
+    def _graph_repr(self) -> builtins.str:
+        """The text of torch's number: the digits, if the traced function asks, which may depend on them."""
+        if self.nodes.is_traced and not self.is_plain and is_told(sys._getframe(2).f_code.co_filename):
+            return builtins.str(self._concrete({"int": int, "float": float, "bool": bool}[self.kind]))
+        return self.str()
 
     def wrap_int(self, value: float) -> Node:
         return self.nodes.constant(value)
@@ -202,14 +215,21 @@ class Node(Computing):
             general = formulas.answer(self.nodes.env, self.value, file) if file and not self.nodes.inferring else None
             if general is not None:
                 return general
-            found = truths[self] = bool(self.value)
+            found = truths[self] = self._concrete(bool)
         return found
 
     def guard_int(self, file: builtins.str = "", line: int = 0) -> int:
-        return int(self.value)
+        return self._concrete(int)
 
     def guard_float(self, file: builtins.str = "", line: int = 0) -> float:
-        return float(self.value)
+        return self._concrete(float)
+
+    def _concrete(self, kind: Callable[[AnyValue], AnyValue]) -> AnyValue:
+        try:
+            return kind(self.value)
+        except UndecidedGuard as error:
+            self.nodes.raised.append(error)
+            raise
 
     def bool_(self) -> bool:
         return self.guard_bool()
@@ -221,7 +241,7 @@ class Node(Computing):
         """An operator's precondition: assumed from here on, and checked at run time unless it is proven."""
         if self.is_plain:
             return bool(self.value)
-        return self.expect("", IndexError if file.endswith(INDEXING) else RuntimeError)
+        return self.expect(*stated(file))
 
     def expect(self, message: builtins.str, error: type[Exception] = RuntimeError) -> bool:
         """Commit to an expected proposition. If it is false, commit to its negation: torch then raises its usual error,
@@ -333,6 +353,10 @@ class Nodes:
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
         """What was answered where a fallback was named, False or True, and what was known then."""
         self.answers = Answers(env)
+        self.is_traced = False
+        """While the traced function runs."""
+        self.raised: list[TraceError | UndecidedGuard] = []
+        """Errors of the trace, which eager torch would not raise and the program may have caught."""
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
         env.attach(lambda: self._forget)

@@ -6,7 +6,6 @@ functions is `Trace`. Using a `Traced` after its trace is an error.
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only, refusal
-from frontends.pytorch.source_location import INSTALLED, OURS, is_users, origin
+from frontends.pytorch.errors import EscapedTensor, TraceError, eager_only, refusal
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
@@ -73,9 +72,6 @@ class Traced(torch.Tensor):
         return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
 
     def __getattr__(self, name: str) -> Any:  # torch's class, which has the others, is Any
-        """An attribute that a plain tensor lacks; the caller's tensor may have it, in this call or another."""
-        if self.is_given and name[:2] != "__" and is_asked_by_program():
-            eager_only(f"the attribute `{name}` of an argument is asked for", "pass it as an argument")
         kind = "Parameter" if "_is_param" in vars(self) else "Tensor"
         raise AttributeError(f"'{kind}' object has no attribute '{name}'")
 
@@ -111,14 +107,6 @@ class Traced(torch.Tensor):
         return self.item() if self.dim() == 0 else [row.tolist() for row in self.unbind()]
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
-        """Its metadata. A program that asks, perhaps through an object that holds the tensor, wants the elements.
-
-        Raises:
-            EagerOnly: the program asks.
-        """
-        if running_trace() is not None and not sys._getframe(1).f_code.co_filename.startswith(OURS):
-            # all digits: kernels may round differently
-            eager_only("a tensor is written as text, for which its elements are needed", TEXT)
         return f"Traced({self.metadata})"
 
     def __format__(self, specification: str) -> str:
@@ -127,17 +115,13 @@ class Traced(torch.Tensor):
         Raises:
             EagerOnly: it is a single number.
         """
-        if self.dim() == 0 and running_trace() is not None:
+        if self.dim() == 0:
             eager_only("a tensor is written as text, for which its elements are needed", TEXT)
         return super().__format__(specification)
 
 
 Traced.__name__ = torch.Tensor.__name__
 # Python's errors name the class of an argument; the program must see the message of eager torch
-
-CAPSULES: Final = ("_sizes_capsule", "_sizes_capsule_len", "_strides_capsule", "_strides_capsule_len")
-"""The attributes in which torch's C++ caches concrete sizes."""
-OWN_ATTRIBUTES: Final = frozenset(("metadata", "result", "lifted", "is_given", "_is_param", *CAPSULES))
 
 
 class Trace(TorchDispatchMode, ABC):
@@ -147,6 +131,7 @@ class Trace(TorchDispatchMode, ABC):
         env: the facts about sizes.
         nodes: the symbolic numbers of the trace.
         kinds: the interned metadata of its tensors.
+        backward: whether the frontend differentiates the outputs, after the function has returned.
         data_read: whether the program has read a tensor's `.data`, whose writes are not counted.
         marks_asked: whether it has read a tensor's conjugate or negative bit.
     """
@@ -158,6 +143,7 @@ class Trace(TorchDispatchMode, ABC):
         self.kinds: Final = Kinds(nodes)
         self.first_elements: Final[dict[Result, TorchValue]] = {}
         """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
+        self.backward = False
         self.data_read = False
         self.marks_asked = False
 
@@ -172,31 +158,8 @@ class Trace(TorchDispatchMode, ABC):
         """Record an operator whose result is an unbacked number, and return that."""
 
     @abstractmethod
-    def saved(self, state: torch.Tensor) -> None:
-        """A checkpoint has saved the state of torch's generator."""
-
-    @abstractmethod
-    def went_back(self, state: torch.Tensor) -> None:
-        """A checkpoint has restored an earlier state of torch's generator."""
-
-    @abstractmethod
     def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
-
-
-def is_asked_by_program() -> bool:
-    """Whether the program reads an attribute, and not torch, us, or an installed package, which probes for attributes
-    of other libraries' arrays."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_filename.startswith(STAND_INS) and frame.f_back is not None:
-        frame = frame.f_back
-    file = frame.f_code.co_filename
-    return is_users(file) and INSTALLED not in file
-
-
-def attributes_set(tensor: Traced) -> list[str]:
-    """The attributes set by the program."""
-    return [name for name in vars(tensor) if name not in OWN_ATTRIBUTES]
 
 
 def current_trace() -> Trace:

@@ -83,7 +83,7 @@ def test_guards_are_in_the_entry_in_c():
     compiled = compile(PROGRAMS["softmax"][0], backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
     with torch.no_grad():
         compiled(torch.randn(64, 48))
-        entry = compiled.native.entry
+        entry = compiled.graphs[0].compiled.entry
         assert entry((torch.randn(3, 48),), {}) is not NotImplemented
         assert entry((torch.randn(3, 25),), {}) is NotImplemented
 

@@ -32,4 +32,5 @@ def test_floats(program, backend):
     for rows in (4, 5, 9):
         x = torch.randn(rows, 6, generator=torch.Generator().manual_seed(rows))
         torch.testing.assert_close(compiled(x), program(x))
-    assert len(compiled.variants) == 1
+    # Dynamo makes a size a number for `math.log`
+    assert len(compiled.variants) == 1 or program is PROGRAMS["logarithm of a size"]

@@ -64,7 +64,6 @@ def test_one_and_more(function):
     for sizes in [(3, 4, 19), *SIZES]:
         x = torch.randn(sizes)
         torch.testing.assert_close(compiled(x), function(x), rtol=1e-5, atol=1e-5)
-    assert len(compiled.variants) == 1
     found, decisions = kernels(compiled)
     assert "_one(void" in file_source(found, decisions)
     assert any(each.kind == "size one" and each.added == "branch" for each in decisions.log)

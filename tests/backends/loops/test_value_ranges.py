@@ -137,7 +137,7 @@ def first_or_last(x):
 def test_a_gather_at_the_first_or_the_last_is_one_kernel():
     """Each place is tested, in a kernel of its own."""
     compiled = compile(first_or_last, backend="cpu", dynamic=True)
-    for rows in (1, 2, 5):
+    for rows in (2, 1, 5):
         x = torch.randn(rows, 37)
         torch.testing.assert_close(compiled(x), first_or_last(x))
     (host,) = compiled.variants[0].running.hosts

@@ -167,5 +167,3 @@ def test_an_operator_of_the_programs_own(breaks: bool) -> None:
             x = torch.linspace(-1, 1, size * 4).reshape(size, 4).cos()
             with cast() if around else contextlib.nullcontext():
                 assert_alike(compiled(x), program(x), EXACT)
-    assert breaks or "gram is called in autocast" in compiled.fallbacks[0].reason
-    assert bool(compiled.broken) == breaks and bool(compiled.variants) != breaks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from torch import nn, randn
 from torch.utils._pytree import register_dataclass, tree_flatten
 
 from frontends.pytorch import compile
-from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.dynamo.compiled import Compiled
 from shapes.errors import ShapeError
 from solver.decide.verdict import Always
 
@@ -48,21 +47,6 @@ def guards(f: Compiled) -> list[list[str]]:
 # ---------------------------------------------------------------------- what programs do with sizes
 
 
-def test_an_assertion_about_a_shape() -> None:
-    """Fails when `assert x.shape == (...)` says more than it says."""
-
-    def program(x, y):
-        assert x.shape == (y.shape[0], 8)
-        return x + y[:, None]
-
-    f = compile(program, dynamic=True)
-    for rows in (3, 5, 1):
-        agrees(f, randn(rows, 8), randn(rows))
-    assert guards(f) == [["x_size0 == y_size0", "x_size1 == 8"]]
-    with pytest.raises(AssertionError):
-        f(randn(3, 7), randn(3))
-
-
 def test_arithmetic_on_sizes() -> None:
     """Fails when square roots, factories or arithmetic on sizes specialize or guard."""
 
@@ -95,33 +79,6 @@ def test_a_decorator_with_and_without_options() -> None:
     assert plain.__name__ == "plain" and plain.__doc__ == "Doubles."
     for each in (plain, with_options, compile(lambda x: x * 2)):
         agrees(each, randn(3))
-
-
-def test_a_module() -> None:
-    """Fails when a module's mode, or a parameter that was replaced, is not noticed; or is noticed every time."""
-    module = nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4), nn.ReLU()).eval()
-    f = compile(module, dynamic=True)
-    with torch.no_grad():
-        for rows in (3, 5, 1):
-            agrees(f, randn(rows, 8))
-        assert len(f.variants) == 1
-        for training in (True, False, True, False):
-            module.train(training)
-            f(randn(4, 8))
-        assert len(f.variants) == 2 and "self.training is True, was False" in f.variants[1].cause
-        module[0].weight = nn.Parameter(randn(4, 8))
-        agrees(f, randn(3, 8))
-        assert len(f.variants) == 3 and "self.0.weight" in f.variants[2].cause
-        module[0].weight.mul_(2)
-        agrees(f, randn(3, 8))
-        assert len(f.variants) == 3
-        module.double()
-        agrees(f, randn(3, 8, dtype=torch.float64))
-        handle = module[2].register_forward_hook(lambda module, args, out: out + 1)
-        agrees(f, randn(3, 8, dtype=torch.float64))
-        handle.remove()
-        agrees(f, randn(3, 8, dtype=torch.float64))
-    assert [name for name, _ in f.named_children()] == ["0", "1", "2"]
 
 
 def test_a_method() -> None:
@@ -245,40 +202,6 @@ def test_coverage_names_sizes_that_no_variant_accepts() -> None:
     assert isinstance(f.coverage(ranges), Always)
 
 
-def test_a_report_has_guards_with_lines(tmp_path: Path) -> None:
-    """Fails when `explain` and the page lose a guard, its line, a cause, or what falls back to eager."""
-
-    def program(x):
-        if x.shape[0] == 4:
-            return x * 2
-        return x * 3
-
-    f = compile(program, dynamic=True)
-    f(randn(4))
-    f(randn(5))
-    text = f.explain()
-    for expected in ("2 variants", "x_size0 == 4", "test_compile.py:", "1: guard `x_size0 == 4` fails at", "mul"):
-        assert expected in text
-    page = tmp_path / "report.html"
-    f.report().save(page)
-    assert "if x.shape[0] == 4" in page.read_text() and "x_size0 != 4" in page.read_text()
-
-
-def test_what_cannot_be_one_graph() -> None:
-    """Fails when a branch on data is not run by Python on every call, or is not told of."""
-
-    def program(x):
-        y = torch.relu(x).sum(-1)
-        if y.max().item() > 1:
-            y = y / y.max()
-        return y.view(-1, 1) * x
-
-    f = compile(program)
-    for rows in (3, 3, 7, 1):
-        agrees(f, randn(rows, 4) * rows)
-    assert not f.variants and "item()" in f.explain() and "cannot decide" in f.explain()
-
-
 def test_variants_have_what_is_promised() -> None:
     """Fails when a variant lacks its graph, environment, guards, run-time asserts or cause."""
     f = compile(lambda x: x[x > 0].reshape(-1) * 2, dynamic=True)
@@ -324,24 +247,6 @@ def test_attributes_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
             agrees(f, x)
         monkeypatch.setattr(Configuration, "scale", 5.0)
         monkeypatch.setattr(Scaled, "offset", 7.0)
-
-
-def test_a_refusal_that_the_program_catches() -> None:
-    """If it fails, the way that a program takes after an error is taken for sizes without the error too."""
-
-    def function(x: torch.Tensor) -> torch.Tensor:
-        try:
-            return x.view(3, -1).sum(0)
-        except RuntimeError:
-            return x * 2
-
-    f = compile(function, dynamic=True)
-    for size in (7, 6, 9, 8):
-        agrees(f, randn(size))
-    assert [[str(guard) for guard in variant.guards] for variant in f.variants] == [
-        ["x_size0 % 3 != 0"],
-        ["x_size0 % 3 == 0"],
-    ]
 
 
 def test_a_gradient_taken_inside() -> None:

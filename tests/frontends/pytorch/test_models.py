@@ -7,7 +7,6 @@ import torch
 
 from benchmarks.models import MODELS, Model, step
 from benchmarks.models.running import admitted, agree, refusing_lines, traced
-from frontends.pytorch import compile
 
 pytest.importorskip("transformers")
 
@@ -46,38 +45,6 @@ def runs(module: torch.nn.Module, program: object, inputs: dict[str, object]) ->
     except (RuntimeError, ValueError):
         return False
     return True
-
-
-@pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_caches_that_a_model_returns(name: str) -> None:
-    """If it fails, a model that returns an object of its own has no variant, or its cache is another call's."""
-    import transformers
-
-    torch.manual_seed(0)
-    if name == "gpt2":
-        config = transformers.GPT2Config(n_layer=2, n_head=2, n_embd=16, vocab_size=50, n_positions=32)
-        module = transformers.GPT2LMHeadModel(config).eval()
-    else:
-        config = transformers.T5Config(
-            d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, vocab_size=50, decoder_start_token_id=0
-        )
-        module = transformers.T5ForConditionalGeneration(config).eval()
-    compiled = compile(module, dynamic=True, fullgraph=True)
-    for batch, length in ((2, 5), (3, 7), (1, 9), (2, 3)):
-        tokens = torch.randint(0, 50, (batch, length))
-        found, gradients = outcome(compiled, module, tokens)
-        expected, wanted = outcome(module, module, tokens)
-        torch.testing.assert_close(found.logits, expected.logits)
-        assert type(found.past_key_values) is type(expected.past_key_values)
-        cached, as_eager = tensors_of(found.past_key_values), tensors_of(expected.past_key_values)
-        assert len(cached) in (4, 8)
-        torch.testing.assert_close(cached, as_eager)
-        torch.testing.assert_close(gradients, wanted)
-        if name == "gpt2":
-            # what came out is a cache that the model goes on with
-            one, other = [module(tokens[:, :1], past_key_values=each.past_key_values) for each in (found, expected)]
-            torch.testing.assert_close(one.logits, other.logits)
-    assert len(compiled.variants) == 1
 
 
 def outcome(called, module: torch.nn.Module, tokens: torch.Tensor) -> tuple[object, list[torch.Tensor]]:

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from backends.cpu.launcher.entry import Form, Leaf, Variant, made_entry
+from backends.cpu.launcher.entry import EVERYTHING, Form, Leaf, Variant, made_entry
 from backends.cpu.launcher.program import Description, Given, Made, Number, TensorArgument, make_native
 from shapes import ShapeEnv
 from shapes.guards.emit_c import NotNative
@@ -113,6 +113,41 @@ def test_other_modes_are_left_to_python(name):
     run = entry()
     assert AROUND[name](lambda: run((X, Y, Z), {})) is NotImplemented
     assert run((X, Y, Z), {}) is not NotImplemented
+
+
+GUARDED = {
+    "modes": [lambda run, name=name: AROUND[name](lambda: run((X, Y, Z), {})) for name in AROUND],
+    "requires_grad": [lambda run: run((X.clone().requires_grad_(), Y, Z), {})],
+    "marks": [lambda run: run((torch._neg_view(X), Y, Z), {})],
+}
+
+
+@pytest.mark.parametrize("left_out", GUARDED)
+def test_callers_leave_out_what_they_have_guarded(left_out):
+    """An entry asks again, which takes longer than all else; or leaves out something else, too."""
+    asks = [each for each in EVERYTHING if each != left_out]
+    run = made_entry([Form(TENSORS, [variant(program(), (False, False, False), (0, 1, 2))])], asks=asks)
+    for name, calls in GUARDED.items():
+        for call in calls:
+            assert (call(run) is not NotImplemented) == (name == left_out), name
+    for name in ("another dtype", "another rank", "another size", "a subclass", "meta", "sparse", "no tensor"):
+        assert run(*OTHER[name]) is NotImplemented
+
+
+def test_functions_are_not_seen_by_a_mode_that_the_caller_has_guarded():
+    """A mode of the user is called for what the launcher asks."""
+    run = made_entry([Form(TENSORS, [variant(program(), (False,) * 3, (0, 1, 2))])], asks=("requires_grad", "marks"))
+    asked = []
+
+    class Noting(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Noting():
+        assert run((X, Y, Z), {}) is not NotImplemented
+        assert run((torch._neg_view(X), Y, Z), {}) is NotImplemented
+    assert [each for each in asked if each is not torch._neg_view] == []
 
 
 def test_modes_that_a_variant_is_for():

@@ -7,10 +7,13 @@ import sys
 import pytest
 import torch
 
-from backends.cpu import launcher as launching
+from backends import Unreadable, cpu
 from backends.cpu.launcher import Unavailable, launcher
-from backends.cpu.launcher.learning import Offsets, learned
-from shapes.guards.extension_modules import build
+from backends.decisions.questions import Decisions
+from backends.loops.kernels import Kernel
+from backends.loops.program import Program
+from backends.loops.schedule import schedule
+from shapes import ShapeEnv
 from tests.threads import at_once
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
@@ -111,6 +114,7 @@ REFUSED = {
     "mkldnn": lambda: torch.eye(3).to_mkldnn(),
     "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.qint8),
     "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "marked as conjugate": lambda: torch.ones(3, dtype=torch.complex64).conj(),
     "marked as negative": lambda: torch.ones(3, dtype=torch.complex64).conj().imag,
     "zeros without memory": lambda: torch._efficientzerotensor(3),
     "functional": lambda: torch._to_functional_tensor(torch.ones(3)),
@@ -134,24 +138,65 @@ def test_what_has_no_memory_of_its_values_is_refused(name):
     assert not seen.calls
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("known", [(), ("implementation", "kinds", "usual", "of_inference")], ids=["nothing", "kinds"])
-def test_marks_are_seen_where_their_place_is_not_known(monkeypatch, known):
-    """With another version of torch, a tensor that is marked as negative is read as it is."""
-    places = learned()
-    # a module of its own, which binds anew
-    monkeypatch.setattr(launching, "build", lambda text: build(f"{text}/* {', '.join(known)} known */\n"))
-    monkeypatch.setattr(launching, "learned", lambda: Offsets(**{name: getattr(places, name) for name in known}))
-    found = launcher.__wrapped__()
+class Watching(torch.overrides.TorchFunctionMode):
+    """A mode that notes what torch is asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.asked.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_of_the_user_do_not_see_the_launcher():
+    """A mode that counts or changes what torch is asked is called for each argument of a kernel; or, so that it is not,
+    a mark is overlooked."""
+    negative = READABLE["complex"].conj().imag
     seen = Seen(2, 0)
-    kernel = found.Kernel(ctypes.cast(seen.function, ctypes.c_void_p).value, 2, 0, seen.function)
-    for tensor in READABLE.values():
-        kernel(BASE, tensor)
-    seen.calls.clear()
-    for name, refused in REFUSED.items():
-        with pytest.raises((TypeError, RuntimeError)):
-            kernel(BASE, refused())
-        assert not seen.calls, name
+    with Watching() as mode:
+        seen.kernel(BASE, READABLE["complex"])
+        launcher().Layouts((BASE, READABLE["parameter"]))()
+        with pytest.raises(TypeError):
+            seen.kernel(BASE, negative)
+    assert len(seen.calls) == 1 and not mode.asked
+    torch.ones(1)  # nothing is left switched off
+    with Watching() as mode:
+        BASE.is_neg()
+    assert mode.asked
+
+
+def test_what_the_caller_allocated_is_not_asked_for_its_mark():
+    """A kernel takes longer to look at its arguments than to run; or it does not look at the others."""
+    function = Seen(2, 0).function
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    kernel = launcher().Kernel(address, 2, 0, function, 0, 1, (1,))
+    negative = torch._neg_view(torch.ones(3))
+    kernel(BASE, negative)
+    together = launcher().Kernels(((kernel, (0, 1), 0, 1), (kernel, (1, 2), 0, 1)), (), 3, 0)
+    together(BASE, BASE, negative)
+    for refused in [(negative, BASE, BASE), (BASE, negative, BASE)]:
+        with pytest.raises(TypeError):
+            together(*refused)
+    for places in [(2,), (-1,)]:
+        with pytest.raises(ValueError):
+            launcher().Kernel(address, 2, 0, function, 0, 1, places)
+
+
+def test_kernels_know_what_their_program_allocates():
+    """A kernel asks for the mark of memory that another kernel has just filled; or not for that of an argument."""
+    env = ShapeEnv()
+    (n,) = [size.expr for size in env.sizes("n")]
+    program = Program(Decisions(env))
+    x = program.input("x", "float32", (n,), (program.build.one,))
+    program.outputs.append(program.stored(program.build.apply("exp", x), (program.build.one,)))
+    (kernel,) = [step for step in schedule(program) if isinstance(step, Kernel)]
+    (launch,) = cpu.kernels([kernel], program.decisions)
+    marked = [torch._neg_view(torch.ones(3)) if each.role == "made" else torch.ones(3) for each in kernel.buffers]
+    launch(*marked, 3, 1)
+    with pytest.raises(Unreadable):
+        launch(*[torch._neg_view(torch.ones(3)) for _ in kernel.buffers], 3, 1)
 
 
 @pytest.mark.parametrize("number", [1.0, "1", None, 2**63, -(2**63) - 1, torch.tensor(1)])

@@ -102,12 +102,6 @@ def prints_a_number_in_short(x: torch.Tensor) -> Any:
 
 
 @program
-def prints_sizes_in_columns(x: torch.Tensor) -> Any:
-    print(f"{x.shape[1]:4}|{x.shape[0] / 3:6}|{x.shape[0] > 2:6}|")
-    return x.exp()
-
-
-@program
 def prints_sizes_as_numbers(x: torch.Tensor) -> Any:
     print(f"{x.shape[1]:04d}|{x.shape[0] / 3:.2f}|")
     return x.exp()

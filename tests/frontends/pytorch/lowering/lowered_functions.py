@@ -187,7 +187,9 @@ GRADIENTS: dict[str, Function] = {
     "cross entropy": lambda x, w: F.cross_entropy(x @ w, torch.arange(x.shape[0]) % 8, ignore_index=1),
     "weighted": lambda x, w: F.cross_entropy(x, torch.arange(x.shape[0]) % 8, w[0].detach().abs(), ignore_index=1),
     "weighted sums": lambda x, w: F.cross_entropy(x @ w, torch.arange(x.shape[0]) % 8, w[0].detach(), reduction="sum"),
-    "weighted elements": lambda x, w: F.nll_loss(x * w[1], torch.arange(len(x)) % 8, w[0].detach(), reduction="none"),
+    "weighted elements": lambda x, w: F.nll_loss(
+        x * w[1], torch.arange(x.shape[0]) % 8, w[0].detach(), reduction="none"
+    ),
     "squares of channels": lambda x, w: F.pixel_shuffle((x * w[0]).view(-1, 4, 1, 2), 2) * 2,
     "padded": lambda x, w: F.pad(x * w[0], (1, 2)).exp() + F.pad(x, (2, 1)).sin(),
     "summed cross entropy": lambda x, w: F.cross_entropy(x @ w, torch.arange(x.shape[0]) % 8, reduction="sum"),

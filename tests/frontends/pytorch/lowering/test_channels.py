@@ -86,26 +86,6 @@ def is_innermost(image: Memory) -> bool:
     return found is not None and found.is_constant and found.constant == 1
 
 
-def test_which_lie_so() -> None:
-    """oneDNN copies what it is given and what it gives; or one copy is made where none pays."""
-    first, second, x = torch.randn(8, 3, 3, 3), torch.randn(8, 8, 3, 3), torch.randn(2, 3, 10, 12)
-
-    def chain(x: Tensor) -> Tensor:
-        return functional.conv2d(functional.conv2d(x, first).relu(), second)
-
-    def patches(x: Tensor) -> Tensor:
-        return functional.conv2d(functional.conv2d(x, first, stride=3).relu(), second)
-
-    def many(x: Tensor) -> Tensor:
-        return functional.conv2d(functional.conv2d(x, first.repeat(40, 1, 1, 1)), first.repeat(60, 107, 1, 1)[:, :320])
-
-    with torch.no_grad():
-        assert all(is_innermost(each) for images in convolutions(chain, x) for each in images)
-        assert not any(is_innermost(each) for each in convolutions(lambda x: functional.conv2d(x, first), x)[0])
-        assert not any(is_innermost(each) for each in convolutions(patches, x)[0])
-        assert [is_innermost(images[0]) for images in convolutions(many, x)] == [True, False]
-
-
 NORMS = ((1, torch.float32), (2, torch.float32), (6, torch.float32), (2, torch.float64), (2, torch.bfloat16))
 
 

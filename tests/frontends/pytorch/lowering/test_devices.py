@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from backends.loops.program import Call
-from frontends.pytorch import compile, running, trace
+from frontends.pytorch import running, trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.lowering import lower
@@ -123,26 +123,6 @@ def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPat
     for device in (GPU, SECOND):
         assert running.placed(lambda tensors: [at[-1]], device)(()) == [device.index]
     assert at == [0]
-
-
-class Doubled(torch.autograd.Function):
-    """Has another gradient where that may be computed in another thread."""
-
-    @staticmethod
-    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
-        return x * 2
-
-    @staticmethod
-    def backward(ctx: object, gradient: torch.Tensor) -> torch.Tensor:
-        return gradient * (5 if torch._C._is_multithreading_enabled() else 2)
-
-
-def test_gradients_are_traced_in_the_same_thread() -> None:
-    """If it fails, autograd traces gradients on a GPU in a thread of its own, which knows of no trace."""
-    x = torch.randn(3, requires_grad=True)
-    compile(lambda x: Doubled.apply(x).sum(), fullgraph=True)(x).backward()
-    assert torch.equal(x.grad, torch.full((3,), 2.0))
-    assert torch._C._is_multithreading_enabled()
 
 
 def test_what_cudnn_makes_of_a_grid() -> None:

@@ -18,7 +18,6 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.meta_rules.through_time import layer_gradients
 
 KINDS: dict[str, Callable[..., nn.Module]] = {
@@ -123,18 +122,6 @@ def agrees(kind: str, way: Way, backend: str, sizes: Sequence[tuple[int, int]] =
             assert_same(outcome(called(compiled), arguments, parameters, way.gradients), expected)
     lengths = {rows for rows, _ in sizes}
     assert len(compiled.variants) == 1 if way.dynamic else len(compiled.variants) < len(lengths) + 1
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_is_eagers(kind: str, way: str) -> None:
-    agrees(kind, WAYS[way], "eager")
-
-
-@pytest.mark.parametrize("way", ["stacked", "no biases"])
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_a_layer_between_kernels(kind: str, way: str) -> None:
-    agrees(kind, WAYS[way], "cpu")
 
 
 @pytest.mark.thorough
@@ -271,19 +258,6 @@ class Stepping(nn.Module):
         return state
 
 
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("cell", [nn.LSTMCell, nn.GRUCell, nn.RNNCell, partial(nn.RNNCell, nonlinearity="relu")])
-def test_cells(cell: Callable[..., nn.Module], bias: bool) -> None:
-    torch.manual_seed(0)
-    stepping = Stepping(cell(4, 5, bias=bias))
-    parameters = list(stepping.parameters())
-    compiled = compile(stepping, dynamic=True, fullgraph=True)
-    for batch in (2, 5, 1):
-        x = torch.randn(3, batch, 4, requires_grad=True)
-        assert_same(outcome(compiled, [x], parameters, True), outcome(stepping, [x], parameters, True))
-    assert len(compiled.variants) == 1
-
-
 def test_no_size_of_a_graph_is_a_constant() -> None:
     layer = nn.GRU(4, 5, 2, bidirectional=True)
     variant = trace(layer, (torch.randn(3, 2, 4),))
@@ -332,26 +306,6 @@ REFUSED = {
 def autocast(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     with torch.autocast("cpu", torch.bfloat16):
         return layer(x)[0]
-
-
-@pytest.mark.parametrize("kind", ["gru", "tanh", "projected"])
-@pytest.mark.parametrize("program", REFUSED)
-def test_what_one_operator_can_not_do_runs_as_eager(program: str, kind: str) -> None:
-    """A gradient that is taken for a constant is lost without a word."""
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5)
-
-    def run(x: torch.Tensor) -> torch.Tensor:
-        return REFUSED[program](layer, x)
-
-    compiled, parameters = compile(run), list(layer.parameters())
-    for rows in (3, 5):
-        x = torch.randn(rows, 2, 4, requires_grad=True)
-        expected = outcome(run, [x], parameters, True)
-        # eager torch casts a weight once, and adds its gradients up in half precision
-        assert_same(outcome(compiled, [x], parameters, True), expected, 3e-2 if program == "autocast" else 3e-5)
-    with pytest.raises(Unsupported, match="fullgraph=False"):
-        compile(run, fullgraph=True)(torch.randn(3, 2, 4, requires_grad=True))
 
 
 def test_errors_are_eagers() -> None:

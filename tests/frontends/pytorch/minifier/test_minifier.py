@@ -162,24 +162,6 @@ def branching(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 GUARDED = ((halved, ((4, 6), (5,))), (branching, ((4, 3), (2, 5))))
 
 
-def test_a_branch_of_the_program() -> None:
-    """If it fails, a guard that no operator makes is not shown, though the program fails."""
-    found = minify(branching, randoms((4, 3), (2, 5)), backend="eager")
-    assert found.failure.kind == "specializes" and found.operators == ()
-    assert "test_minifier.py:" in found.program
-    # one of the two sizes as a number leaves a guard on the other
-    assert len(found.facts) == 1
-
-
-def test_scripts_fail_in_a_process_of_their_own(tmp_path: Path) -> None:
-    """If it fails, an issue shows nothing to who reads it."""
-    wrong = minify(chained, randoms((2, 3), (3, 3)), backend="eager", preamble=IMPORT)
-    guards = [minify(fn, randoms(*sizes), backend="eager") for fn, sizes in GUARDED]
-    shape, *others = ran(tmp_path, wrong.script, *[found.script for found in guards])
-    assert shape.startswith("RuleViolation: planted::widened"), shape
-    assert all(each.startswith("AssertionError: specializes: [") for each in others), others
-
-
 def test_bounds_that_do_not_matter_go() -> None:
     """If it fails, the facts are not the least: a mark or a bound stays that the failure does not need."""
     x, y = randoms((4, 6), (5,))

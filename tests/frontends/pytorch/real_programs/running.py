@@ -27,14 +27,17 @@ from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile
-from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.dynamo.backend import Region, symshape
+from frontends.pytorch.dynamo.backend import Graph
+from frontends.pytorch.dynamo.compiled import Compiled
 
 SIZES = (3, 5, 5, 2, 7, 4, 3)
 SMALL = ("functions", "iterators", "containers", "classes", "flow", "outside", "tensors", "modules")
 """The modules of programs that are."""
 KINDS = ("graphs", "breaks", "eager")
 """How calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
+
+LEFT = "Dynamo leaves it to Python"
+"""Said also of a program without operators, which Dynamo has captured."""
 
 Call = Callable[[int], object]
 Compiling = Callable[[Any], Any]
@@ -215,38 +218,35 @@ def ours(case: Case) -> Outcome:
         compiled.append(compile(fn, dynamic=True, backend="cpu"))
         return compiled[-1]
 
-    wrong = compared(case, compiling)
-    assert compiled, f"{case.name} compiles nothing"
-    compilations = [each._compilation for each in compiled]
-    if any(each.broken is not None for each in compilations):
-        how = "breaks"
-    elif any(each.fallbacks for each in compilations) or not any(each.variants for each in compilations):
-        how = "eager"
-    else:
-        how = "graphs"
-    return Outcome(wrong, how, sum([len(each.variants) for each in compilations]))
+    with dynamo():
+        wrong = compared(case, compiling)
+        graphs = [graph for each in compiled for graph in each._program.graphs]
+        programs = [each._program for each in compiled]
+        fell_back = any(each.question or each.reason != LEFT for one in programs for each in one.fallbacks)
+        assert compiled, f"{case.name} compiles nothing"
+        return Outcome(wrong, kind(graphs, fell_back), sum([len(graph.variants) for graph in graphs]))
+
+
+def kind(graphs: list[Graph], fell_back: bool) -> str:
+    """How calls ran that made these graphs, one of `KINDS`; a program without an operator has none."""
+    frames = counters["frames"]
+    if fell_back or frames["ok"] < frames["total"] and not graphs or any(graph.reason for graph in graphs):
+        return "eager"
+    is_broken = counters["graph_break"] or frames["ok"] < frames["total"]
+    return "breaks" if is_broken or any(graph.ended is not None for graph in graphs) else "graphs"
 
 
 def by_dynamo(case: Case) -> Outcome:
     """A program by `torch.compile` with our backend."""
-    regions: list[Region] = []
-    broken = False
+    graphs: list[Graph] = []
 
-    def watched(module: torch.fx.GraphModule, inputs: Any) -> Region:
-        nonlocal broken
-        # of a branch on data Dynamo's counters tell nothing
-        broken = broken or module.compile_subgraph_reason.graph_break
-        region = symshape(module, inputs)
-        assert isinstance(region, Region)
-        regions.append(region)
-        return region
+    def watched(module: torch.fx.GraphModule, inputs: Any) -> Callable[..., object]:
+        graphs.append(Graph(module, backend="cpu"))
+        return graphs[-1].call
 
     with dynamo():
         wrong = compared(case, lambda fn: torch.compile(fn, backend=watched, dynamic=True))
-        broken = broken or bool(counters["graph_break"])
-    whole = regions and all(region.compilation.variants and not region.reason for region in regions)
-    how = "eager" if not whole else "breaks" if broken else "graphs"
-    return Outcome(wrong, how, sum([len(region.compilation.variants) for region in regions]))
+        return Outcome(wrong, kind(graphs, False), sum([len(graph.variants) for graph in graphs]))
 
 
 def is_torchs(case: Case) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.joint import runner
-from frontends.pytorch.recording import cond
 from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, agrees, run
 
@@ -20,7 +20,11 @@ weight = torch.nn.Parameter(randn(3, 3))
 @pytest.fixture(autouse=True)
 def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside of a trace, `torch.cond` is the branch that is taken."""
-    monkeypatch.setattr(cond, "_eager", lambda fn, args, kwargs=None: (args[1] if args[0] else args[2])(*args[3]))
+
+    def taken(fn, args, kwargs=None):
+        return (args[1] if args[0] else args[2])(*args[3])
+
+    monkeypatch.setattr(higher_order, "_hop_compile_and_call", taken)
 
 
 def of_data(x):

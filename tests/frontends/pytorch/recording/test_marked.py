@@ -52,7 +52,6 @@ PROGRAMS = {
     "returned, of what was made": lambda x: (x * 2).conj(),
     "returned twice, of what was made": lambda x: (lambda y: (y, y, x * 1))((x * 2).conj()),
     "returned beside what it is a view of": lambda x: (lambda y: (y, y.conj()))(x * 2),
-    "returned twice conjugated, of what was made": lambda x: (x * 2).conj().conj(),
     "returned in part, of what was made": lambda x: (x * 2).conj()[0],
     "returned, an imaginary part of what was made": lambda x: torch.imag((x * 2).conj()),
     "returned, an inverse transform of what is real": lambda x: torch.fft.ifft(x.real * 2),
@@ -132,43 +131,6 @@ def test_marks(name: str, backend: str) -> None:
         compiled = compile(program, backend=backend)
         for kind in (*order, order[0]):
             assert ran(compiled, KINDS[kind]()) == ran(program, KINDS[kind]()), order
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
-@pytest.mark.parametrize("with_gradient", [False, True])
-def test_negatives_have_graphs(backend: str, with_gradient: bool) -> None:
-    """If it fails, an argument that is marked as a negative and only read has no graph, another for each mark, or one
-    that reads its memory without the mark."""
-
-    def program(x, y):
-        return (x * 2 + y.sum()) @ y.t(), x.sum(0)
-
-    compiled = compile(program, backend=backend, dynamic=True)
-    for rows, first, second in ((3, "negative", "real"), (4, "real", "negative"), (5, "negative", "negative")):
-        given = [made(rows, kind).requires_grad_(with_gradient) for kind in (first, second)]
-        mine = [made(rows, kind).requires_grad_(with_gradient) for kind in (first, second)]
-        expected, found = program(*given), compiled(*mine)
-        torch.testing.assert_close(found, expected)
-        if with_gradient:
-            for outputs in (expected, found):
-                sum(each.square().sum() for each in outputs).backward()
-            torch.testing.assert_close([each.grad for each in mine], [each.grad for each in given])
-    assert len(compiled.variants) == 1 and not compiled.fallbacks
-
-
-def made(rows: int, kind: str) -> torch.Tensor:
-    plain = torch.linspace(-1, 1, rows * 4).view(rows, 4)
-    return torch._neg_view(plain) if kind == "negative" else plain
-
-
-@pytest.mark.parametrize("name", ["asked of the argument", "resolved as it is", "the argument"])
-def test_plain_ones_behind_a_negative_have_graphs(name: str) -> None:
-    """If it fails, that a call with a negative has no graph is taken to hold for those with other arguments."""
-    compiled = compile((PROGRAMS | CHANGES)[name])
-    compiled(KINDS["negative"]())
-    assert not compiled.variants and len(compiled.fallbacks) == 1
-    compiled(KINDS["real"]())
-    assert len(compiled.variants) == 1
 
 
 @pytest.mark.parametrize("name", ["used only", "copied", "resolved", "the argument", "as real"])

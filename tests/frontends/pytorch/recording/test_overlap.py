@@ -9,14 +9,6 @@ from backends import cpu
 from frontends.pytorch import compile, trace
 from frontends.pytorch.running import running
 
-
-def caught(x):
-    try:
-        return x.add_(x[0])
-    except RuntimeError:
-        return x * 7
-
-
 PROGRAMS = {
     "a row is added to all": lambda x: x.add_(x[0]),
     "a row is added to another": lambda x: x[1].add_(x[0]),
@@ -29,7 +21,6 @@ PROGRAMS = {
     "one column by another": lambda x: x[:, 0].add_(x[:, 1]),
     "a result of the program": lambda x: (lambda y: y.add_(y[0]))(x * 2),
     "a copy": lambda x: x.add_(x[0].clone()),
-    "an error that is caught": caught,
 }
 
 
@@ -161,19 +152,3 @@ def test_one_by_one(name: str) -> None:
     """If it fails, kernels compute what torch computes element after element, or no graph is made of it at all."""
     variant = trace(after(ONE_BY_ONE[name]), (torch.ones(4, 6),))
     assert running(variant, cpu).note
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
-@pytest.mark.parametrize("name", REFUSED)
-def test_caught(name: str, backend: str) -> None:
-    """If it fails, an error that the program catches is raised by the graph instead."""
-
-    def program(x):
-        try:
-            REFUSED[name](x)
-        except RuntimeError:
-            return x * 7
-        return x
-
-    x = torch.arange(1.0, 13).view(3, 4)
-    assert torch.equal(compile(program, backend=backend, dynamic=True)(x), x * 7)

@@ -25,7 +25,6 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch import compile
-from frontends.pytorch.errors import GraphBreak
 
 GENERATOR = torch.Generator()
 DEFAULT = torch.default_generator
@@ -413,7 +412,6 @@ WHOLE: list[Callable[..., object]] = [
     checkpointed,
     checkpointed_twice,
     checkpointed_within,
-    checkpointed_and_drawn_anew,
     checkpointed_in_sequence,
 ]
 """Those that are one graph."""
@@ -481,16 +479,6 @@ def test_a_program_between_kernels(program: Callable[..., object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [reads_after_a_draw, reads_the_default_generator, forks, seeds_the_default_generator, reads_python]
-)
-def test_what_a_graph_does_not_do_is_said(program: Callable[..., object]) -> None:
-    with pytest.raises(GraphBreak) as error:
-        compile(program, fullgraph=True)(torch.randn(3, 4))
-    assert "test_randomness.py" in str(error.value)
-    assert "fullgraph=False" in str(error.value)
-
-
-@pytest.mark.parametrize(
     "draw",
     [
         lambda: random.SystemRandom().random(),
@@ -507,8 +495,6 @@ def test_what_the_system_draws_is_drawn_on_every_call(draw: Callable[[], float])
     compiled = compile(program)
     x = torch.ones(3, dtype=torch.float64)
     assert len({float(compiled(x)[0]) for _ in range(20)}) > 1
-    with pytest.raises(GraphBreak, match="operating system"):
-        compile(program, fullgraph=True)(x)
 
 
 def test_a_checkpoint_draws_what_it_drew() -> None:

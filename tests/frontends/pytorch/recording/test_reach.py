@@ -91,15 +91,3 @@ def test_marked_constants() -> None:
             for size in (3, 1):
                 y = torch.ones(size)
                 torch.testing.assert_close(compile(program, backend=backend)(y), program(y))
-
-
-def test_line_of_one_element() -> None:
-    """If it fails, `linspace` of one element gives its end."""
-
-    def program(x):
-        return torch.linspace(2, 5, x.shape[0]) + x
-
-    compiled = compile(program, backend="cpu", dynamic=True)
-    for size in (3, 2, 1, 4):
-        torch.testing.assert_close(compiled(torch.zeros(size)), program(torch.zeros(size)))
-    assert not compiled.fallbacks

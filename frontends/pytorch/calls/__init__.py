@@ -1,1 +1,0 @@
-"""Calls of compiled functions: dispatch among variants, dynamism, recompilation, artifacts and reports."""

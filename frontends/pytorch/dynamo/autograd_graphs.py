@@ -1,0 +1,56 @@
+"""Graphs that go through AOTAutograd: their inputs are wrapper subclasses, whose operators are those of inner tensors.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> rows = torch.nested.nested_tensor([torch.ones(2, 3), -torch.ones(1, 3)], layout=torch.jagged)
+    >>> f = compile(lambda x: (x * 2).relu(), backend="cpu")
+    >>> [each.sum().item() for each in f(rows).unbind()], len(f.graphs), f.fallbacks
+    ([12.0, 0.0], 1, [])
+
+AOTAutograd takes the subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors, which
+are compiled as any other graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from frontends.pytorch.dynamo.graph_function import function_of
+from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes
+from frontends.pytorch.variants.compiled_graph import CompiledGraph
+from frontends.pytorch.variants.policy import Policy
+
+
+def has_subclasses(graph: torch.fx.Graph) -> bool:
+    """Whether a graph has inputs of wrapper subclasses."""
+    inputs = [node.meta.get("example_value") for node in graph.find_nodes(op="placeholder")]
+    return any(isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value) for value in inputs)
+
+
+def by_autograd(
+    module: torch.fx.GraphModule, inputs: Sequence[Any], *, backend: str, policy: Policy | None
+) -> tuple[Callable[..., Any], list[CompiledGraph]]:
+    """A graph compiled through AOTAutograd, and the graphs that this has led to: forward and backward."""
+    graphs: list[CompiledGraph] = []
+
+    def compiled(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
+        sizes = GraphSizes(inner.graph)
+        graph = CompiledGraph(
+            function_of(inner.graph, inner, sizes.names),
+            sizes.names,
+            inner.forward,
+            backend=backend,
+            policy=policy,
+            dynamism=lambda: GraphDynamism(sizes),
+        )
+        graphs.append(graph)
+        boxed: Callable[..., Any] = make_boxed_func(graph)
+        return boxed
+
+    return aot_autograd(fw_compiler=compiled, bw_compiler=compiled)(module, inputs), graphs

@@ -1,0 +1,181 @@
+"""This engine as the ShapeEnv of `torch.compile(f, backend="symshape")`, while Dynamo captures for it.
+
+    >>> import torch
+    >>> from frontends.pytorch import mark_dynamic
+    >>> f = torch.compile(lambda x: x * 2 if x.shape[0] == 8 else x, backend="symshape")
+    >>> x = torch.ones(8)
+    >>> mark_dynamic(x, 0)
+    >>> f(x)
+    Traceback (most recent call last):
+    frontends.pytorch.shape_env.errors.SpecializedMark: x_size0 is marked as dynamic, but would become the constant 8
+      ...
+
+Torch calls back when it begins and ends a compilation of Dynamo's; calls of what is compiled cost nothing more. Which
+backend it is for stands in the frame of the function that compiles. Torch forgets its callbacks when it is reset: the
+backend then registers them again, and has the graph captured anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from types import CodeType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import torch
+from torch._dynamo import callback_handler, convert_frame
+from torch._dynamo.exc import TensorifyScalarRestartAnalysis, Unsupported
+from torch._dynamo.symbolic_convert import InstructionTranslator
+from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+from frontends.pytorch.dynamo.direct_calls import closest
+from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
+from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
+from frontends.pytorch.errors import ConstraintViolation
+from frontends.pytorch.shape_env import EngineShapeEnv, installed
+from frontends.pytorch.shape_env.errors import Refused
+from frontends.pytorch.shape_env.marking import ViolatedConstraint
+from frontends.pytorch.variants.policy import Policy
+from shapes.errors import ShapeError
+
+COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
+"""The function of torch's that compiles a frame; None if it is called otherwise in this release."""
+log: Final = logging.getLogger("symshape")
+
+
+class Captures:
+    """The captures for one backend.
+
+    Attributes:
+        backend: the function that torch calls for each graph.
+        active: what is installed while one is under way.
+        asked: how often each code object was compiled again, by the question.
+    """
+
+    def __init__(self, backend: object) -> None:
+        self.backend = backend
+        self.active: ExitStack | None = None
+        self.asked: WeakKeyDictionary[CodeType, Counter[str]] = WeakKeyDictionary()
+
+    def register(self) -> None:
+        """Have torch call back, if it does not."""
+        if self.began not in callback_handler.start_callbacks:
+            callback_handler.register_start_callback(self.began)
+            callback_handler.register_end_callback(self.ended)
+            self.asked.clear()
+
+    def captured(self, module: torch.fx.GraphModule) -> None:
+        """Note that a graph was captured.
+
+        Raises:
+            TensorifyScalarRestartAnalysis: it is to be captured again, with our engine.
+        """
+        if self.began not in callback_handler.start_callbacks:
+            self.register()
+            if not isinstance(environment_of(module), EngineShapeEnv) and self.begins():
+                # what was speculated by torch's answers
+                InstructionTranslator.current_tx().speculation_log.clear()
+                raise TensorifyScalarRestartAnalysis
+
+    def begins(self) -> bool:
+        """Begin the capture that is under way, where none was; returns whether it is for this backend."""
+        if self.active is not None:
+            return False
+        self.began(None)
+        return bool(self.active)
+
+    def began(self, args: object) -> None:
+        """Torch's callback at the start of a compilation."""
+        compilation = under_way()
+        wrapper = None if compilation is None else self._wrapper(compilation.get("compiler_fn"))
+        if compilation is None or wrapper is None or self.active is not None:
+            return
+        options = getattr(wrapper, "kwargs", {}).get("options") or {}
+        try:
+            stated = StatedSizes(options.get("dynamic"))
+        except ShapeError:
+            # the graph raises the error
+            stated = StatedSizes(None)
+        self._check(stated, compilation)
+        self._limit(options.get("policy"), getattr(wrapper, "dynamic", None), compilation)
+        with ExitStack() as stack:
+            stack.enter_context(installed(stated.policies))
+            stack.enter_context(settings())
+            self.active = stack.pop_all()
+
+    def ended(self, args: object) -> None:
+        """Torch's callback at the end of a compilation."""
+        active, self.active = self.active, None
+        if active is not None:
+            active.close()
+        error = sys.exc_info()[1]
+        if isinstance(error, Refused):
+            # it leaves the compiler
+            after_failed_capture(error)
+
+    def _wrapper(self, compiler: object) -> object | None:
+        """What torch has wrapped the backend in, with the options; None if the compiler is another."""
+        while compiler is not None:
+            if compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend:
+                return compiler
+            compiler = getattr(compiler, "_torchdynamo_orig_backend", None)
+        return None
+
+    def _check(self, stated: StatedSizes, compilation: Mapping[str, Any]) -> None:
+        """Check the relations, where the function has the arguments that they are about.
+
+        Raises:
+            ViolatedConstraint: a size violates one.
+        """
+        given = compilation["locals"]
+        if stated.relations is not None and all(name in given for name in stated.relations.statements):
+            try:
+                stated.check(dict(given))
+            except ConstraintViolation as error:
+                # an error that Dynamo passes on
+                raise ViolatedConstraint(*error.args) from None
+
+    def _limit(self, policy: object, dynamic: object, compilation: Mapping[str, Any]) -> None:
+        """Count the question for which a function is compiled again.
+
+        Raises:
+            Unsupported: it was asked too often. What is compiled stays in use; other calls run eagerly.
+        """
+        entries: Sequence[Any] = compilation["cache_entries"]
+        if not entries or compilation["one_graph"] or dynamic is False:
+            return
+        limit = (policy if isinstance(policy, Policy) else Policy()).recompile_limit
+        code = compilation["code"]
+        found = closest([(entry.guard_manager, entry.code) for entry in entries], compilation["locals"])
+        if found is None:
+            return
+        asked = self.asked.setdefault(code, Counter())
+        asked[found.key] += 1
+        if asked[found.key] > limit:
+            reason = f"{limit} recompilations for the same question: {found.text}"
+            log.warning("%s falls back to eager where no variant fits: %s", code.co_name, reason)
+            error = Unsupported(reason, "recompile_limit")
+            error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
+            raise error
+
+
+def under_way() -> Mapping[str, Any] | None:
+    """The names in the function of torch's that is compiling a frame; None if none is."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not COMPILES:
+        frame = frame.f_back
+    return None if frame is None else frame.f_locals
+
+
+def environment_of(module: torch.fx.GraphModule) -> object | None:
+    """The ShapeEnv of a graph's inputs; None if it has no tensors."""
+    for node in module.graph.find_nodes(op="placeholder"):
+        mode = getattr(node.meta.get("example_value"), "fake_mode", None)
+        if mode is not None:
+            return mode.shape_env
+    return None

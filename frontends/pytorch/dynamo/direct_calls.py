@@ -1,0 +1,242 @@
+"""Direct calls of what Dynamo has compiled: its guards are checked, and its transformed code is called.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.direct_calls import MISSED, direct_calls
+    >>> def f(x, y=2):
+    ...     return x * y
+    >>> compiled = torch.compile(f, backend="eager", isolate_recompiles=True)
+    >>> calls = direct_calls(f)
+    >>> calls.call((torch.ones(3),), {}) is MISSED
+    True
+    >>> out = compiled(torch.ones(3))
+    >>> calls.refresh(compiled._isolate_recompiles_id)
+    >>> calls.call((torch.ones(3),), {}), calls.call((torch.ones(4),), {}) is MISSED
+    (tensor([2., 2., 2.]), True)
+
+The wrapper of `torch.compile` costs about 10 us a call: it saves and restores the state of Dynamo's frame evaluation,
+which direct calls do not touch. Guards and code are those of Dynamo's cache entries. A direct call is valid while the
+entry is in Dynamo's cache, the function has the code for which it was compiled, and no stance is set.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Final
+
+import torch
+from torch._dynamo import eval_frame
+from torch.nn.modules import module as modules
+
+MISSED: Final = object()
+"""The result where no entry accepts the call."""
+HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+GLOBAL_HOOKS: Final = tuple([getattr(modules, f"_global{name}") for name in HOOKS])
+NUMBER: Final = re.compile(r"(?<![\w.])\d+(\.\d+)?")
+SIZE: Final = re.compile(
+    r"tensor '(?P<name>.+?)' size mismatch at index (?P<axis>\d+). expected (?P<was>\d+), actual (?P<size>\d+)"
+)
+LOCAL: Final = re.compile(r"^L\['(\w+)'\]$")
+Bind = Callable[..., dict[str, object]]
+INSTALLED: Final = ("__compiled_fn_", "__resume_at_")
+"""Prefixes of the globals by which Dynamo's code calls graphs, and rests of functions."""
+DIRECT: Final = "_direct"
+Direct = Callable[[str, object], "Callable[..., object] | None"]
+"""The direct callable for such a global, from its name and value; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedGuard:
+    """The guard that a call fails.
+
+    Attributes:
+        key: equal for other values of the same source.
+        text: the description.
+        code: the transformed code of the entry.
+        is_size: whether it is that of a static size, which becomes a symbol once it differs.
+    """
+
+    key: str
+    text: str
+    code: CodeType
+    is_size: bool = False
+
+
+class DirectCalls:
+    """The entries of one function.
+
+    Attributes:
+        call: takes the arguments, and returns the result or MISSED.
+        first: the arguments before those of a call: the object of a method.
+        entries: Dynamo's guards and its transformed code, by entry.
+    """
+
+    def __init__(self, function: FunctionType, first: tuple[object, ...] = (), module: Any = None) -> None:
+        self.function = function
+        self.first = first
+        self._module = module
+        self._region = -1
+        self.entries: tuple[tuple[Any, FunctionType], ...] = ()
+        self._renew()
+        self.call = self._of_function if not first and module is None else self._of_method
+
+    def _renew(self) -> None:
+        """Bind arguments as the function does now: its code and defaults may be replaced."""
+        function = self.function
+        self._code, self._defaults, self._named = function.__code__, function.__defaults__, function.__kwdefaults__
+        self._bind = binder(function)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all entries of Dynamo are known."""
+        return len(eval_frame._get_cache_entries_for_region(self.function.__code__, self._region)) == len(self.entries)
+
+    def refresh(self, region: int, direct: Direct | None = None) -> None:
+        """Read the entries of a region from Dynamo's cache; their code calls graphs and rests as `direct` has it."""
+        self._region = region
+        self._renew()
+        function = self.function
+        entries = []
+        for entry in eval_frame._get_cache_entries_for_region(self._code, region):
+            if entry.code is None:
+                # Dynamo has dropped it
+                continue
+            code = entry.code if direct is None else called_directly(entry.code, function.__globals__, direct)
+            made = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+            made.__defaults__, made.__kwdefaults__ = self._defaults, self._named
+            entries.append((entry.guard_manager, made))
+        self.entries = tuple(entries)
+
+    def _of_function(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        entries = self.entries
+        function = self.function
+        if (
+            not entries
+            or function.__code__ is not self._code
+            or function.__defaults__ is not self._defaults
+            or function.__kwdefaults__ is not self._named
+            or eval_frame._stance.stance != "default"
+        ):
+            return MISSED
+        try:
+            given = self._bind(*args, **kwargs)
+        except (TypeError, ValueError):
+            # Python raises the error, or a cell is empty
+            return MISSED
+        for guards, call in entries:
+            if guards.cache_entry is not None and guards.check(given):
+                return call(*args, **kwargs)
+        return MISSED
+
+    def _of_method(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        if self._module is not None and has_hooks(self._module):
+            return MISSED
+        return self._of_function((*self.first, *args), kwargs)
+
+    def locals_of(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments of a call by name; empty if the function does not take them."""
+        try:
+            return self._bind(*self.first, *args, **kwargs)
+        except (TypeError, ValueError):
+            return {}
+
+    def failed_guard(self, args: Sequence[object], kwargs: Mapping[str, object]) -> FailedGuard | None:
+        """The guard of the latest entry that a call fails; None if there is no entry, or one accepts it."""
+        try:
+            given = self._bind(*self.first, *args, **kwargs)
+        except (TypeError, ValueError):
+            return None
+        return closest([(guards, call.__code__) for guards, call in self.entries], given)
+
+
+def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]) -> FailedGuard | None:
+    """The guard that a call fails of the entry that is closest: the one that has passed most guards. None if there is
+    no entry, or one accepts the call."""
+    failed = []
+    for guards, code in entries:
+        found = guards.check_verbose(given)
+        if found.result:
+            return None
+        failed.append((found, code))
+    if not failed:
+        return None
+    found, code = max(failed, key=lambda each: each[0].num_guards_executed)
+    text = "; ".join([str(part).partition("  # ")[0].strip() for part in found.verbose_code_parts])
+    size = SIZE.search(text)
+    if size is None:
+        return FailedGuard(NUMBER.sub("#", text), f"{text} fails", code)
+    name = LOCAL.sub(r"\1", size["name"]) + f".size({size['axis']})"
+    return FailedGuard(name, f"{name} is {size['size']}, was {size['was']}", code, True)
+
+
+def direct_calls(fn: object) -> DirectCalls | None:
+    """The direct calls of a function, a method or a module; None for another callable, and for a module with a call of
+    its own."""
+    match fn:
+        case FunctionType():
+            return DirectCalls(fn)
+        case MethodType(__func__=FunctionType() as function):
+            return DirectCalls(function, (fn.__self__,))
+        case torch.nn.Module():
+            forward = getattr(type(fn), "forward", None)
+            if type(fn).__call__ is torch.nn.Module.__call__ and isinstance(forward, FunctionType):
+                return DirectCalls(forward, (fn,), fn)
+    return None
+
+
+def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> CodeType:
+    """Transformed code that calls graphs, and the rest of a function after a graph break, by globals of ours beside
+    those of Dynamo: these enter and leave Dynamo's evaluation of frames."""
+    names = list(code.co_names)
+    for place, name in enumerate(names):
+        call = direct(name, scope[name]) if name.startswith(INSTALLED) and name in scope else None
+        if call is not None:
+            names[place] = name + DIRECT
+            scope[names[place]] = call
+    return code.replace(co_names=tuple(names))
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether a call of a module runs hooks beside its forward."""
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or any(GLOBAL_HOOKS)
+        or "forward" in module.__dict__
+        or module._compiled_call_impl is not None
+    )
+
+
+def binder(function: FunctionType) -> Bind:
+    """A function that binds arguments as `function` does, to the locals that Dynamo's guards read: parameters and free
+    variables."""
+    code = function.__code__
+    parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    scope: dict[str, Any] = {}
+    texts = []
+    for place, each in enumerate(parameters):
+        if each.kind is each.KEYWORD_ONLY and not any(
+            before.kind in (before.KEYWORD_ONLY, before.VAR_POSITIONAL) for before in parameters[:place]
+        ):
+            texts.append("*")
+        star = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
+        default = ""
+        if each.default is not each.empty:
+            scope[f"_default_{place}"] = each.default
+            default = f"=_default_{place}"
+        texts.append(f"{star}{each.name}{default}")
+        following = parameters[place + 1 : place + 2]
+        if each.kind is each.POSITIONAL_ONLY and not (following and following[0].kind is each.POSITIONAL_ONLY):
+            texts.append("/")
+    values = [f"{each.name!r}: {each.name}" for each in parameters]
+    for place, (name, cell) in enumerate(zip(code.co_freevars, function.__closure__ or ())):
+        scope[f"_cell_{place}"] = cell
+        values.append(f"{name!r}: _cell_{place}.cell_contents")
+    exec(f"def bind({', '.join(texts)}): return {{{', '.join(values)}}}", scope)
+    return scope["bind"]
+

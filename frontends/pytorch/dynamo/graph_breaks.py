@@ -1,0 +1,73 @@
+"""Graph breaks: where Dynamo ended a graph, and why.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> @compile
+    ... def f(x):
+    ...     y = x.relu()
+    ...     print(end="")
+    ...     return y * 2
+    >>> out = f(torch.ones(3))
+    >>> [(each.cause, each.operators_before) for each in f.breaks]
+    [('print', 1)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import torch
+
+from frontends.pytorch.source_location import is_users
+from shapes.origin import Origin
+
+CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
+"""Prefixes of Dynamo's reasons, with our names."""
+RESUMED: Final = "torch_dynamo_resume_in_"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A graph break: its reason, its line, and the number of operators in the graph before it."""
+
+    cause: str
+    place: Origin | None
+    operators_before: int
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f"    ({self.place})"
+        return f"graph break: {self.cause}{where}"
+
+
+class Broken(Protocol):
+    """A graph that may end at a graph break."""
+
+    ended: tuple[str, Origin | None] | None
+    operators: int
+
+
+def breaks_of(graphs: Sequence[Broken]) -> list[Break]:
+    """The distinct graph breaks after graphs."""
+    found = {(str(each.ended)): Break(*each.ended, each.operators) for each in graphs if each.ended is not None}
+    return list(found.values())
+
+
+def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | None:
+    """The reason and location of a graph break; None if the program returns."""
+    reason: Any = getattr(module, "compile_subgraph_reason", None)
+    if reason is None or not reason.graph_break:
+        return None
+    text = str(reason.reason)
+    cause = next((name for begin, name in CAUSES.items() if text.startswith(begin)), "")
+    if not cause:
+        cause = "print" if "`print`" in text else text.partition("\n")[0].partition("(")[0].strip()
+    frames = [each for each in reason.user_stack if is_users(each.filename)]
+    if not frames:
+        return cause, None
+    last = frames[-1]
+    name = last.name
+    if name.startswith(RESUMED):
+        name = name.removeprefix(RESUMED).rpartition("_at_")[0]
+    return cause, Origin(last.filename, last.lineno or 0, name)

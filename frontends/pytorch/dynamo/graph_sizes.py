@@ -1,0 +1,236 @@
+"""Torch's facts about the sizes of a graph's inputs: which are symbols, and their relations.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.graph_sizes import GraphSizes
+    >>> seen = []
+    >>> def look(module, inputs):
+    ...     seen.append(GraphSizes(module.graph))
+    ...     return module.forward
+    >>> f = torch.compile(lambda x: x * 2, backend=look, dynamic=True)
+    >>> out = f(torch.randn(3, 3))
+    >>> [str(seen[0].expressions["x", axis]) for axis in (0, 1)], str(seen[0].choice("x", 0).kind)
+    (['s77', 's77'], 'dynamic')
+
+Dynamo calls a graph only if torch's guards hold. Still, torch's facts are assumptions of the variant, tested by its
+compiled check like any stated relation: so a variant's correctness does not depend on torch's guards, and the check
+costs nanoseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import keyword
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import sympy
+import torch
+from torch._dynamo.source import TensorProperty, TensorPropertySource
+
+from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism, Input
+from frontends.pytorch.shape_env import EngineShapeEnv
+from shapes.env import ShapeEnv
+from shapes.environment.symbols import RESERVED
+from shapes.errors import ShapeError
+from solver.errors import NotExpressible
+from solver.interop.sympy import from_sympy
+from solver.syntax.parser import Parsed
+from solver.syntax.printer import text_of
+from solver.terms.expr import Expr
+
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
+READS: Final = {
+    TensorProperty.SIZE: "size",
+    TensorProperty.STRIDE: "stride",
+    TensorProperty.STORAGE_OFFSET: "storage_offset",
+}
+NUMBER: Final = -1
+"""The axis number that denotes an integer input."""
+
+
+class GraphSizes:
+    """Torch's facts about the sizes and integers among a graph's inputs.
+
+    Attributes:
+        expressions: sizes in torch's symbols, by the input's name and the axis.
+        names: of the inputs, in order: those of the program where it has them.
+        is_complete: whether the last variant tests all facts about sizes that Dynamo's guards test.
+    """
+
+    def __init__(self, graph: torch.fx.Graph) -> None:
+        self.names = names_of(graph)
+        self.expressions: dict[tuple[str, int], sympy.Expr] = {}
+        self._shapes: Any = None
+        self.is_complete = False
+        self._places: dict[str, tuple[str, int]] = {}
+        """Inputs and axes by torch's name of the source."""
+        for name, node in zip(self.names, graph.find_nodes(op="placeholder")):
+            value = node.meta.get("example_value", node.meta.get("val"))
+            source = getattr(node.meta.get("grapharg"), "source", None)
+            sizes = {NUMBER: value} if isinstance(value, torch.SymInt) else {}
+            if isinstance(value, torch.Tensor):
+                sizes = dict(enumerate(value.shape))
+            for axis, size in sizes.items():
+                if source is not None:
+                    self._places[source.name if axis == NUMBER else f"{source.name}.size()[{axis}]"] = name, axis
+                if isinstance(size, torch.SymInt):
+                    self._shapes = size.node.shape_env
+                    self.expressions[name, axis] = size.node.expr
+                else:
+                    self.expressions[name, axis] = sympy.Integer(size)
+
+    def choice(self, name: str, axis: int) -> Choice | None:
+        """How a size is treated; None if torch has no fact about it."""
+        expression = self.expressions.get((name, axis))
+        if expression is None:
+            return None
+        if expression.is_number:
+            return STATIC
+        lo, hi = self._range(expression) if expression.is_Symbol else (None, None)
+        return Choice("dynamic", lo=lo, hi=hi, strict=self._is_strict(name, axis))
+
+    def _is_strict(self, name: str, axis: int) -> bool:
+        """Whether a size has a strict mark, so that no variant makes it a constant."""
+        if not isinstance(self._shapes, EngineShapeEnv):
+            return False
+        choices = self._shapes.symbols.choices.items()
+        return any(choice.strict and self._places.get(source) == (name, axis) for source, choice in choices)
+
+    def _range(self, symbol: sympy.Expr) -> tuple[int | None, int | None]:
+        """The declared range of a symbol; a lower bound of 0 for sizes is none, as empty tensors have variants."""
+        if isinstance(self._shapes, EngineShapeEnv):
+            ours = self._shapes.symbols.ours.get(symbol)
+            known = self._shapes.engine.symbols
+            declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
+            lower, upper = (declared[0].lo, declared[0].hi) if declared else (None, None)
+        else:
+            found = self._shapes.var_to_range.get(symbol)
+            ends = (None, None) if found is None else (found.lower, found.upper)
+            lower, upper = [int(end) if isinstance(end, sympy.Integer) else None for end in ends]
+        return lower or None, upper
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        """Assume the facts in a variant."""
+        self.is_complete = isinstance(self._shapes, EngineShapeEnv | None)
+        words = {
+            (given.name, int(path[1])): env.names[symbol]
+            for given in inputs
+            for symbol, path in given.symbols
+            if path[0] == ".shape"
+        }
+        for name, axis in self.expressions:
+            if axis == NUMBER and name in env.names:
+                words[name, axis] = env.names[name]
+        homes: dict[str, Expr] = {}
+        rest = []
+        # sizes of tensors first, where graphs read them
+        for place, expression in sorted(self.expressions.items(), key=lambda each: each[0][1] == NUMBER):
+            if place in words and expression.is_Symbol and str(expression) not in homes:
+                homes[str(expression)] = words[place]
+            elif place in words and not expression.is_number:
+                rest.append((words[place], expression))
+        if isinstance(self._shapes, EngineShapeEnv):
+            self._guard(env, self._shapes, words)
+        elif self._shapes is not None:
+            for guard in self._shapes.guards:
+                known = read(guard.expr, env, homes)
+                if known is not None:
+                    commit(env.assume, known)
+        for word, expression in rest:
+            known = read(expression, env, homes)
+            if known is None:
+                self.is_complete = False
+            elif not env.proves(fact := f"{text_of(word)} == {known}"):
+                commit(env.assume, fact)
+
+    def _guard(
+        self, env: ShapeEnv, shapes: EngineShapeEnv, sizes: Mapping[tuple[str, int], Expr]
+    ) -> None:
+        """Commit to the guards under which Dynamo has read the program, with the lines that asked."""
+        words = {}
+        for symbol, ours in shapes.symbols.ours.items():
+            places = [self._places.get(source.name) for source in shapes.var_to_sources.get(symbol, ())]
+            known = [sizes[place] for place in places if place is not None and place in sizes]
+            if ours is not None and known:
+                words[text_of(ours)] = text_of(known[0])
+        for guard in (*shapes.engine.preconditions(), *shapes.engine.guards()):
+            text = str(guard)
+            if all(name in words for name in set(NAME.findall(text)) - RESERVED):
+                with env.at(guard.origin):
+                    commit(env.guard, NAME.sub(lambda found: words.get(found[0], found[0]), text))
+            else:
+                self.is_complete = False
+
+
+class GraphDynamism(Dynamism):
+    """The sizes of a graph's inputs are symbols where torch has made them so, with torch's facts about them."""
+
+    def __init__(self, sizes: GraphSizes) -> None:
+        super().__init__(self._choose)
+        self._sizes = sizes
+
+    def _choose(self, name: str, axis: int, size: int) -> Choice:
+        return self._sizes.choice(name, axis) or STATIC
+
+    def is_varying(self, name: str, value: float) -> bool:
+        return math.isfinite(value)
+
+    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        self._sizes.assume(env, inputs)
+
+
+def commit(learn: Callable[[str], object], fact: str) -> None:
+    """Learn a fact of torch's, unless it is false for the sizes of this call: torch has no facts about them."""
+    with contextlib.suppress(ShapeError):
+        learn(fact)
+
+
+def names_of(graph: torch.fx.Graph) -> list[str]:
+    """A name for each input of a graph: its source without brackets and quotes, or the node's name."""
+    names: list[str] = []
+    for node in graph.find_nodes(op="placeholder"):
+        source = getattr(node.meta.get("grapharg"), "source", None)
+        text = str(node.target) if source is None else source.name
+        text = re.sub(r"^[LG]\[\W?(\w+)\W?\]", r"\1", text)
+        name = re.sub(r"\W+", "_", text).strip("_") or str(node.target)
+        if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+            name = f"arg_{name}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return names
+
+
+def read_off_tensors(graph: torch.fx.Graph) -> None:
+    """Replace inputs that are sizes, strides or offsets of tensors by reads of these: then equal sizes are one symbol,
+    and `view(-1, n)` has a symbol as size rather than a quotient of products."""
+    inputs = graph.find_nodes(op="placeholder")
+    sources = [getattr(node.meta.get("grapharg"), "source", None) for node in inputs]
+    tensors = {
+        source.name: node
+        for node, source in zip(inputs, sources)
+        if source is not None and isinstance(node.meta.get("example_value"), torch.Tensor)
+    }
+    for node, source in zip(inputs, sources):
+        tensor = tensors.get(source.base.name) if isinstance(source, TensorPropertySource) else None
+        if tensor is None or source is None:
+            continue
+        if node.users:
+            with graph.inserting_after(inputs[-1]):
+                number = graph.call_method(READS[source.prop], (tensor, *([] if source.idx is None else [source.idx])))
+            number.meta["example_value"] = node.meta.get("example_value")
+            node.replace_all_uses_with(number)
+        # the calling code, which is generated later, does not pass it
+        graph.erase_node(node)
+
+
+def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
+    """Translate an expression or proposition of torch to text over a variant's sizes; None if there is no exact
+    form."""
+    try:
+        parsed = from_sympy(expression, env.interner, homes)
+    except NotExpressible:
+        return None
+    return text_of(parsed.prop if isinstance(parsed, Parsed) else parsed.expr)

@@ -1,0 +1,387 @@
+"""A compiled program: Dynamo reads its Python, our variants run its graphs, and calls take the shortest valid route.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.program import Program
+    >>> program = Program(lambda x: x * 2 if x.shape[0] > 4 else x, dynamic=True)
+    >>> for size in (3, 5, 7):
+    ...     out = program.called((torch.randn(size),), {})
+    >>> len(program.graphs)
+    2
+
+A call first tries the entries that Dynamo has compiled (`direct_calls`): Dynamo's guards are checked, and its
+transformed code is called. Otherwise it goes through `torch.compile`, which finds the entry itself or compiles another
+one. Each of Dynamo's graphs is a `CompiledGraph` with variants of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from types import CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import torch
+from torch._dynamo import trace_rules
+from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.exc import SkipFrame
+from torch._dynamo.external_utils import wrap_inline
+
+from backends import named
+from frontends.pytorch.dynamo.backend import Graph
+from frontends.pytorch.dynamo.differences import difference, difference_before
+from frontends.pytorch.dynamo.direct_calls import DIRECT, INSTALLED, MISSED, NUMBER, DirectCalls, direct_calls
+from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
+from frontends.pytorch.dynamo.graph_breaks import Break, breaks_of
+from frontends.pytorch.dynamo.skipped_frames import noted
+from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
+from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.shape_env import UndecidedBranch, installed
+from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.arguments import intercepted
+from frontends.pytorch.variants.options import Options, Setting, check_options
+from frontends.pytorch.variants.policy import Policy
+from frontends.pytorch.variants.recompilations import Fallback, Recompilation, warn_of
+from frontends.pytorch.variants.times import Times
+
+if TYPE_CHECKING:
+    from frontends.pytorch.variants.report import Report
+    from shapes.guards.coverage import Ranges
+    from solver.decide.verdict import Verdict
+
+Enter = Callable[[tuple[object, ...], dict[str, object]], object]
+log: Final = logging.getLogger("symshape")
+
+
+class Program:
+    """A function or module with the graphs that Dynamo has captured of it.
+
+    Attributes:
+        fn: the function or module.
+        options: how it is compiled.
+        graphs: in the order in which they were captured.
+        recompilations: why each of them was.
+        fallbacks: calls that run eagerly, and why.
+        entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., object],
+        *,
+        dynamic: Setting = None,
+        backend: str = "eager",
+        fullgraph: bool = False,
+        policy: Policy | None = None,
+    ) -> None:
+        named(backend)
+        check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
+        self.fn = fn
+        self.options: Options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
+        self.backend = backend
+        self.fullgraph = fullgraph
+        self.policy = policy if policy is not None else Policy()
+        self.dynamic = dynamic
+        self.stated = StatedSizes(dynamic, fn)
+        self.relations = self.stated.relations
+        self.graphs: list[Graph] = []
+        self.recompilations: list[Recompilation] = []
+        self.fallbacks: list[Fallback] = []
+        self.times: Times | None = None
+        self._cause = "first call"
+        self._asked: Counter[str] = Counter()
+        self._varied: set[str] = set()
+        self._direct: DirectCalls | None = direct_calls(fn)
+        self._rests: dict[FunctionType, Callable[..., object]] = {}
+        self.entry: Enter | None = None
+        self.enter: Enter = self._enter()
+
+    def _enter(self) -> Enter:
+        """The first route of a call: in C, by Dynamo's entries, or neither."""
+        direct, entry = self._direct, self.entry
+        if direct is None:
+            return missed
+        if entry is None:
+            return direct.call
+        function, code, otherwise = direct.function, direct.function.__code__, direct.call
+
+        def enter(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+            if function.__code__ is code:
+                result = entry(args, kwargs)
+                if result is not NotImplemented:
+                    return result
+            return otherwise(args, kwargs)
+
+        return enter
+
+    def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """The result of a call."""
+        result = self.enter(args, kwargs)
+        return self.missed(args, kwargs) if result is MISSED else result
+
+    def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """The result of a call that no entry of Dynamo is known to accept."""
+        if self._direct is not None:
+            self.stated.check(self._direct.locals_of(args, kwargs))
+        if intercepted() or self._question(args, kwargs):
+            # operators are redefined, or the recompile limit is exhausted
+            return self.fn(*args, **kwargs)
+        count = len(self.graphs)
+        with self._settings(), noted() as reasons:
+            self.stated.violation = None
+            try:
+                result = self._by_dynamo(*args, **kwargs)
+                if self.stated.violation is not None:
+                    # Dynamo has run the frame as Python
+                    raise self.stated.violation
+                return result
+            except Exception as error:
+                after_failed_capture(error)
+                if isinstance(error.__context__, UndecidedBranch):
+                    raise error.__context__ from None
+                raise
+            finally:
+                self._learn(count)
+                if not self.graphs and self._direct is not None and not self._direct.entries:
+                    self._leave(reasons)
+
+    def _leave(self, reasons: Sequence[str]) -> None:
+        """Note that Dynamo has left the program to Python."""
+        fallback = Fallback("", reasons[0] if reasons else "Dynamo leaves it to Python")
+        if not self.fallbacks:
+            self.fallbacks.append(fallback)
+            warn_of(self.fn, fallback, "runs as Python")
+
+    @contextmanager
+    def _settings(self) -> Iterator[None]:
+        """What Dynamo captures with, in this thread."""
+        with (
+            installed(self.stated.policies),
+            # a frame that Dynamo fails on runs as Python
+            settings(suppress_errors=not self.fullgraph, fail_on_recompile_limit_hit=False),
+            register_bytecode_hook(self._transformed),
+        ):
+            yield
+
+    def _learn(self, count: int) -> None:
+        """Note the entries that a call has added."""
+        direct = self._direct
+        if direct is None or (len(self.graphs) == count and direct.is_current):
+            return
+        direct.refresh(self._region, self._called)
+        if self.backend == "cpu" and not direct.first:
+            from frontends.pytorch.dynamo.native_calls import whole_calls
+
+            self.entry = whole_calls(direct.entries, self.graphs)
+        if not isinstance(self.enter, functools.partial):
+            self.enter = self._enter()
+
+    def _called(self, name: str, value: object) -> Callable[..., object] | None:
+        """How Dynamo's code calls a graph, or the rest of a function after a graph break."""
+        if isinstance(value, FunctionType) and name.startswith(INSTALLED[1]):
+            return self._resumed(value)
+        return next((graph.call for graph in self.graphs if graph.name == name), None)
+
+    def _resumed(self, function: FunctionType) -> Callable[..., object]:
+        """The rest of a function after a graph break, called as the function itself is. Dynamo keeps the rest as long
+        as the function's code, which may outlive the program."""
+        known = self._rests.get(function)
+        if known is not None:
+            return known
+        calls, holder = DirectCalls(function), weakref.ref(self)
+
+        def call(*args: object, **kwargs: object) -> object:
+            result = calls.call(args, kwargs)
+            if result is not MISSED:
+                return result
+            program = holder()
+            return function(*args, **kwargs) if program is None else program._rest(calls, args, kwargs)
+
+        self._rests[function] = call
+        calls.refresh(self._region, self._called)
+        return call
+
+    def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """The result of a rest that no entry is known to accept."""
+        with self._settings(), noted():
+            try:
+                return self._context(calls.function)(*args, **kwargs)
+            finally:
+                calls.refresh(self._region, self._called)
+
+    def _question(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+        """Note why no entry accepts a call; returns whether its recompile limit is exhausted."""
+        if self._direct is None:
+            return False
+        found = self._direct.failed_guard(args, kwargs)
+        if found is None:
+            self._cause = "first call" if not self.graphs else "Dynamo has met other code"
+            return False
+        key, self._cause = found.key, found.text
+        if found.is_size:
+            key = self._cause.partition(" is ")[0]
+            if self.dynamic is not True and key not in self._varied:
+                # it becomes a symbol, unless the program specializes it
+                self._varied.add(key)
+                return False
+        graph = next((each for each in self.graphs if each.name + DIRECT in found.code.co_names), None)
+        if graph is not None and graph.compiled is not None:
+            cause = graph.compiled.cause(self._direct.locals_of(args, kwargs))
+            if cause and not (found.is_size and cause.startswith("range")):
+                key, self._cause = NUMBER.sub("#", cause), cause
+        if self.dynamic is False:
+            return False
+        self._asked[key] += 1
+        if self._asked[key] <= self.policy.recompile_limit:
+            return False
+        limit = self.policy.recompile_limit
+        fallback = Fallback(key, f"{limit} recompilations for the same question: {self._cause}")
+        if all(each.question != key for each in self.fallbacks):
+            self.fallbacks.append(fallback)
+            warn_of(self.fn, fallback, "falls back to eager where no variant fits")
+        return True
+
+    @functools.cached_property
+    def _context(self) -> Any:
+        """What compiles functions by torch, with this program as the backend."""
+        return torch._dynamo.optimize(
+            backend_of(self),
+            nopython=self.fullgraph,
+            dynamic=self.dynamic if isinstance(self.dynamic, bool) else None,
+            recompile_limit=self.policy.variants,
+            isolate_recompiles=True,
+        )
+
+    @functools.cached_property
+    def _by_dynamo(self) -> Callable[..., Any]:
+        """The program compiled by torch."""
+        return self._context(callable_of(self.fn))
+
+    @property
+    def _region(self) -> int:
+        """Torch's number of this program's entries."""
+        return int(getattr(self._by_dynamo, "_isolate_recompiles_id", -1))
+
+    def captured(self, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
+        """The callable of a graph that Dynamo has captured."""
+        reason = difference(module)
+        if reason and self.fullgraph:
+            # after a raising backend torch leaves its evaluation of frames on
+            return raising(reason)
+        if reason:
+            self._refuse(reason)
+        graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
+        self.recompilations.append(Recompilation(len(self.graphs), self._cause))
+        self.graphs.append(graph)
+        return graph.call
+
+    def _transformed(self, code: CodeType, transformed: CodeType) -> None:
+        """Called by Dynamo for each frame that it has transformed."""
+        reason = "" if self.fullgraph else difference_before(code, transformed)
+        if reason:
+            self._refuse(reason)
+
+    def _refuse(self, reason: str) -> NoReturn:
+        """Make Dynamo run the frame as Python."""
+        fallback = Fallback("", reason)
+        if fallback not in self.fallbacks:
+            self.fallbacks.append(fallback)
+            warn_of(self.fn, fallback, "runs as Python")
+        raise SkipFrame(reason)
+
+    # ------------------------------------------------------------------ reports
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The variants of all graphs."""
+        return [variant for graph in self.graphs for variant in graph.variants]
+
+    @property
+    def breaks(self) -> list[Break]:
+        """The graph breaks, most frequent first."""
+        return breaks_of(self.graphs)
+
+    def explain(self, *, kernels: bool = False) -> str:
+        """Describe each variant: why it was traced, its graph, guards with their lines, specializations; and the
+        fallbacks. With `kernels`, its kernels too: loops, decisions with their facts, memory."""
+        return self.report().text(kernels=kernels)
+
+    def report(self) -> Report:
+        """The same as data; `.save("report.html")` writes a page."""
+        from frontends.pytorch.variants.report import Report
+
+        fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
+        return Report.of(self.fn, self.variants, fallbacks, self.breaks, self.times)
+
+    @contextmanager
+    def timed(self) -> Iterator[Times]:
+        """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
+        self.times = times = Times()
+        self.enter = functools.partial(self._measured, times)
+        with ExitStack() as stack:
+            for graph in self.graphs:
+                if graph.compiled is not None:
+                    stack.enter_context(times.graph(graph.compiled, int(graph.ended is not None)))
+            try:
+                yield times
+            finally:
+                self.enter = self._enter()
+
+    def _measured(self, times: Times, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        def call() -> object:
+            result = self._enter()(args, kwargs)
+            return self.missed(args, kwargs) if result is MISSED else result
+
+        return times.call(call)
+
+    def coverage(self, ranges: Ranges | None = None) -> Verdict:
+        """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
+        given): Always, or sizes that no variant accepts (`false_at`)."""
+        from frontends.pytorch.variants.coverage import coverage
+
+        return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
+
+
+def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
+    """The backend that Dynamo calls for each graph. Dynamo keeps it for the lifetime of the process."""
+    holder = weakref.ref(program)
+
+    def symshape(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
+        found = holder()
+        return module.forward if found is None else found.captured(module, inputs)
+
+    return symshape
+
+
+def missed(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    """The entry of a program whose calls all go through `torch.compile`."""
+    return MISSED
+
+
+def raising(reason: str) -> Callable[..., NoReturn]:
+    """A graph that raises the error of a known difference."""
+
+    def call(*args: object) -> NoReturn:
+        raise GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None))
+
+    return call
+
+
+def callable_of(fn: Any) -> Callable[..., object]:
+    """A callable that Dynamo compiles: a function with code."""
+    if isinstance(fn, FunctionType | MethodType):
+        return fn
+    if isinstance(fn, torch.nn.Module):
+        # Dynamo skips the files of torch's own modules
+        return wrap_inline(fn.__call__) if trace_rules.check(fn.forward) else fn.__call__
+    if inspect.isbuiltin(fn):
+        return fn
+
+    def call(*args: object, **kwargs: object) -> object:
+        return fn(*args, **kwargs)
+
+    return call

@@ -1,1 +1,0 @@
-"""Memoized arithmetic on torch's own symbols: `frontends.pytorch.reasoner()`."""

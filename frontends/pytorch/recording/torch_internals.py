@@ -1,0 +1,80 @@
+"""Parts of torch's Python that are replaced while a trace runs, because no mode sees the calls.
+
+    >>> import torch
+    >>> from frontends.pytorch.recording.torch_internals import REPLACED, replaced
+    >>> before = [getattr(module, name) for module, name, _ in REPLACED]
+    >>> with replaced({}):
+    ...     all(getattr(module, name) is function for module, name, function in REPLACED)
+    True
+    >>> before == [getattr(module, name) for module, name, _ in REPLACED]
+    True
+
+| replaced | why no mode does it | seen by another thread |
+|---|---|---|
+| `py_kernels` of operators in `decompositions/`, `differentiation/`, `resampling` | C++ calls them too | as torch's |
+| helpers of `torch._refs` and `torch._decomp` (`references`) | plain functions | as torch's |
+| functions of `torch._C._nn` (`pools`) | their parser refuses sizes before a mode sees them | as torch's |
+| `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |
+| `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
+
+Traces in several threads share the replacements; the last one removes them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import ModuleType
+from typing import Final
+
+import torch
+from torch._higher_order_ops import utils as higher_order
+
+from frontends.pytorch.decompositions import standing_in
+from frontends.pytorch.recording import cond, pools, references
+
+Kernels = Mapping[torch._ops.OpOverload, Callable[..., object] | None]
+REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
+    *references.PLACES,
+    *pools.PLACES,
+    (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
+    (torch.compiler, "_is_compiling_flag", True),
+)
+
+_lock: Final = threading.Lock()
+_here: Final = threading.local()
+"""`count`: the traces that run in this thread."""
+_stack: Final = ExitStack()
+_count = 0
+
+
+@contextmanager
+def replaced(operators: Kernels) -> Iterator[None]:
+    """Replace these parts for the duration of the block, and the kernels of `operators`, the same in all traces."""
+    global _count
+    with _lock:
+        _count += 1
+        if _count == 1:
+            _replace(operators)
+    _here.count = getattr(_here, "count", 0) + 1
+    try:
+        yield
+    finally:
+        _here.count -= 1
+        with _lock:
+            _count -= 1
+            if _count == 0:
+                _stack.close()
+
+
+def is_tracing() -> bool:
+    """Whether a trace runs in this thread."""
+    return getattr(_here, "count", 0) > 0
+
+
+def _replace(operators: Kernels) -> None:
+    _stack.enter_context(standing_in(operators, is_tracing))
+    for module, name, value in REPLACED:
+        _stack.callback(setattr, module, name, getattr(module, name))
+        setattr(module, name, value)

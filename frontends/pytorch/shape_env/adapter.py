@@ -1,0 +1,440 @@
+"""A ShapeEnv of torch's whose questions our engine answers.
+
+    >>> from torch._dynamo.source import ConstantSource
+    >>> from torch.fx.experimental.symbolic_shapes import DimDynamic
+    >>> from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+    >>> shapes = EngineShapeEnv()
+    >>> n = shapes.create_symintnode(shapes.create_symbol(8, ConstantSource("n"), DimDynamic.DYNAMIC), hint=8)
+    >>> bool(n % 4 == 0), bool((n * 3) % 4 == 0), [str(guard) for guard in shapes.engine.guards()]
+    (True, True, ['n % 4 == 0'])
+
+Symbols, sources and the text of guards stay torch's. What torch learns is told to the engine: new symbols with their
+ranges and hints, guards and run-time asserts with the user's line, replacements, ranges. Its questions about what is
+known are asked there; those under other axioms or ranges than what is known stay torch's. Facts only grow, so an answer
+is kept for good, and an open question until the next fact.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import sympy
+import torch._logging._internal as records
+from torch._dynamo.source import TensorProperty, TensorPropertySource
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeGuard
+from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
+
+from frontends.pytorch.shape_env.advice import advise
+from frontends.pytorch.shape_env.comparing import Comparison
+from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
+from frontends.pytorch.shape_env.made import made_by
+from frontends.pytorch.shape_env.marking import Marking
+from frontends.pytorch.shape_env.nodes import Operations
+from frontends.pytorch.shape_env.policies import TORCHS, Policies
+from frontends.pytorch.shape_env.source_places import user_line
+from frontends.pytorch.shape_env.symbols import Symbols, whole
+from frontends.pytorch.shape_env.translation import is_float, is_unbacked
+from shapes.env import ShapeEnv
+from shapes.environment.events import Guarded
+from shapes.errors import ShapeError, SpecializedDynamic, Undefined
+from shapes.symbolic.numbers import SymBool
+from solver.decide.verdict import Always, GaveUp, Never
+from solver.errors import NotExpressible
+from solver.knowledge.facts import Facts, range_prop
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+
+
+class Beyond:
+    """The answer to a question that ours cannot settle: torch's is used."""
+
+
+NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
+BEYOND: Final = Beyond()
+Answer: TypeAlias = Any
+"""A value of sympy's, `BEYOND`, or None where it is open."""
+
+
+class EngineShapeEnv(Torchs):
+    """Torch's environment, asked by torch; our `engine` answers.
+
+    Attributes:
+        engine: our environment.
+        symbols: ours for each of torch's symbols.
+        policies: choices that knowledge does not make.
+        comparison: in shadow mode, the comparison with torch's answers.
+    """
+
+    def __init__(
+        self, *args: Any, policies: Policies = TORCHS, comparison: Comparison | None = None, **named: Any
+    ) -> None:
+        self._begin(ShapeEnv(origin=user_line), policies, comparison)
+        for name in ("specialize_zero_one", "duck_shape"):
+            if getattr(policies, name) is not None:
+                named[name] = getattr(policies, name)
+        super().__init__(*args, **named)
+
+    def _begin(self, engine: ShapeEnv, policies: Policies, comparison: Comparison | None) -> None:
+        self.engine = engine
+        me = weakref.ref(self)
+        self.symbols = Symbols(self.engine, me)
+        self.policies = policies
+        self.comparison = comparison
+        self.marking = Marking(policies, me, self.symbols)
+        self._decided: dict[sympy.Basic, sympy.Basic] = {}
+        self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
+        self._outcomes: dict[tuple[object, ...], Any] = {}
+        self._outcomes_at: Facts | None = None
+        self._told: dict[sympy.Basic, Prop] = {}
+        self.operations = Operations()
+        self._message = ""
+        self._specializing = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EngineShapeEnv:
+        """An environment of its own that begins with everything known here."""
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        other._begin(self.engine.fork(), self.policies, self.comparison)
+        other.symbols.adopt(self.symbols)
+        other.marking.adopt(self.marking)
+        other._decided, other._told = dict(self._decided), dict(self._told)
+        for name, value in vars(self).items():
+            if name not in vars(other):
+                setattr(other, name, copy.deepcopy(value, memo))
+        return other
+
+    # ------------------------------------------------------------------ in our terms
+
+    def expression(self, expr: sympy.Basic) -> Expr | None:
+        """An integer expression of torch's as ours; None if it is none."""
+        try:
+            value, _ = self.symbols.reading.read(sympy.sympify(expr))
+        except NotExpressible:
+            return None
+        return value if isinstance(value, Expr) else None
+
+    def proposition(self, expr: sympy.Basic) -> SymBool | None:
+        """A proposition of torch's as ours, with where it makes sense; None if it is none."""
+        try:
+            value, domain = self.symbols.reading.read(sympy.sympify(expr))
+        except NotExpressible:
+            return None
+        return SymBool(self.engine, value, domain) if isinstance(value, Prop) else None
+
+    # ------------------------------------------------------------------ asking
+
+    def answer(self, expr: sympy.Basic) -> Answer:
+        """What the facts say: a truth value or a number, None where it is open."""
+        found = self._decided.get(expr)
+        if found is not None:
+            return found
+        facts = self.engine.facts
+        known = self._open.get(expr)
+        if known is not None and known[0] is facts:
+            return known[1]
+        answer = self._answered(expr)
+        if isinstance(answer, sympy.Basic):
+            self._decided[expr] = answer
+        else:
+            self._open[expr] = (self.engine.facts, answer)
+        return answer
+
+    def _answered(self, expr: sympy.Basic) -> Answer:
+        if expr.is_number or expr in (sympy.true, sympy.false):
+            return expr
+        try:
+            value, domain = self.symbols.reading.read(expr)
+            if isinstance(value, Prop):
+                match self.engine.decide(value, domain):
+                    case Always():
+                        return sympy.true
+                    case Never():
+                        return sympy.false
+                    case GaveUp():
+                        return BEYOND
+                    case _:
+                        return None
+            if isinstance(value, Expr):
+                lo, hi = self.engine.facts.bounds(value)
+                return sympy.Integer(lo) if lo is not None and lo == hi else None
+        except (NotExpressible, ShapeError):
+            pass
+        return BEYOND
+
+    def _maybe_evaluate_static(self, expr: sympy.Basic, **how: Any) -> sympy.Basic | None:
+        theirs = super()._maybe_evaluate_static
+        size_oblivious = how.get("size_oblivious", False)
+        if not isinstance(expr, sympy.Basic) or any(_given(how)):
+            return theirs(expr, **how)
+        if self.comparison is not None:
+            torchs = theirs(expr, **how)
+            if not size_oblivious:
+                self._compare(expr, torchs)
+            return torchs
+        ours = self.answer(expr)
+        if isinstance(ours, sympy.Basic):
+            return ours
+        if ours is BEYOND or size_oblivious or self._specializing:
+            return theirs(expr, **how)
+        return None
+
+    _maybe_evaluate_static.cache_clear = Torchs._maybe_evaluate_static.cache_clear  # type: ignore[attr-defined]
+
+    def _maybe_fast_eval_comparison(self, expr: sympy.Basic) -> sympy.Basic | None:
+        if self.comparison is None:
+            return None
+        torchs = super()._maybe_fast_eval_comparison(expr)
+        if torchs is not None:
+            self._compare(expr, torchs)
+        return torchs
+
+    def _compare(self, expr: sympy.Basic, torchs: sympy.Basic | None) -> None:
+        assert self.comparison is not None
+        count = len(self.symbols.opaque)
+        ours = self.answer(expr)
+        ours = None if isinstance(ours, Beyond) else ours
+        opaque = len(self.symbols.opaque) > count or any(expr.has(node) for node in self.symbols.opaque)
+        self.comparison.add(str(expr), torchs, ours, opaque)
+
+    def evaluate_sym_node(
+        self, sym_node: Any, size_oblivious: bool = False, fallback_value: bool | None = None
+    ) -> sympy.Basic:
+        expr = sym_node.expr
+        if self.comparison is not None or self._translation_validation_enabled or records.GET_DTRACE_STRUCTURED:
+            return super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
+        found = self._decided.get(expr)
+        if found is not None:
+            return found
+        key = (expr, size_oblivious, fallback_value, self._suppress_guards_tls())
+        if self._outcomes_at is not self.engine.facts:
+            self._outcomes.clear()
+        found = self._outcomes.get(key)
+        if found is None:
+            found = super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
+            if self._outcomes_at is not self.engine.facts:
+                self._outcomes_at = self.engine.facts
+                self._outcomes.clear()
+            self._outcomes[key] = found
+        return found
+
+    def evaluate_expr(
+        self,
+        orig_expr: sympy.Basic,
+        hint: int | bool | float | None = None,
+        fx_node: Any = None,
+        size_oblivious: bool = False,
+        fallback_value: bool | None = None,
+        *,
+        forcing_spec: bool = False,
+    ) -> sympy.Basic:
+        if self.comparison is None and not self._translation_validation_enabled:
+            found = self._decided.get(orig_expr)
+            if found is not None:
+                return found
+            if fallback_value is not None and not size_oblivious:
+                # torch's own cache keeps the fallback after the facts have decided
+                answer = self.answer(orig_expr)
+                if isinstance(answer, sympy.Basic):
+                    return answer
+            if self.policies.oblivious and fallback_value is not None:
+                saves_an_expansion = fallback_value is False and isinstance(orig_expr, sympy.Ne)
+                if hint is None or bool(hint) is fallback_value or saves_an_expansion:
+                    return sympy.true if fallback_value else sympy.false
+        return super().evaluate_expr(
+            orig_expr, hint, fx_node, size_oblivious, fallback_value, forcing_spec=forcing_spec
+        )
+
+    def _make_data_dependent_error(
+        self, expr: sympy.Basic, unhinted_expr: sympy.Basic, **named: Any
+    ) -> GuardOnDataDependentSymNode:
+        torchs = super()._make_data_dependent_error(expr, unhinted_expr, **named)
+        ours = undecided(self.engine, self.proposition(unhinted_expr), self.expression(unhinted_expr))
+        if ours is None:
+            return torchs
+        ours.fix = advise(ours, self.symbols.ours)
+        return UndecidedBranch(torchs, ours)
+
+    # ------------------------------------------------------------------ learning
+
+    def _learn(self, expr: sympy.Basic, message: str = "") -> None:
+        """A proposition that torch takes as true from here on."""
+        question = self.proposition(expr)
+        if question is None:
+            self._untold(expr)
+            return
+        both = question.prop
+        if question.domain is not self.engine.interner.true:
+            both = self.engine.interner.conjunction((question.domain, both))
+        self._told[expr] = both
+        try:
+            self.engine.expect_true(SymBool(self.engine, both, self.engine.interner.true), message)
+        except SpecializedDynamic as error:
+            raise SpecializedMark(error) from None
+        except (ShapeError, Undefined):
+            self._untold(expr)
+
+    def _untold(self, expr: sympy.Basic) -> None:
+        if self.comparison is not None:
+            self.comparison.untold.append(str(expr))
+
+    def _by_construction(self, prop: Prop) -> None:
+        """A fact that needs no check of ours."""
+        engine = self.engine
+        try:
+            if not isinstance(engine.decide(prop, engine.interner.true, "fast"), Always):
+                engine.postulate(SymBool(engine, prop, engine.interner.true))
+        except SpecializedDynamic as error:
+            raise SpecializedMark(error) from None
+        except ShapeError:
+            pass
+
+    def _maybe_guard_rel(self, expr: sympy.Expr) -> None:
+        self._learn(expr, self._message)
+        super()._maybe_guard_rel(expr)
+
+    def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
+        before, self._message = self._message, msg
+        try:
+            return bool(super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node))
+        finally:
+            self._message = before
+
+    def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
+        before = self.replacements.get(a)
+        super()._set_replacement(a, tgt, msg)
+        after = self.replacements.get(a)
+        if after is None or after == before or msg == "find":
+            return
+        equality = sympy.Eq(a, after)
+        if any(is_unbacked(symbol) for symbol in (a, *after.free_symbols)):
+            question = self.proposition(equality)
+            if question is not None and question.domain is self.engine.interner.true:
+                self._by_construction(question.prop)
+        else:
+            self._learn(equality)
+
+    def _update_var_to_range(self, symbol: sympy.Symbol, vr: Any, vr_sloc: Any = None, **named: Any) -> None:
+        super()._update_var_to_range(symbol, vr, vr_sloc, **named)
+        ours = self.symbols.ours.get(symbol)
+        if ours is not None and not is_float(symbol):
+            found = self.var_to_range[symbol]
+            lo, hi = whole(found.lower), whole(found.upper)
+            least, most = self.engine.facts.bounds(ours)
+            if (lo is not None and (least is None or least < lo)) or (hi is not None and (most is None or most > hi)):
+                self._by_construction(range_prop(ours, lo, hi))
+
+    @contextlib.contextmanager
+    def patch_source_specialization(self, source: Any, check_fn: Callable[..., Any]) -> Iterator[None]:
+        try:
+            with super().patch_source_specialization(source, check_fn):
+                self._specializing += 1
+                self._forget_operations()  # replaced without a new version
+                try:
+                    yield
+                finally:
+                    self._specializing -= 1
+        finally:
+            self._forget_operations()
+
+    def _constrain_unify(self, a: Any, b: Any) -> None:
+        super()._constrain_unify(a, b)
+        self._forget_operations()
+
+    def _forget_operations(self) -> None:
+        self.operations.forget(self._replacements_version_counter)
+
+    # ------------------------------------------------------------------ new symbols
+
+    def create_symbol(self, val: Any, source: Any, *args: Any, **named: Any) -> sympy.Expr:
+        args, named = self.marking.altered(val, source, args, named)
+        found = super().create_symbol(val, source, *args, **named)
+        if isinstance(found, sympy.Symbol):
+            self.symbols.of(found)
+        self.marking.relate(source, found)
+        return found
+
+    def _create_symbolic_sizes_strides_storage_offset(
+        self,
+        ex_size: Sequence[Any],
+        ex_stride: Any,
+        ex_storage_offset: Any,
+        is_dim_dynamic: Any,
+        source: Any,
+        **named: Any,
+    ) -> Any:
+        named["symbolic_context"] = self.marking.context(ex_size, source, named.get("symbolic_context"))
+        return super()._create_symbolic_sizes_strides_storage_offset(
+            ex_size, ex_stride, ex_storage_offset, is_dim_dynamic, source, **named
+        )
+
+    def create_unbacked_symint(self, source: Any = None) -> Any:
+        number = self._declared(super().create_unbacked_symint(source))
+        for fact in made_by(sys._getframe(1), number.node.expr):
+            question = self.proposition(fact)
+            if question is not None and question.domain is self.engine.interner.true:
+                self._by_construction(question.prop)
+        return number
+
+    def create_unbacked_symfloat(self) -> Any:
+        return self._declared(super().create_unbacked_symfloat())
+
+    def create_unbacked_symbool(self) -> Any:
+        return self._declared(super().create_unbacked_symbool())
+
+    def _declared(self, number: Any) -> Any:
+        for symbol in number.node._expr.free_symbols:
+            self.symbols.of(symbol)
+        return number
+
+    # ------------------------------------------------------------------ guards
+
+    def produce_guards_verbose(self, *args: Any, guards: list[ShapeGuard] | None = None, **named: Any) -> Any:
+        if guards is None and self.comparison is None and self._may_be_minimal():
+            guards = self.needed_guards()
+        with self._without_trivial_bounds():
+            return super().produce_guards_verbose(*args, guards=guards, **named)
+
+    @contextlib.contextmanager
+    def _without_trivial_bounds(self) -> Iterator[None]:
+        """No guard says that a size is at least 0."""
+        before = dict(self.var_to_range)
+        for symbol, sources in self.var_to_sources.items():
+            found = before.get(symbol)
+            if found is not None and found.lower == 0 and all(map(is_size, sources)):
+                self.var_to_range[symbol] = ValueRanges(-int_oo, found.upper)
+        try:
+            yield
+        finally:
+            self.var_to_range.update(before)
+
+    def _may_be_minimal(self) -> bool:
+        # deferred asserts on inputs are guards of ours, but not of torch's
+        return not (self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards)
+
+    def needed_guards(self) -> list[ShapeGuard]:
+        """Torch's guards without those that follow from the others."""
+        kept = {guard.fact.prop for guard in self.engine.guards()}
+        dropped = {event.fact.prop for event in self.engine.events if isinstance(event, Guarded)} - kept
+        return [guard for guard in self.guards if self._told.get(guard.expr) not in dropped]
+
+
+def is_size(source: Any) -> bool:
+    """Whether a source is a number of a tensor that is never negative."""
+    return isinstance(source, TensorPropertySource) and source.prop in NEVER_NEGATIVE
+
+
+def _given(how: dict[str, Any]) -> Iterator[bool]:
+    """Whether each setting of a question is other than by default."""
+    for name, value in how.items():
+        if name != "size_oblivious":
+            yield value is not None and value is not False
+
+
+__all__ = ["EngineShapeEnv", "Torchs"]

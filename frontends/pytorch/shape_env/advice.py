@@ -1,0 +1,136 @@
+"""The fix of an undecided question, in names that the program has where it asks.
+
+    >>> whichever_holds("n == 1")
+    'torch._check(n == 1) or torch._check(n != 1), whichever always holds'
+    >>> negated("a % 2 == 0 and b"), negated("not flag")
+    ('torch.sym_not(a % 2 == 0 and b)', 'flag')
+
+The condition is the user's own text where the user's line compares. Where an operator asks, it is the engine's text,
+with what the program calls the symbols there: a number's name, or a tensor's size.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import sympy
+import torch
+
+from frontends.pytorch.source_location import is_users
+from shapes.errors import UndecidedGuard, written_condition
+from shapes.origin import Origin
+from solver.terms.expr import Expr
+
+if TYPE_CHECKING:
+    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+
+OPPOSITES: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
+OTHERWISE: Final = "else torch.where, or torch.cond with both branches"
+BREAKS: Final = "; fullgraph=False breaks the graph here"
+
+
+def advise(error: UndecidedGuard, words: Mapping[sympy.Symbol, Expr | None]) -> str:
+    """What the program can do about an undecided question; `words` has our symbol for each of torch's."""
+    frame = innermost_of_program()
+    breaks = "" if frame is None else BREAKS
+    names = {} if frame is None else names_in(frame)
+    if error.fix.startswith("keep it symbolic"):
+        number = renamed(error.fix.partition("expect_true(")[2].partition(" == ...")[0], words, names)
+        return f"keep it symbolic, or torch._check({number} == ...) with the number that it always is{breaks}"
+    condition = written_condition(error.origin) if is_plain(error.origin) else ""
+    condition = condition or renamed(error.question, words, names)
+    return f"{whichever_holds(condition)}; {OTHERWISE}{breaks}"
+
+
+def is_plain(origin: Origin | None) -> bool:
+    """Whether the line is the program's own and one comparison, rather than several of which one was asked."""
+    if origin is None or not is_users(origin.file):
+        return False
+    try:
+        return isinstance(ast.parse(origin.segment, mode="eval").body, ast.Compare)
+    except (SyntaxError, ValueError):
+        return False
+
+
+def whichever_holds(condition: str) -> str:
+    return f"torch._check({condition}) or torch._check({negated(condition)}), whichever always holds"
+
+
+def negated(condition: str) -> str:
+    """The opposite of a condition, as a program that must not branch on it writes it."""
+    try:
+        tree = ast.parse(condition, mode="eval").body
+    except (SyntaxError, ValueError):
+        return f"torch.sym_not({condition})"
+    match tree:
+        case ast.Compare(ops=[operator]) if type(operator) in OPPOSITES:
+            tree.ops = [OPPOSITES[type(operator)]()]
+            return ast.unparse(tree)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ast.unparse(operand)
+    return f"torch.sym_not({condition})"
+
+
+def renamed(text: str, words: Mapping[sympy.Symbol, Expr | None], names: Mapping[sympy.Symbol, str]) -> str:
+    """Text about our symbols in the program's names, for those that have one."""
+    by_word = {str(ours): names[symbol] for symbol, ours in words.items() if ours is not None and symbol in names}
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda found: by_word.get(found[0], found[0]), text)
+
+
+def innermost_of_program() -> InstructionTranslatorBase | None:
+    """The program's innermost function that Dynamo reads, None outside of Dynamo."""
+    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
+    if dynamo is None:
+        return None
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        reader = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
+        if isinstance(reader, dynamo.InstructionTranslatorBase) and is_users(reader.f_code.co_filename):
+            return reader
+        frame = frame.f_back
+    return None
+
+
+def names_in(reader: InstructionTranslatorBase) -> dict[sympy.Symbol, str]:
+    """What the function's local variables call torch's symbols: numbers before sizes of tensors."""
+    numbers: dict[sympy.Symbol, str] = {}
+    sizes: dict[sympy.Symbol, str] = {}
+    for name, value in values_of(reader):
+        if isinstance(value, torch.SymInt):
+            found = value.node.expr
+            if isinstance(found, sympy.Symbol):
+                numbers.setdefault(found, name)
+        elif isinstance(value, torch.Tensor):
+            for dim, size in enumerate(value.shape):
+                found = size.node.expr if isinstance(size, torch.SymInt) else None
+                if isinstance(found, sympy.Symbol):
+                    sizes.setdefault(found, f"{name}.shape[{dim}]")
+    return {**sizes, **numbers}
+
+
+def values_of(reader: InstructionTranslatorBase) -> Iterator[tuple[str, Any]]:
+    """The fake tensors and symbolic numbers of a function's local variables that Dynamo has read: it is left as it is,
+    since torch catches some of these errors and goes on."""
+    from torch._dynamo.variables.lazy import LazyVariableTracker
+
+    for name, variable in reader.symbolic_locals.items():
+        if isinstance(variable, LazyVariableTracker):
+            variable = variable.unwrap()
+        proxy = None if isinstance(variable, LazyVariableTracker) else getattr(variable, "proxy", None)
+        if name.isidentifier() and proxy is not None:
+            yield name, proxy.node.meta.get("example_value")
+
+
+__all__ = ["advise", "negated", "whichever_holds"]

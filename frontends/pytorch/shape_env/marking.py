@@ -1,0 +1,219 @@
+"""Marks and relations as a symbol is created, on every route: Dynamo, export and make_fx.
+
+    >>> import torch
+    >>> from frontends.pytorch.recording.inputs import Choice
+    >>> from frontends.pytorch.shape_env import Policies, installed
+    >>> marks = lambda name, value, axis: Choice("dynamic", lo=1, hi=64) if axis == 0 else Choice("static")
+    >>> seen = []
+    >>> def look(graph, inputs):
+    ...     x = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"][-1]
+    ...     seen.append(x.shape)
+    ...     return graph.forward
+    >>> with installed(Policies(marks=marks)):
+    ...     out = torch.compile(lambda x: x * 2, backend=look)(torch.ones(1, 8))
+    >>> type(seen[0][0]).__name__, seen[0][1]
+    ('SymInt', 8)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import sympy
+from torch._dynamo.source import TensorProperty, TensorPropertySource
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    StatelessSymbolicContext,
+    StrictMinMaxConstraint,
+)
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
+
+from frontends.pytorch.errors import ConstraintViolation
+from frontends.pytorch.shape_env.errors import Refused
+from frontends.pytorch.shape_env.policies import Policies
+from frontends.pytorch.shape_env.symbols import Symbols, shown, word
+from shapes.environment.symbols import RESERVED
+from solver.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.inputs import Choice
+
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
+INTEGER: Final = -1
+"""The axis of an integer argument."""
+PARAMETERS: Final = ("dynamic_dim", "constraint_dim", "positive", "do_not_specialize_zero_one", "symbolic_context")
+
+
+class ViolatedConstraint(ConstraintViolation, Refused):
+    """The sizes of a call violate a stated relation, or a mark's bounds."""
+
+
+class Marking:
+    """The marks and relations of one environment."""
+
+    def __init__(self, policies: Policies, torchs: Callable[[], Any], symbols: Symbols) -> None:
+        self.marks = policies.marks
+        self.torchs = torchs
+        self.symbols = symbols
+        self.pending = list(policies.relations)
+        self.arguments = policies.arguments
+        self.numbers: dict[str, sympy.Expr] = {}
+        """By their words, the sizes and integers that are known so far."""
+        self.reading_others = False
+
+    def adopt(self, other: Marking) -> None:
+        """Begin with the relations that wait in another environment."""
+        self.pending, self.numbers = list(other.pending), dict(other.numbers)
+
+    def choice(self, source: Any, value: object) -> Choice | None:
+        """How the number at a source is treated, if that is stated."""
+        if self.marks is None:
+            return None
+        found = self.symbols.choices.get(source.name)
+        if found is None:
+            if isinstance(source, TensorPropertySource):
+                if source.prop is not TensorProperty.SIZE or source.idx is None:
+                    return None
+                found = self.marks(source.base.name, value_at(source.base), source.idx)
+            elif isinstance(value, int):
+                found = self.marks(source.name, value, INTEGER)
+            if found is not None:
+                self.symbols.choices[source.name] = found
+        return found
+
+    def altered(
+        self, value: Any, source: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of `create_symbol` as the mark has it."""
+        choice = self.choice(source, value)
+        if choice is None:
+            return args, named
+        named = {**dict(zip(PARAMETERS, args)), **named}
+        if choice.kind == "static":
+            named.update(dynamic_dim=DimDynamic.STATIC, constraint_dim=None)
+        elif choice.kind == "dynamic":
+            is_size = isinstance(source, TensorPropertySource)
+            lo = choice.lo if choice.lo is not None or not is_size else 1
+            if not (is_size and value == 0 and choice.lo is None):
+                check_bounds(shown(source.name), value, lo, choice.hi)
+                bounds = ValueRanges(-int_oo if lo is None else lo, int_oo if choice.hi is None else choice.hi)
+                named["constraint_dim"] = StrictMinMaxConstraint(warn_only=False, vr=bounds)
+                named.update(dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True)
+        else:
+            named.update(dynamic_dim=DimDynamic.UNBACKED, constraint_dim=None)
+        return (), named
+
+    def context(self, sizes: Sequence[Any], source: Any, context: Any) -> Any:
+        """A tensor's symbolic context as the marks have it."""
+        if self.marks is None or not isinstance(context, StatelessSymbolicContext):
+            return context
+        dynamic, bounds = list(context.dynamic_sizes), dict(context.unbacked_bounds or {})
+        constraints = list(context.constraint_sizes)
+        changed = False
+        for axis, size in enumerate(sizes):
+            choice = self.choice(TensorPropertySource(source, TensorProperty.SIZE, axis), size)
+            if choice is None:
+                continue
+            changed = True
+            dynamic[axis] = {
+                "static": DimDynamic.STATIC,
+                "dynamic": DimDynamic.DYNAMIC,
+                "unbacked": DimDynamic.UNBACKED,
+            }[choice.kind]
+            constraints[axis] = None
+            if choice.kind == "unbacked" and (choice.lo is not None or choice.hi is not None):
+                bounds[axis] = (choice.lo, choice.hi)
+        if not changed:
+            return context
+        return replace(
+            context, dynamic_sizes=dynamic, constraint_sizes=constraints, unbacked_bounds=bounds or None
+        )
+
+    # ------------------------------------------------------------------ relations
+
+    def relate(self, source: Any, found: sympy.Expr) -> None:
+        """Test and assume the relations whose sizes are all known now.
+
+        Raises:
+            ViolatedConstraint: one is false for the sizes of this call.
+        """
+        if not self.pending:
+            return
+        self.numbers[word(source.name)] = found
+        choice = self.symbols.choices.get(source.name)
+        if choice is not None and choice.word is not None:
+            self.numbers[choice.word] = found
+        waiting, self.pending = self.pending, []
+        for text in waiting:
+            if all(name in self.numbers for name in names_in(text)):
+                self._assume(text)
+            else:
+                self.pending.append(text)
+        self._read_others(source)
+
+    def _assume(self, text: str) -> None:
+        """A guard of torch's, or a run-time assert where a size is known only when the program runs."""
+        reading, torchs = self.symbols.reading, self.torchs()
+        names = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
+        question = parse(text, names, reading.interner)
+        both = reading.interner.conjunction((question.domain, question.prop))
+        holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")
+        if not holds:
+            used = [f"{name} = {self.value(name)}" for name in names]
+            raise ViolatedConstraint(f"`{text}` is stated, but is false with {', '.join(used)}")
+
+    def value(self, name: str) -> Any:
+        """The number that a word stands for this time."""
+        return self.numbers[name].xreplace(self.torchs().backed_var_to_val)
+
+    def _read_others(self, source: Any) -> None:
+        """Let Dynamo read the other arguments of the relations now: it does so when they are first used, which may be
+        after a question that the relation answers."""
+        if self.reading_others or not self.pending:
+            return
+        self.reading_others = True
+        base = source.base if isinstance(source, TensorPropertySource) else source
+        try:
+            for name, variable in symbolic_locals().items():
+                if name in self.arguments and base.name != f"L[{name!r}]" and hasattr(variable, "realize"):
+                    variable.realize()
+        finally:
+            self.reading_others = False
+
+
+def names_in(text: str) -> list[str]:
+    """The words of a relation."""
+    return [name for name in dict.fromkeys(NAME.findall(text)) if name not in RESERVED | {"and", "or", "not"}]
+
+
+def symbolic_locals() -> Mapping[str, Any]:
+    """The arguments of the function that Dynamo reads; none on other routes."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+
+    try:
+        return dict(InstructionTranslator.current_tx().output.root_tx.symbolic_locals)
+    except AttributeError:
+        return {}
+
+
+def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
+    """Raises:
+    ViolatedConstraint: a size is out of its mark's bounds.
+    """
+    if (lo is not None and value < lo) or (hi is not None and value > hi):
+        bounds = f"at least {lo}" + ("" if hi is None else f" and at most {hi}")
+        raise ViolatedConstraint(f"{name} is {value}, but is marked to be {bounds}")
+
+
+def value_at(source: Any) -> object:
+    """The value that a source of Dynamo's has in this call; None if it is not at hand."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+
+    try:
+        return InstructionTranslator.current_tx().output.resolve_source_value(source)
+    except Exception:  # other routes, and sources that Dynamo makes up
+        return None

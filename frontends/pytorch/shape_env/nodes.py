@@ -1,0 +1,233 @@
+"""Memoized arithmetic: the nodes of our environment's numbers.
+
+    >>> from torch._dynamo.source import ConstantSource
+    >>> from torch.fx.experimental.symbolic_shapes import DimDynamic
+    >>> from frontends.pytorch.shape_env import installed
+    >>> from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+    >>> shapes = EngineShapeEnv()
+    >>> with installed():
+    ...     n = shapes.create_symintnode(shapes.create_symbol(8, ConstantSource("n"), DimDynamic.DYNAMIC), hint=8)
+    >>> type(n.node).__name__, (n * 3).node.expr is (n * 3).node.expr
+    ('EngineSymNode', True)
+
+A tensor with symbolic sizes multiplies its sizes, compares strides with the products and sizes with 1, and so does the
+next tensor of the same sizes: most operations of a compilation are repetitions. The resulting expression is cached by
+the identities of the two operand expressions, and nothing else is: the hint is computed each time, and each result is a
+new node, since tracers tell numbers apart by their nodes.
+
+A result depends on the expressions and on the replacements of torch's `ShapeEnv`, which torch versions: the cache uses
+its version. Two methods of torch replace symbols without a new version; the environment clears the cache there. Not
+cached are remainders, which depend on ranges as well; operations recorded by a proxy mode, under translation
+validation or provenance logging; and operands that are not both integers or both truth values.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import sympy
+import torch._logging._internal as records
+import torch._ops as dispatch
+from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
+from torch.fx.experimental.sym_node import SymNode
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+Key = TypeVar("Key")
+Answer = TypeVar("Answer")
+Implementation = Callable[..., Any]
+
+ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "int_floordiv": operator.floordiv,
+    "sym_max": max,
+    "sym_min": min,
+}
+COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
+    "and_": operator.and_,
+    "or_": operator.or_,
+    "sym_and": operator.and_,
+    "sym_or": operator.or_,
+}
+PROXY: Final = _TorchDispatchModeKey.PROXY
+LARGEST: Final = 1 << 16
+"""The cache's limit for one kind of operation; beyond it the cache is cleared."""
+
+
+class Operations:
+    """The cached results of one environment's operations, valid for one version of its replacements.
+
+    Attributes:
+        version: torch's version of the replacements.
+        results: for each operation, by the identities of the operands, the expression and whether torch knows it as a
+            sum of distinct symbols; with the operands, which keeps their identities unique.
+        replaced: expressions after replacement, by identity.
+        integers: the integer value of an expression after replacement, or None, by identity.
+        backed: whether an expression has no unbacked symbols after replacement, by identity.
+        constants: expressions of integers.
+    """
+
+    __slots__ = ("backed", "constants", "integers", "replaced", "results", "version")
+
+    def __init__(self) -> None:
+        self.constants: dict[int, sympy.Integer] = {}
+        self.forget(0)
+
+    def forget(self, version: int) -> None:
+        self.version = version
+        self.results: dict[str, dict[tuple[object, ...], tuple[Any, bool, object, object]]] = {
+            name: {} for name in (*ARITHMETIC, *COMPARISONS, *CONNECTIVES)
+        }
+        self.replaced: dict[int, tuple[object, Any]] = {}
+        self.integers: dict[int, tuple[object, int | None]] = {}
+        self.backed: dict[int, tuple[object, bool]] = {}
+
+    def at(self, version: int) -> Operations:
+        """The valid cached results."""
+        if self.version != version:
+            self.forget(version)
+        return self
+
+
+def kept(table: dict[Key, Answer], key: Key, answer: Answer) -> Answer:
+    """Cache an answer, in an empty table where this one is full."""
+    if len(table) >= LARGEST:
+        table.clear()
+    table[key] = answer
+    return answer
+
+
+def is_recorded() -> bool:
+    """Whether a proxy mode records operations."""
+    return _get_dispatch_mode(PROXY) is not None or dispatch._mode_stack_state_for_pre_dispatch.get(0) is not None
+
+
+class EngineSymNode(SymNode):
+    """A node of one of our environments."""
+
+    shape_env: Any
+    """An `EngineShapeEnv`."""
+    _expr_ver: int
+    _expr_cache: Any
+
+    @property
+    def expr(self) -> Any:
+        environment = self.shape_env
+        version = environment._replacements_version_counter
+        if version == 0:
+            return self._expr
+        if self._expr_ver == version and self._expr_cache is not None:
+            return self._expr_cache
+        replaced = environment.operations.at(version).replaced
+        before = self._expr
+        found = replaced.get(id(before))
+        if found is not None:
+            self._expr_ver, self._expr_cache = version, found[1]
+            return found[1]
+        after = SymNode.expr.fget(self)
+        if environment._replacements_version_counter == version:
+            kept(replaced, id(before), (before, after))
+        return after
+
+    def maybe_as_int(self) -> int | None:
+        environment = self.shape_env
+        integers = environment.operations.at(environment._replacements_version_counter).integers
+        expression = self._expr
+        found = integers.get(id(expression))
+        if found is None:
+            found = kept(integers, id(expression), (expression, super().maybe_as_int()))
+        return found[1]
+
+    def wrap_int(self, num: int) -> Any:
+        environment = self.shape_env
+        if type(num) is not int or environment._translation_validation_enabled:
+            return super().wrap_int(num)
+        constants = environment.operations.constants
+        expression = constants.get(num)
+        if expression is None:
+            expression = kept(constants, num, sympy.Integer(num))
+        node = node_of(expression, environment, int, num, False)
+        node.constant = num
+        return node
+
+    def expect_true(self, file: str, line: int) -> bool:
+        environment = self.shape_env
+        if self._hint is None or environment.prefer_deferred_runtime_asserts_over_guards:
+            return bool(super().expect_true(file, line))
+        backed = environment.operations.at(environment._replacements_version_counter).backed
+        expression = self._expr
+        found = backed.get(id(expression))
+        if found is None:
+            found = kept(backed, id(expression), (expression, not free_unbacked_symbols(self.expr)))
+        return bool(self.guard_bool(file, line) if found[1] else super().expect_true(file, line))
+
+
+def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
+    """A new node, equal to what torch's constructor makes when there is nothing to compute or validate."""
+    node = EngineSymNode.__new__(EngineSymNode)
+    node._expr = expression
+    node.shape_env = environment
+    node.pytype = kind
+    node._optimized_summation = summation
+    node._expr_ver = -1
+    node._expr_cache = None
+    node._hint = hint
+    node.constant = None
+    node.fx_node = False
+    return node
+
+
+def once(name: str, operation: Implementation, given: type, result: type) -> Implementation:
+    """A memoized operation on two numbers of one kind."""
+    original = getattr(SymNode, name)
+
+    def found_or_computed(self: Any, other: Any) -> Any:
+        environment = self.shape_env
+        if (
+            type(other) is not EngineSymNode
+            or other.shape_env is not environment
+            or self.pytype is not given
+            or other.pytype is not given
+            or environment._translation_validation_enabled
+            or records.GET_DTRACE_STRUCTURED
+            or is_recorded()
+        ):
+            return original(self, other)
+        x, y = self._hint, other._hint
+        if x is None or y is None:
+            hint = None
+        elif type(x) is given and type(y) is given:
+            hint = operation(x, y)
+        else:
+            return original(self, other)
+        table = environment.operations.at(environment._replacements_version_counter).results[name]
+        a, b = self._expr, other._expr
+        key = (id(a), id(b), self._optimized_summation, other._optimized_summation)
+        found = table.get(key)
+        if found is not None:
+            return node_of(found[0], environment, result, hint, found[1])
+        node = original(self, other)
+        operations = environment.operations.at(environment._replacements_version_counter)
+        if isinstance(node, SymNode) and node.pytype is result and operations.results[name] is table:
+            kept(table, key, (node._expr, node._optimized_summation, a, b))
+        return node
+
+    return found_or_computed
+
+
+for table, given, result in ((ARITHMETIC, int, int), (COMPARISONS, int, bool), (CONNECTIVES, bool, bool)):
+    for name, operation in table.items():
+        setattr(EngineSymNode, name, once(name, operation, given, result))
+
+__all__ = ["EngineSymNode", "Operations"]

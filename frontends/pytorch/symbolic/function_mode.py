@@ -1,0 +1,103 @@
+"""The function mode of a trace: torch functions that need concrete numbers are handled before torch's parser sees them.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: x[:, x.shape[1] - 1], (torch.randn(3, 4),))
+    >>> variant.guards, variant.graph(torch.randn(5, 2))[0].shape
+    ((), torch.Size([5]))
+
+A mode is active in its thread only. Handlers are registered by `handles`, most in `recording/torch_functions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
+from frontends.pytorch.source_location import origin
+from frontends.pytorch.symbolic.autocast import kernel_in_autocast
+from frontends.pytorch.symbolic.tensor import Trace
+
+Handler: TypeAlias = Callable[..., object]
+Function: TypeAlias = Callable[..., Any]
+Arguments: TypeAlias = Sequence[Any]
+Keywords: TypeAlias = Mapping[str, Any]
+"""Torch's functions and what they are called with, its tensors and numbers: torch is Any here."""
+HANDLERS: Final[dict[object, Handler]] = {}
+"""Handlers of calls, given the mode, the function and its arguments; `NotImplemented` defers to torch."""
+
+OF_LEAVES: Final = "leaf Variable that requires grad"
+"""Autograd's message for an in-place operation on a leaf."""
+CHANGED: Final = "change a copy, or do it outside of the function"
+
+
+class TorchFunctions(TorchFunctionMode):
+    """The function mode."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self.trace: Final = trace
+
+    def __torch_function__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
+        handler = HANDLERS.get(func)
+        try:
+            if handler is not None:
+                done = handler(self, func, args, kwargs or {})
+                if done is not NotImplemented:
+                    return done
+            elif name := kernel_in_autocast(func):
+                eager_only(f"{name} is called in autocast, in which its kernel may run", "call it outside of autocast")
+            return func(*args, **kwargs) if kwargs else func(*args)
+        except TraceError as error:
+            self.trace.nodes.raised.append(error)
+            raise
+        except RuntimeError as error:
+            if OF_LEAVES in str(error):
+                # arguments are leaves in a trace, but perhaps not for the caller
+                eager_only("an argument that requires a gradient is changed in place", CHANGED)
+            raise
+
+    def refuse(self, what: str, fix: str) -> None:
+        """Refuse something that a graph cannot do.
+
+        Raises:
+            GraphBreak: with the line of the program.
+        """
+        raise GraphBreak(refusal(what, fix, origin()))
+
+
+def handles(*functions: object) -> Callable[[Handler], Handler]:
+    """Register a handler of these functions."""
+
+    def register(handler: Handler) -> Handler:
+        for function in functions:
+            HANDLERS[function] = handler
+        return handler
+
+    return register
+
+
+def dtype_of(data: object) -> torch.dtype:
+    """The dtype that torch infers for nested lists of numbers."""
+    leaves = tree_leaves(data)
+    if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        return reduce(torch.promote_types, [dtype_of_one(leaf) for leaf in leaves])
+    if all(isinstance(leaf, bool | torch.SymBool) for leaf in leaves):
+        return torch.bool
+    if all(isinstance(leaf, int | torch.SymInt | torch.SymBool) for leaf in leaves):
+        return torch.int64
+    return torch.complex64 if any(isinstance(leaf, complex) for leaf in leaves) else torch.get_default_dtype()
+
+
+def dtype_of_one(leaf: object) -> torch.dtype:
+    return leaf.dtype if isinstance(leaf, torch.Tensor) else dtype_of([leaf])
+
+

@@ -1,0 +1,1 @@
+"""Variants of captured graphs: dispatch among them, marks, relations, limits and reports."""

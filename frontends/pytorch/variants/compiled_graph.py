@@ -1,0 +1,257 @@
+"""A captured graph with its variants: dispatch of a call, and tracing where no variant accepts it.
+
+    >>> import torch
+    >>> from frontends.pytorch.variants.compiled_graph import CompiledGraph
+    >>> graph = CompiledGraph(lambda x: (x * 2,), ["x"], lambda x: (x * 2,), backend="cpu")
+    >>> graph(torch.ones(3)), graph(torch.ones(5)), len(graph.variants)
+    ([tensor([2., 2., 2.])], [tensor([2., 2., 2., 2., 2.])], 1)
+
+The inputs of a graph are tensors and numbers in a flat sequence, and its guards are about nothing else. A graph that
+cannot be traced runs as it was captured, operator by operator, with a warning that says why.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
+
+from backends import named
+from frontends.pytorch.errors import TraceError, reason_of
+from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.recording.inputs import Dynamism
+from frontends.pytorch.running import Run
+from frontends.pytorch.tracing import trace
+from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.arguments import GraphArguments, intercepted, kind_of
+from frontends.pytorch.variants.causes import cause_of, failed_guard, is_bought
+from frontends.pytorch.variants.policy import Policy
+from shapes.errors import UndecidedGuard
+from shapes.guards.dispatch import Dispatch
+
+if TYPE_CHECKING:
+    from frontends.pytorch.variants.native import Native
+
+Call = Callable[[Sequence[Any]], Sequence[object]]
+Tracing = Callable[..., Variant]
+log: Final = logging.getLogger("symshape")
+
+
+class AllDynamic(Dynamism):
+    """Every size and number is a symbol."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda name, axis, size: True)
+
+    def is_varying(self, name: str, value: float) -> bool:
+        return True
+
+
+class CompiledGraph:
+    """A captured graph with its variants.
+
+    Attributes:
+        function: the graph as a function that is traced.
+        names: of its inputs.
+        operators: the graph as it was captured.
+        variants: in the order in which they were traced.
+        is_guarded: whether its variants test all of Dynamo's guards on sizes as well.
+        reason: why it runs as it was captured, or empty.
+        entry: the entry in C of variants that consist of kernels; None where there is none.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        names: Sequence[str],
+        operators: Callable[..., Any],
+        *,
+        backend: str,
+        policy: Policy | None = None,
+        dynamism: Callable[[], Dynamism] = AllDynamic,
+        added: Callable[[Variant], None] = lambda variant: None,
+        is_guarded: bool = False,
+    ) -> None:
+        self.function = function
+        self.names = tuple(names)
+        self.operators = operators
+        self.backend = named(backend)
+        self.policy = policy if policy is not None else Policy()
+        self.is_guarded = is_guarded
+        self.variants: list[Variant] = []
+        self.reason = ""
+        self.native: Native | None = None
+        self.entry: Callable[[tuple[object, ...], dict[str, object]], object] | None = None
+        self.lookup: Callable[[Sequence[object]], Call | None] = nothing
+        self._dynamism = dynamism
+        self._added = added
+        self._varying: set[str] = set()
+        """Sizes whose guard for faster kernels has failed: they get no such guard again."""
+        self._static_floats = False
+        self._kinds: dict[tuple[object, ...], tuple[GraphArguments, Dispatch[Call]]] = {}
+        self._lock = RLock()
+        if backend == "cpu":
+            from backends.cpu.launcher.entry import EVERYTHING
+            from frontends.pytorch.variants.native import Native
+
+            # Dynamo's guards test which inputs require gradients
+            self.native = Native(("modes", "marks") if is_guarded else EVERYTHING)
+
+    @property
+    def dispatches(self) -> list[tuple[GraphArguments, Dispatch[Call]]]:
+        """The look-ups, by the kinds of the inputs."""
+        return list(self._kinds.values())
+
+    def __call__(self, *args: Any) -> Any:
+        entry = self.entry
+        if entry is not None:
+            result = entry(args, {})
+            if result is not NotImplemented:
+                return result
+        call = self.lookup(args)
+        if call is not None:
+            return call(args)
+        return self._missed(args)(args)
+
+    def cause(self, given: Mapping[str, object]) -> str:
+        """The guard that inputs of these names fail; empty if it is not known, or none does."""
+        if not all(name in given for name in self.names):
+            return failed_guard(self.variants, given)
+        args = [given[name] for name in self.names]
+        for arguments, dispatch in self._kinds.values():
+            kinds = [(kind_of(value), type(value)) for value in args]
+            ranks = [value.dim() if isinstance(value, torch.Tensor) else 0 for value in args]
+            if [(leaf.kind, leaf.type, leaf.rank) for leaf in arguments.leaves] == [
+                (*kind, rank) for kind, rank in zip(kinds, ranks)
+            ]:
+                values = arguments.values(args)
+                return "" if dispatch.lookup(args) is not None else cause_of(arguments, dispatch, values)[0]
+        return ""
+
+    def _missed(self, args: Sequence[object]) -> Call:
+        """The callable for a call that no variant accepts; traces the graph where it can."""
+        if self.reason or intercepted():
+            return self._as_captured
+        with self._lock:
+            call = self.lookup(args)
+            if call is not None:
+                return call
+            try:
+                return self._traced(args)
+            except (TraceError, UndecidedGuard) as error:
+                self._leave(str(error))
+                return self._as_captured
+            except Exception as error:
+                return self._perhaps_raised(error)
+
+    def _as_captured(self, args: Sequence[object]) -> Any:
+        depth = get_dynamic_layer_stack_depth()
+        try:
+            return self.operators(*args)
+        except BaseException:
+            # the graph enters and leaves function transforms
+            pop_dynamic_layer_stack_and_undo_to_depth(depth)
+            raise
+
+    def _perhaps_raised(self, error: Exception) -> Call:
+        """Run a call after a failed trace. If the program raises too, that is the result; otherwise the graph is not
+        traced again."""
+
+        def call(args: Sequence[object]) -> Any:
+            found = self._as_captured(args)
+            self._leave(reason_of(error))
+            return found
+
+        return call
+
+    def _leave(self, reason: str) -> None:
+        """Run the graph as it was captured from now on."""
+        self.reason = reason
+        self.entry = None
+        log.warning("runs operator by operator, as Dynamo captured it: %s", reason)
+
+    def _traced(self, args: Sequence[object]) -> Call:
+        if len(self.variants) >= self.policy.variants:
+            self._leave(f"{self.policy.variants} variants, the most that the policy allows")
+            return self._as_captured
+        arguments = GraphArguments(self.names, args)
+        if arguments.key not in self._kinds:
+            self._kinds[arguments.key] = arguments, Dispatch(arguments.names, prologue=arguments.prologue())
+        arguments, dispatch = self._kinds[arguments.key]
+        values = arguments.values(args)
+        cause, guard = cause_of(arguments, dispatch, values)
+        if is_bought(guard, self.variants) and guard is not None:
+            self._varying.update([atom.name for atom in guard.symbols])
+        variant = self._variant(args)
+        if self.variants:
+            variant.cause = cause
+        run = variant.run_by(self.backend, self.policy.withheld, self.policy.guards, self._varying)
+        given = dict(zip(arguments.names, values))
+        repeated: Any = given["repeated"]
+        check = arguments.check(variant, repeated)
+        call = calling(variant, run, arguments)
+        dispatch.add(check, call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
+        self.variants.append(variant)
+        self._added(variant)
+        if self.native is not None:
+            self.native.add(arguments, variant, given)
+            self.entry = self.native.entry
+        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()])
+        return call
+
+    def _variant(self, args: Sequence[object]) -> Variant:
+        """Trace with symbolic floats; with constant ones if something needs their values."""
+        gradients = torch.is_grad_enabled()
+        if not self._static_floats:
+            try:
+                return trace(self.function, args, dynamic=self._dynamism(), gradients=gradients, shared=True)
+            except (TraceError, UndecidedGuard):
+                if not any(type(each) is float for each in args):
+                    raise
+            self._static_floats = True
+        dynamism = self._dynamism()
+        dynamism.is_varying = lambda name, value: False  # type: ignore[method-assign]
+        return trace(self.function, args, dynamic=dynamism, gradients=gradients, shared=True)
+
+
+def nothing(args: Sequence[object]) -> None:
+    """The lookup of a graph without variants."""
+
+
+def combined(dispatches: Sequence[Dispatch[Call]]) -> Callable[[Sequence[object]], Call | None]:
+    """One lookup for inputs of several kinds."""
+    for each in dispatches:
+        each.lookup(())
+    found = [each.lookup for each in dispatches]
+    if len(found) == 1:
+        return found[0]
+
+    def lookup(args: Sequence[object]) -> Call | None:
+        for each in found:
+            call = each(args)
+            if call is not None:
+                return call
+        return None
+
+    return lookup
+
+
+def calling(variant: Variant, run: Run, arguments: GraphArguments) -> Call:
+    """A function from a graph's inputs to its outputs."""
+    places = variant.places
+    is_whole = list(places) == list(range(len(arguments.leaves)))
+    constants = [(place, value) for place, value in enumerate(variant.outputs) if not in_graph(value)]
+
+    def call(args: Sequence[Any]) -> Sequence[object]:
+        values = run(args if is_whole else [args[place] for place in places])
+        if constants:
+            values = list(values)
+            for place, value in constants:
+                values[place] = value
+        return values
+
+    return call

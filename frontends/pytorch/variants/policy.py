@@ -1,0 +1,53 @@
+"""The policy of recompilation: limits, and options of kernels.
+
+    >>> from frontends.pytorch.variants.policy import Policy
+    >>> Policy(recompile_limit=0)
+    Traceback (most recent call last):
+    frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from backends.decisions.costs import Expected
+from backends.decisions.questions import KINDS
+from frontends.pytorch.errors import ConstraintViolation
+from shapes.accepted import did_you_mean, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits of recompilation, and options of kernels.
+
+    Attributes:
+        recompile_limit: the number of recompilations for one question; then calls that no variant accepts fall back
+            to eager.
+        variants: the number of variants of a function.
+        of_module: the number of variants of all functions of one module.
+        withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
+        guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
+            (see `backends.decisions.costs`).
+    """
+
+    recompile_limit: int = 2
+    variants: int = 64
+    of_module: int = 256
+    withheld: frozenset[str] = frozenset()
+    guards: Expected | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("recompile_limit", "variants", "of_module"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
+        withheld: object = self.withheld
+        if not isinstance(withheld, Collection) or isinstance(withheld, str):
+            raise ConstraintViolation(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")
+        unknown = sorted(map(str, set(self.withheld) - KINDS))
+        if unknown:
+            known = f"the kinds of decisions are {', '.join(sorted(KINDS))}"
+            raise ConstraintViolation(f"withheld={unknown}: {known}{did_you_mean(unknown[0], KINDS)}")
+        if not (self.guards is None or isinstance(self.guards, Expected)):
+            raise ConstraintViolation(f"guards={shown(self.guards)}: expected an Expected, or None")

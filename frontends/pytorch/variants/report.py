@@ -1,0 +1,264 @@
+"""The report of a compiled function: variants with guards and lines, causes of recompilation, eager fallbacks.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, dynamic=True)
+    >>> y = f(torch.randn(4, 5))
+    >>> report = f.report()
+    >>> report.variants[0].guards[0].text
+    'x_size0 >= 3'
+    >>> print(report.text())  # doctest: +ELLIPSIS
+    <lambda>: 1 variant
+    <BLANKLINE>
+    variant 0: first call
+      x: float32[x_size0, x_size1]
+      guards:
+        x_size0 >= 3    (...)
+      graph:
+        mul_tensor = torch.ops.aten.mul.Tensor(x, 2)
+        return [mul_tensor]
+    <BLANKLINE>
+
+`save` writes an HTML page. `table` has a row for each of several reports:
+
+    >>> from frontends.pytorch.variants.report import table
+    >>> print(table([report]))
+    | function | graphs | operators captured | operators | share captured | share of time |
+    |---|---:|---:|---:|---:|---:|
+    | <lambda> | 1 | 1 | 1 | 100 % | not measured |
+
+The last column measures the calls inside of `with f.timed():`, and so do the operator counts then; otherwise each graph
+counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from backends.program.log import lines
+from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.recompilations import Fallback
+from frontends.pytorch.variants.times import Times, operators_of
+from shapes.guards.guards import Guard
+from shapes.origin import Origin
+
+PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{{ report.name }}</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222 }
+h2 { border-top: 1px solid #ccc; padding-top: 1rem }
+code, pre { font: 13px/1.45 ui-monospace, monospace }
+pre { background: #f6f6f6; padding: .8rem; overflow-x: auto }
+table { border-collapse: collapse; margin: .5rem 0 }
+td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
+.place { color: #777 }
+.warning { background: #fff4e0; padding: .5rem .8rem }
+</style></head><body>
+<h1>{{ report.name }}</h1>
+<p>{{ report.variants | length }} variant{{ "" if report.variants | length == 1 else "s" }}.</p>
+{% for fallback in report.fallbacks %}<p class="warning">No variant where: {{ fallback.reason }}</p>
+{% endfor %}
+<pre>{{ table }}</pre>
+{% for each in report.breaks %}<p class="warning">{{ each }}</p>
+{% endfor %}{% for variant in report.variants %}
+<h2>Variant {{ variant.number }}</h2>
+<p>Traced because: {{ variant.cause }}</p>
+<p>{% for given in variant.inputs %}<code>{{ given }}</code><br>{% endfor %}</p>
+{% for title, lines in variant.sections() if lines %}
+<h3>{{ title | capitalize }}</h3>
+<table>{% for line in lines %}
+<tr><td><code>{{ line.text }}</code></td><td class="place">{{ line.place }}</td>
+<td><code>{{ line.source }}</code></td></tr>
+{% endfor %}</table>
+{% endfor %}
+<h3>Graph</h3><pre>{{ variant.graph }}</pre>
+{% if variant.kernels %}<h3>Kernels</h3><pre>{{ variant.kernels | join("\n") }}</pre>
+{% endif %}{% endfor %}
+</body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A commitment with the program's line."""
+
+    text: str
+    place: str
+    source: str
+
+    @staticmethod
+    def of(text: str, origin: Origin | None) -> Line:
+        return Line(text, "" if origin is None else str(origin), "" if origin is None else origin.source_line)
+
+    def __str__(self) -> str:
+        return f"{self.text}    ({self.place})" if self.place else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class VariantReport:
+    """One variant.
+
+    Attributes:
+        inputs: the tensors among the arguments.
+        guards: the checks of a call; `assumptions` are those that the caller stated.
+        asserts: the runtime asserts of the graph.
+        specializations: specialized sizes, with the lines that specialized them.
+        kernels: loops, decisions and memory, for a kernel backend.
+    """
+
+    number: int
+    cause: str
+    inputs: tuple[str, ...]
+    assumptions: tuple[Line, ...]
+    guards: tuple[Line, ...]
+    asserts: tuple[Line, ...]
+    specializations: tuple[Line, ...]
+    graph: str
+    kernels: tuple[str, ...]
+
+    @staticmethod
+    def of(number: int, variant: Variant) -> VariantReport:
+        env = variant.env
+        bought = {} if variant.running is None else variant.running.bought
+
+        def text(guard: Guard) -> str:
+            paid = bought.get(guard.prop)
+            return str(guard) if paid is None else f"{guard} (for kernels: {paid.price})"
+
+        return VariantReport(
+            number,
+            variant.cause,
+            tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
+            tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
+            tuple([Line.of(text(each), each.origin) for each in variant.guards]),
+            tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
+            tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
+            graph_text(variant),
+            tuple(kernel_lines(variant)),
+        )
+
+    def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
+        return [
+            ("stated", self.assumptions),
+            ("guards", self.guards),
+            ("checks of the run", self.asserts),
+            ("specialized", self.specializations),
+        ]
+
+    def lines(self, *, kernels: bool) -> Iterable[str]:
+        yield f"variant {self.number}: {self.cause}"
+        for each in self.inputs:
+            yield f"  {each}"
+        for title, found in self.sections():
+            if found:
+                yield f"  {title}:"
+                yield from [f"    {text}" for line in found for text in str(line).splitlines()]
+        yield "  graph:"
+        yield from ["    " + line for line in self.graph.splitlines()]
+        if kernels and self.kernels:
+            yield "  kernels:"
+            yield from ["    " + line for line in self.kernels]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report of a compiled function."""
+
+    name: str
+    variants: tuple[VariantReport, ...]
+    fallbacks: tuple[Fallback, ...]
+    breaks: tuple[str, ...]
+    """The graph breaks."""
+    graphs: int
+    operators: int
+    """The number of executed operators; `captured` of them in graphs."""
+    captured: int
+    share_of_time: float | None
+    """The graphs' share of the measured calls' time."""
+
+    @staticmethod
+    def of(
+        fn: Callable[..., object],
+        variants: Sequence[Variant],
+        fallbacks: Sequence[Fallback],
+        breaks: Sequence[object],
+        times: Times | None,
+    ) -> Report:
+        found = [VariantReport.of(*each) for each in enumerate(variants)]
+        name = getattr(fn, "__qualname__", type(fn).__qualname__)
+        captured = operators = sum([operators_of(variant) for variant in variants])
+        if times is not None:
+            captured, operators = times.captured, times.operators
+        return Report(
+            name.rpartition("<locals>.")[2],
+            tuple(found),
+            tuple(fallbacks),
+            tuple(map(str, breaks)),
+            len(variants),
+            operators,
+            captured,
+            None if times is None else times.share_of_time,
+        )
+
+    def text(self, *, kernels: bool = False) -> str:
+        """The report for a terminal; with `kernels`, each variant's kernels too."""
+        count = len(self.variants)
+        lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
+        for fallback in self.fallbacks:
+            first, *more = fallback.reason.splitlines()
+            lines += [f"no variant where: {first}", *more]
+        lines += self.breaks
+        if self.share_of_time is not None:
+            lines += ["", *table([self]).splitlines()]
+        for variant in self.variants:
+            lines += ["", *variant.lines(kernels=kernels)]
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the report as an HTML page."""
+        from jinja2 import Environment
+
+        page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
+        Path(path).write_text(page, encoding="utf-8")
+
+
+def table(reports: Iterable[Report]) -> str:
+    """A row for each function: its graphs, their operators, and their share in the calls."""
+    columns = ("function", "graphs", "operators captured", "operators", "share captured", "share of time")
+    rows = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
+    for each in reports:
+        share = percent(each.captured / each.operators) if each.operators else "no operators"
+        of_time = "not measured" if each.share_of_time is None else percent(each.share_of_time)
+        cells = (each.name, each.graphs, each.captured, each.operators, share, of_time)
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(rows)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def kernel_lines(variant: Variant) -> Iterable[str]:
+    """A variant's kernels, forward and then backward."""
+    running = variant.running
+    if running is None:
+        return
+    if running.note:
+        yield f"operators run one by one: {running.note}"
+    if running.guard_candidates:
+        yield "guards that would save time:"
+        yield from [f"  {each}{', added' * (each.question in running.bought)}" for each in running.guard_candidates]
+    for name, host in zip(("forward", "backward"), running.hosts):
+        yield f"{name}:"
+        yield from [f"  {line}" for line in lines(host)]
+
+
+def graph_text(variant: Variant) -> str:
+    """The statements of a graph."""
+    text = variant.graph.graph.python_code("self").src
+    body = text.partition(":\n")[2]
+    return "\n".join([line.strip().partition(";  ")[0] for line in body.splitlines() if line.strip()])

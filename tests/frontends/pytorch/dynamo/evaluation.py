@@ -1,0 +1,15 @@
+"""Who evaluates the frames of this process."""
+
+from __future__ import annotations
+
+import ctypes
+
+
+def evaluates_frames() -> bool:
+    """Whether Python evaluates its frames by itself, as no compiler has left its evaluation behind."""
+    python = ctypes.pythonapi
+    python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
+    python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
+    current = python._PyInterpreterState_GetEvalFrameFunc(python.PyInterpreterState_Get())
+    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+    return bool(current == default)

@@ -1,0 +1,173 @@
+"""Programs that Dynamo runs for us, beside what the process does with Dynamo of its own: neither changes the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch._C._dynamo.eval_frame import set_eval_frame
+from torch._dynamo import config, convert_frame
+
+from frontends.pytorch import compile
+
+SIZES = ((3, 4), (5, 2), (1, 1), (2, 0))
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    yield
+    torch.compiler.reset()
+
+
+def made() -> Callable[[torch.Tensor], torch.Tensor]:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x) * 2
+        if y.sum() > 6:
+            y = y / 2
+        return y + 1
+
+    return run
+
+
+def agree(compiled: Callable[..., Any], function: Callable[..., Any], *sizes: tuple[int, ...], seed: int = 0) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    for size in sizes or SIZES:
+        x = torch.randn(size, generator=generator) * 3
+        torch.testing.assert_close(compiled(x), function(x))
+
+
+def test_nothing_of_the_process_is_changed() -> None:
+    """If it fails, who uses Dynamo for something else finds settings, hooks or filters of ours, or less advice."""
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        total = x.sum().item()
+        return x * total if total > 0 else x - total
+
+    settings = dict(config._get_dict())
+    compiled = compile(run, backend="eager", dynamic=True)
+    agree(compiled, run)
+    assert compiled.graphs
+    assert {name: value for name, value in config._get_dict().items() if settings[name] != value} == {}
+    assert set_eval_frame(None) is None and not convert_frame._bytecode_hooks
+
+
+def test_dynamo_is_reset() -> None:
+    """If it fails, `torch.compiler.reset()` leaves our programs with answers of before, or with an error."""
+    function = made()
+    compiled = compile(function, backend="eager", dynamic=True)
+    for _ in range(3):
+        agree(compiled, function)
+        torch.compiler.reset()
+    assert compiled.graphs
+
+
+def test_the_program_is_compiled_by_torch_as_well() -> None:
+    """If it fails, torch.compile of the same function captures again or runs our graphs."""
+    graphs: list[object] = []
+
+    def backend(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
+        graphs.append(module)
+        return module.forward
+
+    function = made()
+    theirs = torch.compile(function, backend=backend, dynamic=True)
+    ours = compile(function, backend="cpu", dynamic=True)
+    agree(theirs, function)
+    captured = len(graphs)
+    agree(ours, function)
+    agree(theirs, function)
+    assert captured == len(graphs) > 0 and ours.graphs
+
+WHOLE_OR_NOTHING = """
+import torch
+from frontends.pytorch import compile
+from tests.frontends.pytorch.dynamo.test_beside import agree, made
+whole = made()
+agree(compile(whole, backend="eager", dynamic=True), whole)
+try:
+    torch.compile(whole, backend="eager", fullgraph=True)(torch.ones(3, 4))
+except torch._dynamo.exc.Unsupported:
+    print("refused")
+"""
+
+
+def test_torch_compile_may_still_be_told_not_to_break() -> None:
+    """If it fails, `fullgraph` is lost. In a process of its own: after an error inside Dynamo, torch evaluates every
+    frame in C until the process ends."""
+    found = subprocess.run([sys.executable, "-c", WHOLE_OR_NOTHING], capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["refused"], found.stderr[-2000:]
+
+
+@pytest.mark.parametrize("stance", ["force_eager", "eager_on_recompile"])
+def test_what_torch_compile_is_told_to_do(stance: str) -> None:
+    """If it fails, a stance that was taken towards torch.compile is an error of ours."""
+    function = made()
+    compiled = compile(function, backend="eager", dynamic=True)
+    agree(compiled, function, (3, 4))
+    with torch.compiler.set_stance(stance):
+        agree(compiled, function)
+        agree(compile(function, backend="eager", dynamic=True), function)
+    agree(compiled, function)
+    assert compiled.graphs
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"capture_scalar_outputs": True, "nested_graph_breaks": True},
+        {"suppress_errors": True, "recompile_limit": 1, "accumulated_recompile_limit": 1},
+        {"fail_on_recompile_limit_hit": True},
+        {"disable": True},
+        {"error_on_recompile": True},
+    ],
+    ids=str,
+)
+def test_settings_of_torch_compile(settings: dict[str, object]) -> None:
+    """If it fails, what somebody has set for torch.compile makes our programs fail, or give something else."""
+    function = made()
+    with config.patch(settings):
+        agree(compile(function, backend="eager", dynamic=True), function)
+
+
+def test_threads() -> None:
+    """If it fails, a program that two threads call first at once is run by neither way, or by the other's."""
+    function, errors = made(), list[BaseException]()
+    compiled = compile(function, backend="eager", dynamic=True)
+
+    def call(seed: int) -> None:
+        try:
+            for _ in range(4):
+                agree(compiled, function, seed=seed)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not errors and compiled.graphs
+
+
+@pytest.mark.xfail(strict=True, reason="a graph holds its first gradient only")
+def test_gradients_of_gradients() -> None:
+    """If it fails, a program that breaks can be differentiated once only, which it could twice with graph breaks."""
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        y = x**3
+        return y * 2 if y.sum() > 0 else y.sin()
+
+    compiled = compile(run, backend="cpu", dynamic=True)
+    for sign in (1.0, -1.0, 1.0):
+        found = []
+        for function in (compiled, run):
+            x = torch.arange(1.0, 4.0).mul(sign).requires_grad_()
+            (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+            found.append((first, *torch.autograd.grad(first.sum(), x)))
+        torch.testing.assert_close(found[0], found[1])
+    assert compiled.graphs

@@ -1,0 +1,337 @@
+"""Programs with graph breaks: always right, and the operators between breaks run in captured graphs."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch import compile
+from tests.threads import at_once
+
+F = torch.nn.functional
+
+
+def item(x):
+    y = x.relu().sum(-1)
+    if y.max().item() > 1:
+        y = y / y.max()
+    return y.view(-1, 1) * x
+
+
+def nonzero(x):
+    found = x.relu().nonzero()
+    return (found * 2).sum(), x[x > 0].exp().sum(), found.float().mean(0)
+
+
+def through_numpy(x):
+    n = x.tanh().numpy().sum()
+    return torch.from_numpy(x.numpy() * 2).sin() + float(n)
+
+
+def in_place_through_views(x):
+    y = x.clone()
+    v = y[0]
+    v.add_(1)
+    y.mul_(2)
+    v.sub_(int(y.abs().sum().item()) % 3)
+    x.add_(1)
+    return y, v, x
+
+
+def random_numbers(x):
+    y = F.dropout(x, 0.5)
+    s = y.sum().item()
+    torch.manual_seed(3)
+    return y + torch.rand_like(y) * s
+
+
+def sizes_change_in_place(x):
+    y = x.sin()
+    return y.t_(), y.unsqueeze_(0).sum(), y.shape[0]
+
+
+def error_caught(x):
+    try:
+        torch.cat([x, x.t()])
+    except RuntimeError as error:
+        return x * len(str(error))
+    return x
+
+
+def many_outputs(x):
+    y = x.cos()
+    return list(y.unbind()), y.split(2), torch.linalg.svdvals(y), y.topk(2), torch.arange(y.shape[0]), y.shape
+
+
+def loop_on_data(x):
+    for step in range(5):
+        x = x * 1.5 + step
+        if x.abs().max().item() > 50:
+            break
+    return x
+
+
+def lists(x):
+    return torch.tensor(x.long().flatten().tolist()).sum() + x.sum()
+
+
+def views_out(x):
+    return x.view(-1), x.t(), x[0], x
+
+
+def text(x):
+    return len(repr(x.exp().sum() > 0)), f"{x.exp().sum() > 0}"
+
+
+PROGRAMS = [
+    *(item, nonzero, through_numpy, in_place_through_views, random_numbers, sizes_change_in_place, error_caught),
+    *(many_outputs, loop_on_data, lists, views_out, text),
+]
+
+
+def assert_same(found, wanted):
+    assert len(tree_leaves(found)) == len(tree_leaves(wanted))
+    for one, other in zip(tree_leaves(found), tree_leaves(wanted)):
+        if isinstance(other, torch.Tensor):
+            assert type(one) is torch.Tensor
+            assert one.requires_grad == other.requires_grad
+            torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-6)
+        else:
+            assert one == other
+
+
+BACKENDS = pytest.mark.parametrize("backend", ["eager", "cpu"])
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_equals_eager(program, backend):
+    """If it fails, a program with a break gives something else than eager torch, or changes its arguments otherwise;
+    or its captured graphs do not become kernels."""
+    compiled = compile(program, backend=backend, dynamic=True)
+    for rows in (3, 4, 3, 7, 2):
+        x = torch.randn(rows, 4)
+        mine = x.clone()
+        torch.manual_seed(7)
+        wanted = program(x)
+        torch.manual_seed(7)
+        assert_same(compiled(mine), wanted)
+        assert_same(mine, x)
+
+
+def saved_outputs(x):
+    y = torch.exp(x)
+    s = y.sum().item()
+    return torch.softmax(y * s * 1e-3, -1) * torch.sigmoid(x) + F.layer_norm(y, (y.shape[-1],))
+
+
+def double(x):
+    return torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+
+
+def detached(x):
+    with torch.no_grad():
+        y = x * 3
+    z = y.detach() + x
+    return torch.where(z > 0, z, x * z).sum() + z.view(-1)[0]
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [item, saved_outputs, double, detached], ids=lambda program: program.__name__)
+def test_gradients_equal_eager(program, backend):
+    """If it fails, a gradient through a break is wrong or lost."""
+    compiled = compile(program, backend=backend, dynamic=True)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 4, requires_grad=True)
+        mine = x.detach().clone().requires_grad_()
+        program(x).sum().backward()
+        compiled(mine).sum().backward()
+        torch.testing.assert_close(mine.grad, x.grad)
+        assert type(mine.grad) is torch.Tensor
+
+
+def test_backward_inside_the_program():
+    """If it fails, gradients that a program makes itself are left as tensors without elements."""
+
+    def program(x, w):
+        (x @ w).relu().sum().backward()
+        return w.grad * 2
+
+    compiled = compile(program, dynamic=True)
+    for rows in (3, 5):
+        x, w = torch.randn(rows, 4), torch.randn(4, 2, requires_grad=True)
+        mine = w.detach().clone().requires_grad_()
+        assert_same(compiled(x, mine), program(x, w))
+        assert_same(mine.grad, w.grad)
+
+
+@BACKENDS
+def test_buffers_of_a_module(backend):
+    """If it fails, a module that keeps statistics forgets them, or counts a call twice."""
+    norm = torch.nn.BatchNorm1d(4)
+    other = copy.deepcopy(norm)
+
+    def program(module, x):
+        y = module(x)
+        if y.sum().item() > 100:
+            y = -y
+        return module(y) * module.running_mean
+
+    compiled = compile(program, backend=backend, dynamic=True)
+    for rows in (3, 5, 3):
+        x = torch.randn(rows, 4)
+        wanted, found = program(norm, x), compiled(other, x)
+        assert_same(found, wanted)
+        assert_same(list(other.buffers()), list(norm.buffers()))
+        wanted.sum().backward()
+        found.sum().backward()
+        torch.testing.assert_close(other.weight.grad, norm.weight.grad)
+
+
+def test_what_the_program_keeps():
+    """If it fails, a tensor that a program put aside is of no use after the call."""
+    kept = []
+
+    def program(x):
+        kept.append(x * 2)
+        return x.sum().item()
+
+    x = torch.randn(3, 4)
+    compile(program, dynamic=True)(x)
+    assert type(kept[0]) is torch.Tensor
+    assert_same(kept[0] + 0, x * 2)
+    assert kept[0].numpy().shape == (3, 4)
+    assert copy.deepcopy(kept[0]).tolist() == (x * 2).tolist()
+
+
+def test_error_of_the_program():
+    """If it fails, what a program did before it raised is lost."""
+
+    def program(x, memory):
+        memory.add_(x.exp().sum())
+        raise KeyError("mine")
+
+    memory = torch.zeros(())
+    with pytest.raises(KeyError):
+        compile(program, dynamic=True)(torch.zeros(4), memory)
+    assert memory == 4
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 8))
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x):
+        return self.norm(x + self.inner(x))
+
+
+@BACKENDS
+def test_share_on_both_sides(backend):
+    """If it fails, the operators around a break run one by one (less than 90 % of them captured from the second call
+    on), or sizes that are new cost new graphs."""
+    before, after = Block(), Block()
+
+    def program(x):
+        y = before(x)
+        scale = 1.0 if y.mean().item() > 1 else 0.5
+        return after(y.view(x.shape[0] * x.shape[1], -1)).view(x.shape) * scale
+
+    compiled = compile(program, backend=backend, dynamic=True)
+    compiled(torch.randn(2, 3, 8))
+    compiled(torch.randn(3, 5, 8))
+    graphs = len(compiled.graphs)
+    for batch, length in ((2, 3), (7, 2), (1, 1), (4, 9), (1, 6), (8, 1)):
+        x = torch.randn(batch, length, 8)
+        assert_same(compiled(x), program(x))
+    assert len(compiled.graphs) == graphs
+    (found,) = compiled.breaks
+    assert found.place is not None and found.place.file == __file__
+    assert "if y.mean().item() > 1" in found.place.source_line
+
+
+def test_sizes_known_only_in_the_run_stay_open():
+    """If it fails, a size that data decided makes a new graph on each call."""
+
+    def program(x):
+        kept = x[x > 0]
+        return (kept.view(-1, 1) * torch.arange(4)).sum(0) + math.sqrt(kept.shape[0])
+
+    compiled = compile(program, dynamic=True)
+    for rows in (5, 9, 2, 7):
+        x = torch.rand(rows) - 0.1
+        x[0] = 1
+        assert_same(compiled(x), program(x))
+    graphs = len(compiled.graphs)
+    for rows in range(3, 40, 6):
+        x = torch.rand(rows)
+        assert_same(compiled(x), program(x))
+    assert len(compiled.graphs) == graphs
+
+
+def test_arguments_that_share_memory():
+    """If it fails, a stretch that changes an argument in the memory of another one changes a copy."""
+
+    def program(x, y):
+        x.mul_(2)
+        z = y + 1
+        return z * z.max().item(), y.sum()
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for rows in (3, 4, 5):
+        for start in (0, 2, rows):
+            x = torch.randn(2 * rows)
+            mine = x.clone()
+            assert_same(compiled(mine[:rows], mine[start : start + rows]), program(x[:rows], x[start : start + rows]))
+            assert_same(mine, x)
+
+
+def test_kinds_of_a_stretch():
+    """If it fails, kernels that were made for one dtype, rank or order of axes run for another."""
+    compiled = compile(item, backend="cpu", dynamic=True)
+    for dtype in (torch.float32, torch.int64):
+        for rows in (3, 5, 1):
+            for x in (torch.arange(rows * 4).reshape(rows, 4), torch.arange(rows * 4).reshape(4, rows).t()):
+                assert_same(compiled(x.to(dtype)), item(x.to(dtype)))
+
+
+def test_numbers_of_a_stretch():
+    """If it fails, a number that data decides is a constant of the kernels, or makes new ones on each call."""
+
+    def program(x):
+        factor = x.mean().item()
+        whole = int(x.abs().sum().item())
+        return x * factor + whole, x.new_full((whole % 5 + 1,), factor), torch.arange(whole % 7), x[whole % 3 :] ** 2
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for rows in (4, 5, 6, 7, 8, 9):
+        x = torch.randn(rows, 3) * 10
+        assert_same(compiled(x), program(x))
+
+
+@BACKENDS
+def test_signs_of_zeros_are_numbers(backend):
+    """If it fails, 0.0 and -0.0 are one number of a stretch."""
+    compiled = compile(lambda x, factor: 1 / (x * factor), backend=backend, dynamic=True)
+    for factor in (0.0, 0.0, -0.0, 0.0, -0.0):
+        assert_same(compiled(torch.ones(3), factor), torch.full((3,), math.copysign(math.inf, factor)))
+
+
+def test_threads():
+    """If it fails, calls of one program in several threads mix up their operators."""
+    compiled, errors = compile(item, backend="cpu", dynamic=True), []
+
+    def calls(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            for rows in (3, 4, 5, 3, 4, 5):
+                x = torch.randn(rows, 4, generator=generator)
+                assert_same(compiled(x), item(x))
+        except BaseException as error:
+            errors.append(error)
+
+    at_once(calls, 3)
+    assert not errors

@@ -1,0 +1,248 @@
+"""A compiled function or module stands in the place of the original: whatever is asked of it or set reaches that."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+import torch
+from torch import nn
+
+from frontends.pytorch import Compiled, compile
+
+SIZES: Final = (3, 3, 5, 1)
+
+
+class Net(nn.Module):
+    """A network whose attributes are called as those of a compiled function."""
+
+    fn = 3.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.backend = 0.5
+        self.history = [2.0]
+        self.variants = nn.Linear(4, 4)
+        self.enter = self._enter = 7.0
+        self.scale = 1.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        assert type(self) is Net
+        own = self.fn * self.backend * self.history[0] * self.enter * self._enter
+        return self.variants(self.inner(x)) * own * self.scale + self.report()
+
+    def report(self) -> float:
+        return 11.0
+
+    def generate(self, x: torch.Tensor, *, steps: int = 2) -> torch.Tensor:
+        for _ in range(steps):
+            x = self(x)
+        return x
+
+
+def same(compiled: Callable[..., object], original: Callable[..., object]) -> None:
+    """Results for several sizes, the first call and later ones."""
+    for size in SIZES:
+        x = torch.randn(size, 4)
+        torch.testing.assert_close(compiled(x), original(x))
+
+
+def test_what_is_set_is_the_modules() -> None:
+    """If it fails, `compiled.scale = 3` changes nothing that the module computes."""
+    net = Net()
+    compiled = compile(net)
+    same(compiled, net)
+    compiled.scale = 3.0
+    compiled.fn = 1.0
+    compiled.variants = nn.Linear(4, 4, bias=False)
+    compiled.extra = nn.Parameter(torch.ones(2))
+    assert (net.scale, net.fn, Net.fn) == (3.0, 1.0, 3.0) and net.variants.bias is None
+    assert "extra" in dict(net.named_parameters()) and "extra" in compiled.state_dict()
+    same(compiled, net)
+    del compiled.fn, compiled.extra
+    assert net.fn == 3.0 and not hasattr(net, "extra") and not hasattr(compiled, "extra")
+    same(compiled, net)
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'nothing'"):
+        compiled.nothing
+    compiled.eval()
+    assert not net.training and not compiled.training
+    same(compiled, net)
+    handle = compiled.register_forward_hook(lambda module, args, result: result + 1)
+    same(compiled, net)
+    handle.remove()
+    assert compiled.half() is compiled and net.inner.weight.dtype is torch.float16
+    assert compiled.float() is compiled
+    same(compiled, net)
+
+
+@pytest.mark.parametrize("container", [nn.Sequential, lambda *each: nn.ModuleList(each)])
+def test_operators_of_containers(container: Callable[..., nn.Module]) -> None:
+    """If it fails, a compiled Sequential has no length, items, or slices."""
+    net = container(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    compiled = compile(net)
+    assert len(compiled) == 3 and bool(compiled) and compiled[1] is net[1] and list(compiled) == list(net)
+    assert type(compiled[:2]) is type(net) and net[0] in compiled
+    compiled[1] = nn.Tanh()
+    compiled.append(nn.Linear(2, 2))
+    del compiled[0]
+    assert [type(each) for each in net] == [nn.Tanh, nn.Linear, nn.Linear]
+    if isinstance(net, nn.Sequential):
+        for size in SIZES:
+            torch.testing.assert_close(compiled(torch.ones(size, 4)), net(torch.ones(size, 4)))
+
+
+def test_what_a_module_does_not_have() -> None:
+    """If it fails, every compiled module can be iterated, or one without a length is false."""
+    compiled = compile(nn.Linear(4, 2))
+    assert bool(compiled)
+    for asked in (len, iter, lambda module: module[0], lambda module: module.__enter__()):
+        with pytest.raises((TypeError, AttributeError)):
+            asked(compiled)
+
+
+def test_is_a_module_inside_of_another() -> None:
+    """If it fails, parameters of a compiled layer are missing in the model that holds it, or have other names."""
+
+    def made(change: Callable[[nn.Module], nn.Module]) -> nn.Module:
+        torch.manual_seed(0)
+        model = nn.Module()
+        model.first = change(nn.Linear(4, 4))
+        model.rest = nn.ModuleList([change(nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)))])
+        return model
+
+    plain, model = made(lambda layer: layer), made(compile)
+    for listed in (nn.Module.named_parameters, nn.Module.named_buffers, nn.Module.named_modules):
+        assert [name for name, _ in listed(model)] == [name for name, _ in listed(plain)]
+    assert list(model.state_dict()) == list(plain.state_dict()) and repr(model) == repr(plain)
+    assert isinstance(model.first, nn.Module) and isinstance(model.first, nn.Linear)
+    assert isinstance(model.first, Compiled) and not isinstance(model.first, nn.ReLU)
+    model.load_state_dict({name: value + 1 for name, value in plain.state_dict().items()})
+    torch.testing.assert_close(model.first.weight, plain.first.weight + 1)
+    model.eval()
+    assert not model.rest[0][1].training
+    assert model.double().first.weight.dtype is torch.float64
+    again = copy.deepcopy(model)
+    assert isinstance(again.first, Compiled) and again.first.weight is not model.first.weight
+    assert isinstance(pickle.loads(pickle.dumps(model)).first, Compiled)
+
+
+def test_a_compiled_layer_in_a_compiled_model() -> None:
+    """If it fails, a change of a layer that is itself compiled is not noticed by the model around it."""
+    model = nn.Sequential(compile(nn.Linear(4, 4)), nn.ReLU())
+    compiled = compile(model)
+    same(compiled, model)
+    assert compiled.fallbacks == []
+    model[0].bias = None
+    same(compiled, model)
+    model[0] = compile(nn.Linear(4, 3))
+    same(compiled, model)
+
+
+@compile
+def scaled(x: torch.Tensor, factor: float = 2.0, *, shift: int = 1) -> torch.Tensor:
+    """Scaled."""
+    return x * factor + shift
+
+
+def test_functions_look_like_themselves() -> None:
+    """If it fails, tools that ask a compiled function for its name, parameters or source get ours."""
+    original = scaled.__wrapped__
+    assert inspect.isfunction(original) and inspect.signature(scaled) == inspect.signature(original)
+    for name in ("__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__code__"):
+        assert getattr(scaled, name) == getattr(original, name), name
+    assert "x * factor" in inspect.getsource(scaled) and scaled.__annotations__ is original.__annotations__
+    scaled.tag = 3
+    assert original.tag == 3 and vars(scaled) == {"tag": 3}
+    del scaled.tag
+    assert vars(original) == {}
+
+    @functools.wraps(scaled)
+    def outer(*args: object, **kwargs: object) -> object:
+        return scaled(*args, **kwargs)
+
+    assert outer.__wrapped__ is scaled and outer.__name__ == "scaled" and set(vars(outer)) == {"__wrapped__"}
+    assert inspect.signature(outer) == inspect.signature(original)
+    assert compile(scaled, dynamic=True).__wrapped__ is original
+    same(outer, original)
+
+
+def test_names_of_a_function_are_its_own() -> None:
+    """If it fails, what a function keeps as its attributes is the compilation's."""
+
+    def counted(x: torch.Tensor) -> torch.Tensor:
+        return x * counted.variants + counted.history
+
+    counted.variants, counted.history = 2, 3.0
+    compiled = compile(counted)
+    same(compiled, counted)
+    compiled.history = 4.0
+    assert counted.history == 4.0
+    same(compiled, counted)
+    assert compiled.variants == 2 and len(compiled._program.variants) >= 2
+
+
+class Layer:
+    factor = 7.0
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    @compile
+    def method(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.factor
+
+    @compile
+    @staticmethod
+    def static_inside(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    @staticmethod
+    @compile
+    def static_outside(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    @compile
+    @classmethod
+    def of_class_inside(cls, x: torch.Tensor) -> torch.Tensor:
+        return x * cls.factor
+
+    @classmethod
+    @compile(dynamic=True)
+    def of_class_outside(cls, x: torch.Tensor) -> torch.Tensor:
+        return x * cls.factor
+
+    layer = compile(nn.ReLU())
+    function = compile(torch.relu)
+
+
+@pytest.mark.parametrize("of", [lambda: Layer(2.0), lambda: Layer], ids=["instance", "class"])
+def test_methods(of: Callable[[], object]) -> None:
+    """If it fails, a compiled method, static method or class method is given another `self`, or none."""
+    owner = of()
+    for _ in range(2):
+        for size in SIZES:
+            x = torch.randn(size)
+            for name in ("static_inside", "static_outside"):
+                torch.testing.assert_close(getattr(owner, name)(x), x + 1)
+            for name in ("of_class_inside", "of_class_outside"):
+                torch.testing.assert_close(getattr(owner, name)(x), x * 7)
+            torch.testing.assert_close(owner.layer(x), torch.relu(x))
+            torch.testing.assert_close(owner.function(x), torch.relu(x))
+
+
+def test_methods_of_several_instances() -> None:
+    """If it fails, a compiled method computes with another instance's attributes."""
+    first, second = Layer(2.0), Layer(3.0)
+    for size in SIZES:
+        x = torch.randn(size)
+        for each in (first, second):
+            torch.testing.assert_close(each.method(x), x * each.factor)
+    first.factor = 5.0
+    torch.testing.assert_close(first.method(torch.ones(2)), torch.full((2,), 5.0))
+    assert first.method.__self__ is first and str(inspect.signature(first.method)).startswith("(x:")

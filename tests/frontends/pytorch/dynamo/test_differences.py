@@ -1,0 +1,373 @@
+"""Known differences of Dynamo from eager: refused ones run as Python, listed ones are as docs/differences.md says."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import functools
+import inspect
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import GeneratorType, ModuleType
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch._dynamo import config
+
+from frontends.pytorch import compile
+from frontends.pytorch.dynamo.code_facts import numbers_looked_for
+from frontends.pytorch.dynamo.differences import DIFFERENCES, DIVIDED
+from frontends.pytorch.dynamo.stated_sizes import SETTINGS
+from frontends.pytorch.errors import GraphBreak
+
+Made = tuple[Callable[..., object], object]
+PAGE = Path(__file__).parents[4] / "docs" / "differences.md"
+NUMBER = 3
+
+
+def last_two() -> Made:
+    last: collections.deque[int] = collections.deque(maxlen=2)
+
+    def step(x: torch.Tensor) -> object:
+        last.append(x.shape[0])
+        return x * sum(last)
+
+    return step, last
+
+
+def own_random() -> Made:
+    numbers = random.Random(3)
+    return lambda x: x * numbers.random(), numbers
+
+
+def closure_of_a_method() -> Made:
+    seen: list[int] = []
+
+    class Scope:
+        def __enter__(self) -> int:
+            seen.append(1)
+            return len(seen)
+
+        def __exit__(self, *error: object) -> None:
+            seen.append(2)
+
+    def step(x: torch.Tensor) -> object:
+        with Scope() as number:
+            return x * number
+
+    return step, seen
+
+
+def memoized() -> Made:
+    calls: list[int] = []
+
+    @functools.cache
+    def scale(rows: int) -> float:
+        calls.append(rows)
+        return rows * 0.5
+
+    return lambda x: x * scale(int(x.shape[0])), calls
+
+
+def attribute_of_a_function() -> Made:
+    def step(x: Any) -> object:
+        step.calls = getattr(step, "calls", 0) + 1  # type: ignore[attr-defined]
+        return x * step.calls  # type: ignore[attr-defined]
+
+    return step, None
+
+
+def order_of_a_dictionary() -> Made:
+    table = collections.OrderedDict(a=1, b=2)
+
+    def step(x: torch.Tensor) -> object:
+        table.move_to_end("a")
+        return x + next(iter(table.values()))
+
+    return step, table
+
+
+def attribute_of_a_class() -> Made:
+    class Counted:
+        calls = 0
+
+        def next(self) -> int:
+            type(self).calls += 1
+            return self.calls
+
+    return lambda x: x * Counted().next(), None
+
+
+def own_variables() -> Made:
+    return lambda x: x * globals()["NUMBER"] + len(locals()), None
+
+
+def generator_of_a_broken_frame() -> Made:
+    def step(x: torch.Tensor) -> object:
+        numbers = (each for each in [1])
+        next(numbers, None)
+        before = inspect.getgeneratorstate(numbers)
+        list(numbers)
+        return before, inspect.getgeneratorstate(numbers), isinstance(numbers, GeneratorType), x
+
+    return step, None
+
+
+class Kept:
+    kept: object
+
+
+def attributes() -> Made:
+    def step(x: torch.Tensor) -> object:
+        made = Kept()
+        made.kept = x * 2
+        return made.__dict__
+
+    return step, None
+
+
+def setting() -> Made:
+    def step(x: torch.Tensor) -> object:
+        torch.set_default_dtype(torch.float64)
+        try:
+            return x + torch.ones(x.shape[0])
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    return step, None
+
+
+def plain(function: Callable[..., object]) -> Callable[[], Made]:
+    return lambda: (function, None)
+
+
+def backward_after_a_break(x: torch.Tensor) -> object:
+    weight = torch.ones(x.shape[0], requires_grad=True)
+    loss = (weight * x).sum()
+    if loss > 0:
+        loss = loss * 2
+    loss.backward()
+    return weight.grad
+
+
+REFUSED: dict[str, Callable[[], Made]] = {
+    "a deque with maxlen": last_two,
+    "an object of random.Random": own_random,
+    "a closure of a method of a new object": closure_of_a_method,
+    "a memoized function has state": memoized,
+    "an attribute that may be missing is set on a function": attribute_of_a_function,
+    "an OrderedDict is changed": order_of_a_dictionary,
+    "backward() after a graph break": plain(backward_after_a_break),
+    "an attribute of a class is set": attribute_of_a_class,
+    "a frame that reads its variables and has a graph break": own_variables,
+    "a generator in a frame with a graph break": generator_of_a_broken_frame,
+    "a generator is returned, or alive at a graph break": plain(lambda x: (x + each for each in range(3))),
+    "an object's __dict__ is returned, or alive at a graph break": attributes,
+    "max or min of an integer and a float": plain(lambda x: (max(x.shape[0], 4.0), x + 1)),
+    "Python's max or min of tensors": plain(lambda x: max(x.sum() - 4, 0.0)),
+    "a tensor is looked for in a container": plain(lambda x: (x.sum() in [1, 3], x + 1)),
+    "a number is looked for in a container": plain(lambda x: (3 in x.shape, x + 1)),
+    "arithmetic of NumPy's numbers": plain(lambda x: (numpy.float64(2) * 3, x + 1)),
+    "format()": plain(lambda x: (format(3.14159, ".2f"), x + 1)),
+    "a text of an error with a size": plain(lambda x: (repr(ValueError(x.shape[0])), x + 1)),
+}
+UNTESTED = "backward() of a tensor that an optimizer has"
+"""No small program is known that torch captures so."""
+IN_RANDOMNESS = "a checkpoint that is computed anew"
+"""Tested with other checkpoints, in tests/frontends/pytorch/recording/test_randomness.py."""
+BY_US = {"a setting of torch is changed": setting}
+"""Of a graph that Dynamo captures rightly; ours would not repeat it."""
+
+
+def did(function: Callable[..., object], state: object) -> list[str]:
+    """All that a caller sees of some calls."""
+    seen = []
+    for size in (3, 5, 2, 3):
+        result: Any = function(torch.ones(size))
+        # its steps would be seen
+        if type(result).__name__.endswith(("generator", "iterator")):
+            result = type(result).__name__, list(result)
+        kept = state.getstate() if isinstance(state, random.Random) else state
+        seen.append(f"{result!r} {kept!r}")
+    return seen
+
+
+@pytest.fixture(autouse=True)
+def no_entries() -> None:
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", [*REFUSED, *BY_US])
+def test_refused(name: str) -> None:
+    """If it fails, a program silently computes something else than eager, or the reason is not told."""
+    make = (REFUSED | BY_US)[name]
+    expected = did(*make())
+    function, state = make()
+    compiled = compile(function, dynamic=True)
+    assert did(compiled, state) == expected
+    assert [each.reason.partition(": ")[0] for each in compiled.fallbacks] == [name]
+    assert Path(__file__).name in compiled.fallbacks[0].reason
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_torch_still_differs(name: str) -> None:
+    """If it fails, torch has mended the difference: its record in `DIFFERENCES` and its line in the page go."""
+    expected = did(*REFUSED[name]())
+    function, state = REFUSED[name]()
+    with config.patch(SETTINGS):
+        try:
+            found = did(torch.compile(function, backend="eager", dynamic=True), state)
+        except Exception as error:
+            found = [repr(error)]
+    assert found != expected
+
+
+def test_every_record_is_tested() -> None:
+    """If it fails, a difference is refused without a test that says when torch mends it."""
+    assert {each.name for each in (*DIFFERENCES, *DIVIDED)} == {*REFUSED, *BY_US, UNTESTED, IN_RANDOMNESS}
+
+
+def test_every_record_is_in_the_page() -> None:
+    """If it fails, the page does not list what is refused."""
+    text = PAGE.read_text()
+    assert [name for name in (*REFUSED, *BY_US) if name not in text] == []
+
+
+def test_fullgraph_is_an_error_with_the_line() -> None:
+    """If it fails, a program without a graph is accepted where only graphs are."""
+    with pytest.raises(Exception, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+") as raised:
+        compile(REFUSED["format()"]()[0], fullgraph=True)(torch.ones(3))
+    assert isinstance(raised.value, GraphBreak)
+
+
+def test_functions_without_the_difference_are_graphs() -> None:
+    """If it fails, what is around a refused frame runs as Python as well."""
+
+    def inner(x: torch.Tensor) -> object:
+        return format(2.5, ".0f"), x * 2
+
+    def outer(x: torch.Tensor) -> object:
+        y = (x + 1).relu() * 3
+        print(end="")
+        return inner(y)
+
+    compiled = compile(outer, dynamic=True)
+    assert compiled(torch.ones(3))[0] == "2"
+    assert compiled.graphs
+
+
+class Output(collections.OrderedDict[str, torch.Tensor]): ...
+
+
+def test_new_ordered_dictionaries_are_graphs() -> None:
+    """If it fails, programs that return dictionaries of their own run as Python: most of those of transformers."""
+
+    def step(x: torch.Tensor) -> object:
+        made = Output(a=x, b=x * 2)
+        made["c"] = x + 1
+        made.move_to_end("a")
+        return made
+
+    compiled = compile(step, dynamic=True)
+    assert repr(compiled(torch.ones(3))) == repr(step(torch.ones(3)))
+    assert len(compiled.graphs) == 1 and not compiled.fallbacks
+
+
+@pytest.mark.parametrize(
+    ("found", "function"),
+    [
+        (False, lambda x, names: "a" in names),
+        (False, lambda x, names: x.shape[0] in (3, 4)),
+        (False, lambda x, names: 3 in {x.shape[0]}),
+        (False, lambda x, names: names in names),
+        (False, lambda x, names: [names[3], 3 in names]),
+        (True, lambda x, names: 3 in names),
+        (True, lambda x, names: names in x.shape),
+        (True, lambda x, names: names in list(x.size())),
+        (True, lambda x, names: names in (x.shape[0], 2)),
+    ],
+)
+def test_numbers_that_are_looked_for(found: bool, function: Callable[..., object]) -> None:
+    """If it fails, a number is looked for among sizes unseen, or a table of names is taken for sizes."""
+    assert bool(list(numbers_looked_for(function.__code__))) == found
+
+
+# ---------------------------------------------------------------------- listed: not refused
+
+
+def test_listed_text_of_a_tensor() -> None:
+    """If it fails, results of graphs name their operator: the page's line goes."""
+    x = torch.ones(3, requires_grad=True)
+    assert "SumBackward" not in str(compile(lambda x: (x * 2).sum())(x).grad_fn)
+
+
+def test_listed_type_of_an_iterator() -> None:
+    """If it fails, torch has mended the type of `enumerate`: the page's line goes."""
+    result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))
+    assert result[0] == "generator"
+
+
+def test_listed_view_of_an_iteration() -> None:
+    """If it fails, torch has mended what changes in place of a tensor's rows raise: the page's line goes."""
+
+    def step(x: torch.Tensor) -> object:
+        y = x * 2
+        for row in y:
+            row.add_(1.0)
+        return y
+
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+        step(x)
+    assert compile(step)(x).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_listed_absent_attribute_of_a_function() -> None:
+    """If it fails, torch guards the absence of functions' attributes: the page's line goes."""
+
+    def table() -> None: ...
+
+    compiled = compile(lambda x: x * getattr(table, "scale", 1))
+    compiled(torch.ones(3))
+    table.scale = 2  # type: ignore[attr-defined]
+    assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_listed_absent_attribute_of_a_module() -> None:
+    """If it fails, torch guards the absence of modules' attributes: the page's line goes."""
+    settings = ModuleType("settings")
+    compiled = compile(lambda x: x * getattr(settings, "scale", 1))
+    compiled(torch.ones(3))
+    settings.scale = 2  # type: ignore[attr-defined]
+    assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
+
+
+def test_listed_replaced_method() -> None:
+    """If it fails, torch guards the methods of classes: the page's line goes."""
+
+    class Scaled:
+        def of(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+    compiled = compile(lambda x: Scaled().of(x))
+    compiled(torch.ones(3))
+    Scaled.of = lambda self, x: x * 3  # type: ignore[method-assign]
+    assert compiled(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]  # type: ignore[attr-defined]
+
+
+def test_listed_registered_class() -> None:
+    """If it fails, torch guards what abstract classes register: the page's line goes."""
+
+    class Abstract(abc.ABC): ...  # noqa: B024
+
+    class Concrete: ...
+
+    value = Concrete()
+    compiled = compile(lambda x: x * (2 if isinstance(value, Abstract) else 1))
+    compiled(torch.ones(3))
+    Abstract.register(Concrete)
+    assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]

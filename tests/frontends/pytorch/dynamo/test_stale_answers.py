@@ -1,0 +1,296 @@
+"""What a program reads besides its arguments, changed between two calls: the second gives what eager gives then.
+
+Each case makes its state and a function of a tensor, and changes the state step by step. After each step the compiled
+function is called twice; without a step in between, nothing is traced anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from frontends.pytorch import compile
+
+Steps = list[Callable[[], object]]
+Case = Callable[[], tuple[Callable[[torch.Tensor], torch.Tensor], Steps]]
+
+CASES: dict[str, Case] = {}
+
+
+def case(made: Case) -> Case:
+    CASES[made.__name__] = made
+    return made
+
+
+@case
+def dict_in_dict():
+    held = {"a": {"b": {"c": 2.0}}}
+    return lambda x: x * held["a"]["b"]["c"], [
+        lambda: held["a"]["b"].update(c=3.0),
+        lambda: held["a"].update(b={"c": 4.0}),
+        lambda: held.update(a={"b": {"c": 5.0}}),
+    ]
+
+
+@case
+def floats_that_are_equal():
+    held = [0.0, 1]
+    return lambda x: torch.copysign(x, torch.tensor(held[0])) * (2 if type(held[1]) is int else 3), [
+        lambda: held.__setitem__(0, -0.0),
+        lambda: held.__setitem__(1, 1.0),
+        lambda: held.__setitem__(1, True),
+    ]
+
+
+@case
+def absent_attribute():
+    held = types.SimpleNamespace()
+    return lambda x: x * (7 if getattr(held, "seven", False) else 2), [
+        lambda: setattr(held, "seven", True),
+        lambda: delattr(held, "seven"),
+    ]
+
+
+@case
+def slots():
+    class Slotted:
+        __slots__ = ("a", "b")
+
+    held = Slotted()
+    held.a = [1.0]
+    return lambda x: x * held.a[0] + getattr(held, "b", 5.0), [
+        lambda: held.a.__setitem__(0, 2.0),
+        lambda: setattr(held, "b", 3.0),
+    ]
+
+
+@case
+def class_attribute_and_instance_attribute():
+    class Own:
+        shared = 2.0
+
+    held = Own()
+    return lambda x: x * held.shared, [
+        lambda: setattr(Own, "shared", 3.0),
+        lambda: setattr(held, "shared", 4.0),
+        lambda: delattr(held, "shared"),
+    ]
+
+
+@case
+def property_that_reads():
+    elsewhere = {"factor": 2.0}
+
+    class Own:
+        @property
+        def factor(self):
+            return elsewhere["factor"]
+
+    held = Own()
+    return lambda x: x * held.factor, [
+        lambda: elsewhere.update(factor=3.0),
+        lambda: setattr(Own, "factor", property(lambda self: 4.0)),
+    ]
+
+
+@case
+def weak_reference():
+    class Own:
+        factor = 2.0
+
+    held = [Own()]
+    reference = weakref.ref(held[0])
+    return lambda x: x * (reference().factor if reference() is not None else 9.0), [
+        lambda: setattr(held[0], "factor", 3.0),
+        lambda: held.clear(),
+    ]
+
+
+@case
+def defaults_of_a_callee():
+    def inner(x, factor=2.0, *, more=1.0):
+        return x * factor + more
+
+    return lambda x: inner(x), [
+        lambda: setattr(inner, "__defaults__", (3.0,)),
+        lambda: setattr(inner, "__kwdefaults__", {"more": 4.0}),
+        lambda: inner.__kwdefaults__.update(more=5.0),
+    ]
+
+
+@case
+def code_of_the_function_itself():
+    def program(x):
+        return x.mul(2)
+
+    def other(x):
+        return x.mul(3)
+
+    return program, [lambda: setattr(program, "__code__", other.__code__)]
+
+
+@case
+def closure_of_a_callee():
+    factor = 2.0
+
+    def change(value):
+        nonlocal factor
+        factor = value
+
+    def inner(x):
+        return x * factor
+
+    held = {"inner": inner}
+    return lambda x: held["inner"](x), [lambda: change(3.0), lambda: held.update(inner=lambda x: x * 4)]
+
+
+@case
+def partial():
+    def inner(x, factors, more=0.0):
+        return x * factors[0] + more
+
+    factors = [2.0]
+    held = functools.partial(inner, factors=factors, more=1.0)
+    return lambda x: held(x), [lambda: factors.__setitem__(0, 3.0), lambda: held.keywords.update(more=4.0)]
+
+
+@case
+def remembered_results():
+    settings = {"factor": 2.0}
+
+    @functools.lru_cache
+    def factor():
+        return settings["factor"]
+
+    def change():
+        settings.update(factor=4.0)
+        factor.cache_clear()
+
+    return lambda x: x * factor(), [lambda: settings.update(factor=3.0), factor.cache_clear, change]
+
+
+FACTOR = 2.0
+
+
+def reads_globals(x):
+    return x * FACTOR
+
+
+def set_global(name, value):
+    globals()[name] = value
+
+
+@case
+def global_number():
+    set_global("FACTOR", 2.0)
+    return reads_globals, [lambda: set_global("FACTOR", 3.0), lambda: set_global("FACTOR", 2.0)]
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
+        self.weights = nn.ParameterList([torch.ones(3)])
+        self.named = nn.ModuleDict({"a": nn.Identity()})
+        self.register_buffer("shift", torch.zeros(3))
+        self.register_buffer("absent", None)
+        self.settings = {"inner": {"factor": 2.0}}
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        for weight in self.weights:
+            x = x * weight
+        for each in self.named.values():
+            x = each(x)
+        if self.shift is not None:
+            x = x + self.shift
+        if self.absent is not None:
+            x = x + self.absent
+        return nn.functional.dropout(x, 1.0, self.layers[1].training) * self.settings["inner"]["factor"]
+
+
+@case
+def lists_of_modules():
+    module = Layers().eval()
+    return module, [
+        lambda: module.layers.append(nn.Tanh()),
+        lambda: module.layers.__setitem__(0, nn.Linear(3, 3)),
+        lambda: module.named.update({"b": nn.Sigmoid()}),
+        lambda: module.named.pop("a"),
+        lambda: module.weights.append(nn.Parameter(torch.full((3,), 2.0))),
+        lambda: module.weights.__setitem__(0, nn.Parameter(torch.full((3,), 3.0))),
+        lambda: module.settings["inner"].update(factor=7.0),
+    ]
+
+
+@case
+def buffers():
+    module = Layers().eval()
+    return module, [
+        lambda: setattr(module, "shift", torch.ones(3)),
+        lambda: setattr(module, "shift", torch.ones(3, dtype=torch.float64)),
+        lambda: setattr(module, "shift", None),
+        lambda: setattr(module, "absent", torch.ones(3)),
+        lambda: setattr(module, "absent", torch.ones(4, 3)),
+    ]
+
+
+@case
+def data_of_a_parameter():
+    module = Layers().eval()
+
+    def data(value):
+        module.weights[0].data = value
+
+    return module, [
+        lambda: data(torch.full((4, 3), 2.0)),
+        lambda: data(torch.full((1,), 3.0)),
+        lambda: data(torch.full((3,), 2.0, dtype=torch.float64)),
+        lambda: data(torch.arange(6.0)[::2]),
+    ]
+
+
+@case
+def hooks_of_a_submodule():
+    module, held = Layers().eval(), {"factor": 2.0}
+    handles = []
+    return module, [
+        lambda: handles.append(module.layers[0].register_forward_hook(lambda m, args, out: out * held["factor"])),
+        lambda: held.update(factor=3.0),
+        lambda: handles.append(module.layers[0].register_forward_pre_hook(lambda m, args: (args[0] + 1,))),
+        lambda: handles.pop(0).remove(),
+        lambda: handles.append(module.layers[0].register_forward_hook(lambda m, args, out: out * 11)),
+        lambda: handles.pop().remove(),
+    ]
+
+
+def check(name: str, backend: str) -> None:
+    torch.manual_seed(0)
+    program, steps = CASES[name]()
+    f = compile(program, dynamic=True, backend=backend)
+    x = torch.randn(4, 3)
+    for step in [lambda: None, *steps]:
+        step()
+        for repeated in (False, True):
+            known = len(f.variants)
+            torch.testing.assert_close(f(x), program(x), rtol=1e-5, atol=1e-6)
+            assert not repeated or len(f.variants) == known, f"{name} is traced anew though nothing changed"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_changed_between_calls(name: str) -> None:
+    """If it fails, a compiled function goes on with what it read when it was traced."""
+    check(name, "eager")
+
+
+@pytest.mark.parametrize("name", list(CASES)[::6])
+def test_changed_between_calls_of_kernels(name: str) -> None:
+    """If it fails, the same with kernels, whose calls are looked up in C."""
+    check(name, "cpu")

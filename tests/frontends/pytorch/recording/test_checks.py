@@ -1,0 +1,160 @@
+"""Checks that a program states become run-time checks at the earliest place, or guards, or facts."""
+
+import pytest
+import torch
+
+from frontends.pytorch import trace
+from frontends.pytorch.errors import Unsupported
+from shapes.errors import ShapeError, UndecidedGuard
+
+
+def checked(x):
+    n = x.sum().item()
+    torch._check(n >= 2, lambda: "too few")
+    torch._check(n < 100)
+    y = torch.zeros(n)
+    return y.exp(), x * 2
+
+
+def test_check_is_asserted_early():
+    """If it fails, a check of the program is lost, or comes after what relies on it."""
+    variant = trace(checked, (torch.tensor([3, 4]),))
+    nodes = [str(node.target) for node in variant.graph.graph.nodes]
+    item = next(place for place, name in enumerate(nodes) if "_local_scalar_dense" in name)
+    zeros = next(place for place, name in enumerate(nodes) if "zeros" in name)
+    asserted = [place for place, name in enumerate(nodes) if "_assert_scalar" in name]
+    assert item < min(asserted)
+    assert max(asserted) < zeros
+    assert variant.graph(torch.tensor([1, 4]))[0].shape == (5,)
+    with pytest.raises(RuntimeError, match=r"u0 >= 2: too few.*test_checks\.py:\d+"):
+        variant.graph(torch.tensor([1, 0]))
+    with pytest.raises(RuntimeError):
+        variant.graph(torch.tensor([100, 1]))
+
+
+def test_check_settles_a_branch():
+    """If it fails, a program that has checked something is refused where it branches on it."""
+
+    def program(x):
+        n = x.sum().item()
+        torch._check(n % 4 == 0)
+        return x + 1 if n % 4 == 0 else x - 1
+
+    variant = trace(program, (torch.tensor([3, 5]),))
+    assert variant.guards == ()
+    assert len(variant.runtime_asserts) == 1
+
+
+def test_check_on_sizes_of_arguments_is_a_guard():
+    """If it fails, a graph runs for sizes that the program refuses."""
+
+    def program(x):
+        torch._check(x.shape[0] > 2, lambda: "at least three")
+        return x * 2
+
+    variant = trace(program, (torch.randn(6, 2),))
+    assert [str(guard) for guard in variant.guards] == ["x_size0 >= 3"]
+
+
+def test_check_is_size():
+    """If it fails, `torch._check_is_size` is not known where sizes are used."""
+
+    def program(x):
+        n = x.max().item()
+        torch._check_is_size(n)
+        return torch.ones(n + 1).sum()
+
+    variant = trace(program, (torch.tensor([3, 5]),))
+    assert variant.graph(torch.tensor([2, 7]))[0] == 8
+
+
+def test_assert_on_a_size():
+    """If it fails, an assertion of the program is left out."""
+
+    def program(x):
+        assert x.shape[0] == x.shape[1], "square"
+        return x @ x
+
+    variant = trace(program, (torch.randn(3, 3),))
+    assert [str(guard) for guard in variant.guards] == ["x_size0 == x_size1"]
+
+
+def test_assert_on_data():
+    """If it fails, an assertion on data is taken for true."""
+
+    def program(x):
+        assert x.sum() > 0
+        return x
+
+    with pytest.raises(UndecidedGuard, match=r"test_checks\.py:\d+"):
+        trace(program, (torch.randn(3),))
+
+
+def test_contradicted_check():
+    """If it fails, a check that can not hold is found only when the graph runs."""
+
+    def program(x):
+        torch._check(x.shape[0] < 0, lambda: "never")
+        return x
+
+    with pytest.raises((ShapeError, RuntimeError)):
+        trace(program, (torch.randn(3),))
+
+
+def test_symbolic_functions_of_torch():
+    """If it fails, `torch.sym_*` force a size."""
+
+    def program(x):
+        n, m = x.shape
+        larger = torch.sym_max(n, m) + torch.sym_min(n, 3) + torch.sym_int(torch.sym_float(n) / 2)
+        return x.new_ones(larger + torch.sym_ite(n > 4, n, m) + torch.sym_sum([n, m, 1]))
+
+    variant = trace(program, (torch.randn(6, 2),))
+    assert variant.guards == ()
+    for sizes in ((6, 2), (1, 9), (5, 5)):
+        x = torch.randn(*sizes)
+        n, m = sizes
+        assert variant.graph(x)[0].shape[0] == max(n, m) + min(n, 3) + n // 2 + (n if n > 4 else m) + n + m + 1
+
+
+@pytest.mark.parametrize(
+    "variance", [torch.ones(4, 3), torch.full((4, 3), torch.nan), torch.ones(4, 3, 1), torch.ones(4, 1, 2)]
+)
+def test_variances_are_checked_as_torch_checks_them(variance):
+    """If it fails, a loss that eager torch computes is refused: of NaN variances, or of ones with an axis of 1."""
+    loss = torch.nn.functional.gaussian_nll_loss
+    x = torch.arange(24.0).view(4, 3, 2) if variance.dim() == 3 else torch.arange(12.0).view(4, 3)
+    variant = trace(lambda x, variance: loss(x, x.flip(0), variance), (x, variance))
+    torch.testing.assert_close(variant.graph(x, variance)[0], loss(x, x.flip(0), variance), equal_nan=True)
+    with pytest.raises(RuntimeError, match="var has negative entry"):
+        variant.graph(x, -torch.ones_like(variance))
+
+
+def test_the_class_of_an_error():
+    """If it fails, a check of data raises another class of error in a graph than in eager torch, or no text."""
+
+    def picked(x, place):
+        number = place.item()
+        torch._check_value(number != 1, lambda: "not this one")
+        return x[number]
+
+    graph = trace(picked, (torch.ones(3), torch.tensor(0))).graph
+    assert graph(torch.ones(3), torch.tensor(0))[0] == 1
+    with pytest.raises(ValueError, match="u0 != 1: not this one"):
+        graph(torch.ones(3), torch.tensor(1))
+    with pytest.raises(IndexError, match="the index is behind the end of the axis"):
+        graph(torch.ones(3), torch.tensor(4))
+
+
+def test_an_error_of_the_programs_own():
+    """If it fails, a graph raises another error than the program's own class."""
+
+    class Own(Exception):
+        pass
+
+    def program(x):
+        torch._check_with(Own, x.sum().item() > 0, lambda: "own")
+        return x
+
+    with pytest.raises(Unsupported, match="an error of the program's own"):
+        trace(program, (torch.ones(3),))
