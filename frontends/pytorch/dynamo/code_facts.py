@@ -191,6 +191,10 @@ def generators_in(code: CodeType) -> Iterator[Origin]:
             yield Origin.of_instruction(each, 0)
 
 
+COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+"""Names of code that is no function of the program's."""
+
+
 def has_state(code: CodeType) -> bool:
     """Whether a function may read or change what outlives a call, other than globals that it reads."""
     stores = ("STORE_GLOBAL", "STORE_ATTR", "DELETE_GLOBAL", "DELETE_ATTR")

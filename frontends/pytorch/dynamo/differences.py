@@ -112,8 +112,9 @@ class Captured:
         sources = [each.originating_source for each in context.guards_context.dynamo_guards]
         has_cache = any(isinstance(each, AttrSource) and each.member == "__wrapped__" for each in sources)
         wrapper = polyfills.getattr_and_trace.__code__
-        # what a wrapper calls is noted before it
-        memoized = [code for code, after in itertools.pairwise(traced) if after is wrapper and has_cache]
+        # what a wrapper calls is noted before it, unless Dynamo needs no trace of it
+        before = [code for code, after in itertools.pairwise(traced) if after is wrapper and has_cache]
+        memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
         line = translator.output.root_tx.lineno if breaks else None
         return cls(module, breaks, tracked, codes, changed, live, memoized, line)

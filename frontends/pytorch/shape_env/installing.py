@@ -10,7 +10,7 @@
     >>> symbolic_shapes.ShapeEnv is before
     True
 
-Installed are the shape rule of views, and a class that chooses when it is called: an environment of ours inside of the
+Installed are some shape rules, and a class that chooses when it is called: an environment of ours inside of the
 block, torch's own in every other thread.
 """
 
@@ -27,10 +27,10 @@ from types import ModuleType
 from typing import Any, Final
 
 import torch
-from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
+from frontends.pytorch.shape_env import torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -107,7 +107,7 @@ class Installation:
                 bind(0, 1)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
-                op_implementations_dict.update(dict.fromkeys(VIEWS, view))
+                torch_rules.replace()
 
     def leave(self) -> None:
         with self.lock:
@@ -115,7 +115,7 @@ class Installation:
             if self.count == 0:
                 bind(1, 0)
                 uninteresting_files().difference_update(OWN)
-                op_implementations_dict.update(VIEWS)
+                torch_rules.restore()
 
     def is_tested(self) -> bool:
         """Whether this version of torch is tested; warns once if it is not."""
@@ -125,26 +125,6 @@ class Installation:
             tested = ", ".join(TESTED)
             logger.warning("reasoner: torch %s is not among those tested (%s): nothing is changed", release, tested)
         return release in TESTED
-
-
-VIEWS: Final = {
-    each: op_implementations_dict[each]
-    for each in (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
-    if each in op_implementations_dict
-}
-"""Torch's shape rules of views, which compare sizes one by one."""
-
-
-def view(mode: Any, operator: Any, tensor: torch.Tensor, *shape: Any, **named: Any) -> Any:
-    """The shape rule of a view in an environment of ours: equal products of sizes are all that a contiguous tensor
-    needs. Torch has it for sizes without hints."""
-    if isinstance(mode.shape_env, EngineShapeEnv) and mode.shape_env.policies.oblivious:
-        try:
-            return _view_unbacked_meta(tensor, shape, **named)
-        except ValueError:
-            # it depends on the sizes
-            pass
-    return VIEWS[operator](mode, operator, tensor, *shape, **named)
 
 
 INSTALLATION: Final = Installation()

@@ -24,7 +24,7 @@ def test_some(seed: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("first", range(60, 2060, 50))
+@pytest.mark.parametrize("first", range(60, 460, 50))
 def test_many(first: int) -> None:
     """If it fails, a program that compiles does something else than it does in Python."""
     for seed in range(first, first + 50):
