@@ -1,0 +1,115 @@
+"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes: views, and recurrent layers.
+
+    >>> from frontends.pytorch.shape_env.torch_rules import RULES
+    >>> sorted(str(operator) for operator in RULES)[:3]
+    ['aten._unsafe_view.default', 'aten.gru.input', 'aten.lstm.input']
+
+They apply to tensors of an environment of ours only; for others, and in other threads, torch's are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import torch
+from torch._C import DispatchKey
+from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+
+aten: Final = torch.ops.aten
+
+VIEWS: Final = {
+    each: op_implementations_dict[each]
+    for each in (aten.view.default, aten._unsafe_view.default)
+    if each in op_implementations_dict
+}
+"""Torch's shape rules of views, which compare sizes one by one."""
+
+
+def view(mode: Any, operator: Any, tensor: torch.Tensor, *shape: Any, **named: Any) -> Any:
+    """The shape rule of a view in an environment of ours: equal products of sizes are all that a contiguous tensor
+    needs. Torch has it for sizes without hints."""
+    if isinstance(mode.shape_env, EngineShapeEnv) and mode.shape_env.policies.oblivious:
+        try:
+            return _view_unbacked_meta(tensor, shape, **named)
+        except ValueError:
+            # it depends on the sizes
+            pass
+    return VIEWS[operator](mode, operator, tensor, *shape, **named)
+
+
+RECURRENT: Final = {
+    each: dict(each.py_kernels)
+    for each in (aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input)
+    if DispatchKey.Autograd in each.py_kernels
+}
+"""Torch's decompositions of recurrent layers by operator and dispatch key: loops over the steps."""
+
+
+def recurrent(operator: Any, key: DispatchKey) -> Callable[..., Any]:
+    """The shape rule of a recurrent layer: as many steps as the input has, time-major in memory."""
+    decomposed = RECURRENT[operator][key]
+
+    def rule(input: torch.Tensor, hx: Any, params: Sequence[torch.Tensor], *options: Any) -> Any:
+        if not asks_sizes_alone(input):
+            return decomposed(input, hx, params, *options)
+        _, _, _, _, bidirectional, batch_first = options
+        states = list(hx) if isinstance(hx, list | tuple) else [hx]
+        width = states[0].shape[2] * (1 + bidirectional)
+        steps = input.transpose(0, 1) if batch_first else input
+        by_time = input.new_empty((steps.shape[0], steps.shape[1], width))
+        results = [by_time.transpose(0, 1) if batch_first else by_time]
+        results += [state.new_empty(tuple(state.shape)) for state in states]
+        if torch.is_grad_enabled() and any(each.requires_grad for each in (input, *states, *params)):
+            results = [result.requires_grad_() * 1 for result in results]
+        return tuple(results)
+
+    return rule
+
+
+def asks_sizes_alone(tensor: torch.Tensor) -> bool:
+    """A fake tensor of an environment of ours, while no graph of operators is recorded from it."""
+    return (
+        type(tensor) is FakeTensor
+        and tensor.dim() == 3
+        and isinstance(tensor.fake_mode.shape_env, EngineShapeEnv)
+        and tensor.fake_mode.shape_env.policies.oblivious
+        and get_proxy_mode() is None
+    )
+
+
+RULES: Final[dict[Any, object]] = {
+    **dict.fromkeys(VIEWS, view),
+    **{
+        operator: {key: recurrent(operator, key) for key in kernels}
+        for operator, kernels in RECURRENT.items()
+    },
+}
+"""By operator, what replaces torch's rule: a function, or one for each dispatch key of its decomposition."""
+
+
+def replace() -> None:
+    """Put the rules into torch's tables."""
+    op_implementations_dict.update(dict.fromkeys(VIEWS, view))
+    for operator in RECURRENT:
+        bind(operator, RULES[operator])
+
+
+def restore() -> None:
+    """Put torch's own rules back."""
+    op_implementations_dict.update(VIEWS)
+    for operator, kernels in RECURRENT.items():
+        bind(operator, kernels)
+
+
+def bind(operator: Any, kernels: Any) -> None:
+    operator.py_kernels.update(kernels)
+    # what torch found for a key before
+    operator._dispatch_cache.clear()
+
+
+__all__ = ["RULES", "replace", "restore"]
