@@ -371,3 +371,18 @@ def test_listed_registered_class() -> None:
     compiled(torch.ones(3))
     Abstract.register(Concrete)
     assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
+
+
+def test_listed_change_of_what_an_unused_output_saved() -> None:
+    """If it fails, a graph saves for the outputs that a backward pass uses: the page's line goes."""
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        largest, total = x.amax(), x.sum()
+        torch._dynamo.graph_break()
+        x[0] = 1.0
+        return x * total, [largest]
+
+    program(torch.ones(3, 4, requires_grad=True) * 1)[0].sum().backward()
+    result, _ = compile(program)(torch.ones(3, 4, requires_grad=True) * 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
