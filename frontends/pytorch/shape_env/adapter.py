@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import sympy
-import torch._logging._internal as records
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeGuard
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
@@ -90,8 +89,6 @@ class EngineShapeEnv(Torchs):
         self.marking = Marking(policies, me, self.symbols)
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
         self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
-        self._outcomes: dict[tuple[object, ...], Any] = {}
-        self._outcomes_at: Facts | None = None
         self._told: dict[sympy.Basic, Prop] = {}
         self.operations = Operations()
         self._message = ""
@@ -202,27 +199,6 @@ class EngineShapeEnv(Torchs):
         ours = None if isinstance(ours, Beyond) else ours
         opaque = len(self.symbols.opaque) > count or any(expr.has(node) for node in self.symbols.opaque)
         self.comparison.add(str(expr), torchs, ours, opaque)
-
-    def evaluate_sym_node(
-        self, sym_node: Any, size_oblivious: bool = False, fallback_value: bool | None = None
-    ) -> sympy.Basic:
-        expr = sym_node.expr
-        if self.comparison is not None or self._translation_validation_enabled or records.GET_DTRACE_STRUCTURED:
-            return super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
-        found = self._decided.get(expr)
-        if found is not None:
-            return found
-        key = (expr, size_oblivious, fallback_value, self._suppress_guards_tls())
-        if self._outcomes_at is not self.engine.facts:
-            self._outcomes.clear()
-        found = self._outcomes.get(key)
-        if found is None:
-            found = super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
-            if self._outcomes_at is not self.engine.facts:
-                self._outcomes_at = self.engine.facts
-                self._outcomes.clear()
-            self._outcomes[key] = found
-        return found
 
     def evaluate_expr(
         self,
