@@ -29,10 +29,10 @@ from typing import Any, Final
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
-from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy.numbers import int_oo
 
 from frontends.pytorch.dynamo.graph_function import frames_of
+from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import is_users
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical, renamed
@@ -239,19 +239,10 @@ def first_use(node: torch.fx.Node) -> Origin | None:
     return None
 
 
-def is_float(symbol: sympy.Basic) -> bool:
-    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT))
-
-
 def is_operators(sloc: Any) -> bool:
     """Whether an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
     file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
-
-
-def is_unbacked(symbol: sympy.Basic) -> bool:
-    """Whether a symbol is unbacked: its facts are checked at run time."""
-    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT))
 
 
 def is_left(expression: sympy.Basic) -> bool:

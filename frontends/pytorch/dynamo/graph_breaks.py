@@ -14,9 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import torch
 
@@ -39,19 +38,6 @@ class Break:
     def __str__(self) -> str:
         where = "" if self.place is None else f"    ({self.place})"
         return f"graph break: {self.cause}{where}"
-
-
-class Broken(Protocol):
-    """A graph that may end at a graph break."""
-
-    ended: tuple[str, Origin | None] | None
-    operators: int
-
-
-def breaks_of(graphs: Sequence[Broken]) -> list[Break]:
-    """The distinct graph breaks after graphs."""
-    found = {(str(each.ended)): Break(*each.ended, each.operators) for each in graphs if each.ended is not None}
-    return list(found.values())
 
 
 def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | None:

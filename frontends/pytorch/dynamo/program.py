@@ -36,7 +36,7 @@ from frontends.pytorch.dynamo.backend import Graph
 from frontends.pytorch.dynamo.differences import difference, difference_before
 from frontends.pytorch.dynamo.direct_calls import DIRECT, INSTALLED, MISSED, NUMBER, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break, breaks_of
+from frontends.pytorch.dynamo.graph_breaks import Break
 from frontends.pytorch.dynamo.skipped_frames import noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -302,8 +302,9 @@ class Program:
 
     @property
     def breaks(self) -> list[Break]:
-        """The graph breaks, most frequent first."""
-        return breaks_of(self.graphs)
+        """The distinct graph breaks."""
+        ended = [(graph.ended, graph.operators) for graph in self.graphs if graph.ended is not None]
+        return list({str(end): Break(*end, operators) for end, operators in ended}.values())
 
     def explain(self, *, kernels: bool = False) -> str:
         """Describe each variant: why it was traced, its graph, guards with their lines, specializations; and the
