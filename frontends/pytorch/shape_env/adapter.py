@@ -112,7 +112,7 @@ class EngineShapeEnv(Torchs):
     def expression(self, expr: sympy.Basic) -> Expr | None:
         """An integer expression of torch's as ours; None if it is none."""
         try:
-            value, _ = self.symbols.reading.read(sympy.sympify(expr))
+            value, _ = self.symbols.reading.read(expr)
         except NotExpressible:
             return None
         return value if isinstance(value, Expr) else None
@@ -120,7 +120,7 @@ class EngineShapeEnv(Torchs):
     def proposition(self, expr: sympy.Basic) -> SymBool | None:
         """A proposition of torch's as ours, with where it makes sense; None if it is none."""
         try:
-            value, domain = self.symbols.reading.read(sympy.sympify(expr))
+            value, domain = self.symbols.reading.read(expr)
         except NotExpressible:
             return None
         return SymBool(self.engine, value, domain) if isinstance(value, Prop) else None

@@ -158,7 +158,7 @@ class Marking:
     def _assume(self, text: str) -> None:
         """A guard of torch's, or a run-time assert where a size is known only when the program runs."""
         reading, torchs = self.symbols.reading, self.torchs()
-        names = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
+        names: dict[str, Any] = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
         question = parse(text, names, reading.interner)
         both = reading.interner.conjunction((question.domain, question.prop))
         holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")
