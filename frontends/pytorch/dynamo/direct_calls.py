@@ -41,8 +41,10 @@ SIZE: Final = re.compile(
 )
 LOCAL: Final = re.compile(r"^L\['(\w+)'\]$")
 Bind = Callable[..., dict[str, object]]
-INSTALLED: Final = ("__compiled_fn_", "__resume_at_")
-"""Prefixes of the globals by which Dynamo's code calls graphs, and rests of functions."""
+GRAPH: Final = "__compiled_fn_"
+"""The prefix of the globals by which Dynamo's code calls graphs."""
+RESUMED: Final = "__resume_at_"
+"""The prefix of those by which it calls the rest of a function after a graph break."""
 DIRECT: Final = "_direct"
 Direct = Callable[[str, object], "Callable[..., object] | None"]
 """The direct callable for such a global, from its name and value; None if there is none."""
@@ -192,7 +194,7 @@ def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> Co
     those of Dynamo: these enter and leave Dynamo's evaluation of frames."""
     names = list(code.co_names)
     for place, name in enumerate(names):
-        call = direct(name, scope[name]) if name.startswith(INSTALLED) and name in scope else None
+        call = direct(name, scope[name]) if name.startswith((GRAPH, RESUMED)) and name in scope else None
         if call is not None:
             names[place] = name + DIRECT
             scope[names[place]] = call

@@ -166,6 +166,18 @@ class GraphDynamism(Dynamism):
         self._sizes.assume(env, inputs)
 
 
+def environment_of(graph: torch.fx.Graph) -> object | None:
+    """The ShapeEnv of a graph's inputs; None if none has symbols."""
+    for node in graph.find_nodes(op="placeholder"):
+        value = node.meta.get("example_value", node.meta.get("val"))
+        if isinstance(value, torch.SymInt):
+            return value.node.shape_env
+        mode = getattr(value, "fake_mode", None)
+        if mode is not None:
+            return mode.shape_env
+    return None
+
+
 def names_of(graph: torch.fx.Graph) -> list[str]:
     """A name for each input of a graph: its source without brackets and quotes, or the node's name."""
     names: list[str] = []

@@ -40,16 +40,6 @@ Call = Callable[[Sequence[Any]], Sequence[object]]
 log: Final = logging.getLogger("symshape")
 
 
-class AllDynamic(Dynamism):
-    """Every size and number is a symbol."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda name, axis, size: True)
-
-    def is_varying(self, name: str, value: float) -> bool:
-        return True
-
-
 class CompiledGraph:
     """A captured graph with its variants.
 
@@ -71,7 +61,7 @@ class CompiledGraph:
         *,
         backend: str,
         policy: Policy | None = None,
-        dynamism: Callable[[], Dynamism] = AllDynamic,
+        dynamism: Callable[[], Dynamism] = lambda: Dynamism(lambda name, axis, size: True),
         added: Callable[[Variant], None] = lambda variant: None,
         is_guarded: bool = False,
     ) -> None:
