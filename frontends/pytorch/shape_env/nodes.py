@@ -59,8 +59,8 @@ CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "sym_or": operator.or_,
 }
 PROXY: Final = _TorchDispatchModeKey.PROXY
-LARGEST: Final = 1 << 16
-"""The cache's limit for one kind of operation; beyond it the cache is cleared."""
+LARGEST: Final = 1 << 18
+"""The limit of a cache; beyond it the cache is cleared."""
 
 
 class Operations:
@@ -68,7 +68,7 @@ class Operations:
 
     Attributes:
         version: torch's version of the replacements.
-        results: for each operation, by the identities of the operands, the expression and whether torch knows it as a
+        results: by the operation and the identities of its operands, the expression and whether torch knows it as a
             sum of distinct symbols; with the operands, which keeps their identities unique.
         integers: the integer value of an expression after replacement, or None, by identity.
     """
@@ -80,9 +80,7 @@ class Operations:
 
     def forget(self, version: int) -> None:
         self.version = version
-        self.results: dict[str, dict[tuple[object, ...], tuple[Any, bool, object, object]]] = {
-            name: {} for name in (*ARITHMETIC, *COMPARISONS, *CONNECTIVES)
-        }
+        self.results: dict[tuple[object, ...], tuple[Any, bool, object, object]] = {}
         self.integers: dict[int, tuple[object, int | None]] = {}
 
     def at(self, version: int) -> Operations:
@@ -159,15 +157,15 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
             hint = operation(x, y)
         else:
             return original(self, other)
-        table = environment.operations.at(environment._replacements_version_counter).results[name]
+        table = environment.operations.at(environment._replacements_version_counter).results
         a, b = self._expr, other._expr
-        key = (id(a), id(b), self._optimized_summation, other._optimized_summation)
+        key = (name, id(a), id(b), self._optimized_summation, other._optimized_summation)
         found = table.get(key)
         if found is not None:
             return node_of(found[0], environment, result, hint, found[1])
         node = original(self, other)
         operations = environment.operations.at(environment._replacements_version_counter)
-        if isinstance(node, SymNode) and node.pytype is result and operations.results[name] is table:
+        if isinstance(node, SymNode) and node.pytype is result and operations.results is table:
             kept(table, key, (node._expr, node._optimized_summation, a, b))
         return node
 
