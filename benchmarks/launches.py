@@ -83,7 +83,7 @@ def ours(one: list[tuple[object, ...]]) -> Forms:
     }
     for count in (8, 32):
         calls = [arguments((2, 4, width)) for width in range(33, 33 + count)]
-        static = compile(program, backend="cpu", dynamic=False, policy=Policy(variants=count, of_module=count))
+        static = compile(program, backend="cpu", dynamic=False, policy=Policy(variants=count))
         forms[f"ours, {count} static variants"] = static, calls
     (call,) = one
     for compiled in (dynamic, default):

@@ -14,6 +14,8 @@ import dis
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
+from traceback import FrameSummary
 from types import FrameType, FunctionType, MethodType
 from typing import Final
 
@@ -56,6 +58,12 @@ def origin() -> Origin | None:
     """The program's current line."""
     frame = first_users_frame(2)
     return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
+
+
+def innermost(stack: Iterable[FrameSummary]) -> Origin | None:
+    """The innermost line of the program in a stack."""
+    frames = [each for each in stack if is_users(each.filename)]
+    return Origin(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name) if frames else None
 
 
 def returned_at(fn: object) -> Origin | None:

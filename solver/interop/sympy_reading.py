@@ -51,21 +51,23 @@ LARGEST_EXPONENT: Final = 64
 
 
 class Reading:
-    """The values of the nodes read so far."""
+    """The values of the nodes read so far; names keep their meaning."""
 
     def __init__(self, interner: Interner, names: Mapping[str, Expr]) -> None:
         self.interner = interner
         self.names = names
+        self.done: dict[sympy.Basic, tuple[Value, Prop]] = {}
 
     def read(self, root: sympy.Basic) -> tuple[Value, Prop]:
         """The value and the domain of a node."""
         import sympy
 
-        done: dict[sympy.Basic, tuple[Value, Prop]] = {}
-        stack = [sympy.sympify(root)]
+        done, root = self.done, sympy.sympify(root)
+        stack = [root]
         while stack:
             node = stack[-1]
-            waiting = [part for part in self.parts(node) if part not in done]
+            parts = () if node in done else self.parts(node)
+            waiting = [part for part in parts if part not in done]
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -75,8 +77,8 @@ class Reading:
             if self.is_leaf(node):
                 done[node] = self.leaf(node), self.interner.true
             else:
-                done[node] = self.inner(node, [done[part] for part in self.parts(node)])
-        return done[sympy.sympify(root)]
+                done[node] = self.inner(node, [done[part] for part in parts])
+        return done[root]
 
     def parts(self, node: sympy.Basic) -> tuple[sympy.Basic, ...]:
         """The arguments; of a Piecewise, its values and conditions in turn."""

@@ -26,15 +26,14 @@ from typing import Any, Final
 
 import torch
 from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_list
-from torch._subclasses import FakeTensor
 
 from frontends.pytorch.certificates.shape_envs import Reader, first_use
+from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
+from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.errors import rejected
 from shapes.certification.certificates import Condition, Conditions
 from shapes.origin import Origin
 
-GRAPH: Final = "__compiled_fn_"
-RESUMED: Final = "__resume_at_"
 MOST_LOOKED_AT: Final = 100_000
 """The limit of objects searched for the graph of a compiled function."""
 PART: Final = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
@@ -164,19 +163,8 @@ def is_captured(module: torch.fx.GraphModule) -> bool:
 
 def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
     """The guards of a graph's ShapeEnv, and the sizes of its inputs that are constants."""
-    shapes = shapes_of(module)
+    shapes: Any = environment_of(module.graph)
     if shapes is None:
         return None
     uses = {id(node.meta.get("example_value")): first_use(node) for node in module.graph.find_nodes(op="placeholder")}
     return Reader(shapes, first_uses=uses).read()
-
-
-def shapes_of(module: torch.fx.GraphModule) -> Any:
-    """The ShapeEnv of a graph's inputs."""
-    for node in module.graph.find_nodes(op="placeholder"):
-        value = node.meta.get("example_value")
-        if isinstance(value, torch.SymInt):
-            return value.node.shape_env
-        if isinstance(value, FakeTensor):
-            return value.fake_mode.shape_env
-    return None

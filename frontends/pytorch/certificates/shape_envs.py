@@ -29,11 +29,11 @@ from typing import Any, Final
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
-from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy.numbers import int_oo
 
-from frontends.pytorch.dynamo.graph_function import frames_of
-from frontends.pytorch.source_location import is_users
+from frontends.pytorch.dynamo.code_facts import place_of
+from frontends.pytorch.shape_env.translation import is_float, is_unbacked
+from frontends.pytorch.source_location import innermost, is_users
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import canonical, renamed
 from shapes.env import ShapeEnv
@@ -209,9 +209,9 @@ class Reader:
         """The program's line that specialized one of these sizes."""
         for symbol in symbols:
             for source in self.shapes.var_to_sources.get(symbol, ()):
-                frames = [each for each in self.shapes.specialization_stacks.get(source, ()) if is_users(each.filename)]
-                if frames:
-                    return Origin(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name)
+                found = innermost(self.shapes.specialization_stacks.get(source, ()))
+                if found is not None:
+                    return found
         return None
 
     def first_use(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
@@ -232,26 +232,13 @@ class Reader:
 
 def first_use(node: torch.fx.Node) -> Origin | None:
     """The program's line that first uses an input of a graph."""
-    for user in node.users:
-        frames = [frame for frame in frames_of(user) if is_users(full_path(frame[0]))]
-        if frames:
-            return Origin(*frames[-1])
-    return None
-
-
-def is_float(symbol: sympy.Basic) -> bool:
-    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT))
+    return next(filter(None, map(place_of, node.users)), None)
 
 
 def is_operators(sloc: Any) -> bool:
     """Whether an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
     file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
-
-
-def is_unbacked(symbol: sympy.Basic) -> bool:
-    """Whether a symbol is unbacked: its facts are checked at run time."""
-    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT))
 
 
 def is_left(expression: sympy.Basic) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from frontends.pytorch.dynamo.program import Program
+from frontends.pytorch.dynamo.skipped_frames import in_short
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant
@@ -44,7 +45,7 @@ def of_program(program: Program) -> list[Conditions]:
     reasons += [each.reason for each in program.graphs if each.reason]
     if program.breaks:
         reasons.append("calls run with graph breaks")
-    rest = [Condition("a variant for every call", fault=first_line(reason)) for reason in reasons]
+    rest = [Condition("a variant for every call", fault=in_short(reason)) for reason in reasons]
     compiled = [graph.compiled for graph in program.graphs if graph.compiled is not None]
     dispatches = [found for graph in compiled for found in graph.dispatches]
     found = [of_entry(arguments, entry) for arguments, dispatch in dispatches for entry in dispatch.entries]
@@ -141,7 +142,3 @@ def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iter
                 text = text_of(part)
                 why = EMPTY if text.endswith((">= 1", "== 0")) else STATIC
                 yield Condition(text, place, why, static=part.kind == "eq")
-
-
-def first_line(text: str) -> str:
-    return text.splitlines()[0] if text else ""

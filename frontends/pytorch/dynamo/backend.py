@@ -88,10 +88,11 @@ CAPTURES.register()
 
 
 def refused(error: ShapeError) -> Callable[..., NoReturn]:
-    """A graph that raises the error of an invalid option."""
+    """A graph that raises the error for which it is not compiled."""
 
     def call(*args: object) -> NoReturn:
-        raise error
+        # a traceback would keep the arguments
+        raise type(error)(*error.args)
 
     return call
 

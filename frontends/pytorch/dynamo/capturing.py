@@ -35,6 +35,7 @@ from torch._dynamo.types import FrameAction, FrameExecStrategy
 
 from frontends.pytorch.dynamo.direct_calls import closest
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
+from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import EngineShapeEnv, installed
@@ -77,7 +78,7 @@ class Captures:
         """
         if self.began not in callback_handler.start_callbacks:
             self.register()
-            if not isinstance(environment_of(module), EngineShapeEnv) and self.begins():
+            if not isinstance(environment_of(module.graph), EngineShapeEnv) and self.begins():
                 # what was speculated by torch's answers
                 InstructionTranslator.current_tx().speculation_log.clear()
                 raise TensorifyScalarRestartAnalysis
@@ -170,12 +171,3 @@ def under_way() -> Mapping[str, Any] | None:
     while frame is not None and frame.f_code is not COMPILES:
         frame = frame.f_back
     return None if frame is None else frame.f_locals
-
-
-def environment_of(module: torch.fx.GraphModule) -> object | None:
-    """The ShapeEnv of a graph's inputs; None if it has no tensors."""
-    for node in module.graph.find_nodes(op="placeholder"):
-        mode = getattr(node.meta.get("example_value"), "fake_mode", None)
-        if mode is not None:
-            return mode.shape_env
-    return None

@@ -14,19 +14,18 @@ import dis
 import functools
 import inspect
 import linecache
-import re
 from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Final
 
 import torch
 
+from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
 GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
-FRAME: Final = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)')
 SIZES: Final = frozenset(("shape", "size", "len", "numel", "nelement", "stride", "item", "tolist"))
 """Names by which a program reads sizes and other numbers that may be symbols."""
 Place = tuple[int, int, int, int]
@@ -201,12 +200,7 @@ def has_state(code: CodeType) -> bool:
     return bool(code.co_freevars) or any(each.opname in stores for each in instructions(code))
 
 
-def stack_of(node: torch.fx.Node) -> list[tuple[str, int]]:
-    """The lines on which an operator of a graph stands, outermost first."""
-    return [(each["file"], int(each["line"])) for each in FRAME.finditer(node.meta.get("stack_trace") or "")]
-
-
 def place_of(node: torch.fx.Node) -> Origin | None:
     """The line of the program that an operator of a graph stands on: the innermost of its stack."""
-    frames = [each for each in FRAME.finditer(node.meta.get("stack_trace") or "") if is_users(each["file"])]
-    return Origin(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"]) if frames else None
+    frames = [frame for frame in frames_of(node) if is_users(frame[0])]
+    return Origin(*frames[-1]) if frames else None

@@ -38,14 +38,13 @@ from torch._dynamo.variables.base import AttributeMutationNew, ValueMutationNew
 from torch._guards import TracingContext
 
 from frontends.pytorch.dynamo import code_facts
+from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
+from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import INSTALLED, is_users
 from shapes.origin import Origin
 
 FRAME: Final = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
 """Names by which a program reads its own frame."""
-GRAPH: Final = "__compiled_fn"
-RESUMED: Final = "__resume_at"
-"""Beginnings of the names that Dynamo gives to graphs, and to what follows a graph break."""
 SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
@@ -234,7 +233,8 @@ def cached_function(captured: Captured) -> Iterator[Origin]:
     """A memoized function that has state, or computes tensors: Python runs it once."""
     for code in captured.memoized:
         lines = {(code.co_filename, line) for *_, line in code.co_lines()}
-        if code_facts.has_state(code) or any(lines.intersection(code_facts.stack_of(node)) for node in captured.nodes):
+        called = (frame for node in captured.nodes for frame in frames_of(node))
+        if code_facts.has_state(code) or any(frame[:2] in lines for frame in called):
             yield Origin.of_instruction(code, 0)
 
 

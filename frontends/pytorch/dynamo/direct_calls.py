@@ -41,8 +41,10 @@ SIZE: Final = re.compile(
 )
 LOCAL: Final = re.compile(r"^L\['(\w+)'\]$")
 Bind = Callable[..., dict[str, object]]
-INSTALLED: Final = ("__compiled_fn_", "__resume_at_")
-"""Prefixes of the globals by which Dynamo's code calls graphs, and rests of functions."""
+GRAPH: Final = "__compiled_fn_"
+"""The prefix of the globals by which Dynamo's code calls graphs."""
+RESUMED: Final = "__resume_at_"
+"""The prefix of those by which it calls the rest of a function after a graph break."""
 DIRECT: Final = "_direct"
 Direct = Callable[[str, object], "Callable[..., object] | None"]
 """The direct callable for such a global, from its name and value; None if there is none."""
@@ -192,7 +194,7 @@ def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> Co
     those of Dynamo: these enter and leave Dynamo's evaluation of frames."""
     names = list(code.co_names)
     for place, name in enumerate(names):
-        call = direct(name, scope[name]) if name.startswith(INSTALLED) and name in scope else None
+        call = direct(name, scope[name]) if name.startswith((GRAPH, RESUMED)) and name in scope else None
         if call is not None:
             names[place] = name + DIRECT
             scope[names[place]] = call
@@ -215,28 +217,24 @@ def has_hooks(module: Any) -> bool:
 def binder(function: FunctionType) -> Bind:
     """A function that binds arguments as `function` does, to the locals that Dynamo's guards read: parameters and free
     variables."""
-    code = function.__code__
-    parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    parameters = inspect.signature(function, follow_wrapped=False).parameters
     scope: dict[str, Any] = {}
-    texts = []
-    for place, each in enumerate(parameters):
-        if each.kind is each.KEYWORD_ONLY and not any(
-            before.kind in (before.KEYWORD_ONLY, before.VAR_POSITIONAL) for before in parameters[:place]
-        ):
-            texts.append("*")
-        star = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
-        default = ""
-        if each.default is not each.empty:
-            scope[f"_default_{place}"] = each.default
-            default = f"=_default_{place}"
-        texts.append(f"{star}{each.name}{default}")
-        following = parameters[place + 1 : place + 2]
-        if each.kind is each.POSITIONAL_ONLY and not (following and following[0].kind is each.POSITIONAL_ONLY):
-            texts.append("/")
-    values = [f"{each.name!r}: {each.name}" for each in parameters]
-    for place, (name, cell) in enumerate(zip(code.co_freevars, function.__closure__ or ())):
-        scope[f"_cell_{place}"] = cell
-        values.append(f"{name!r}: _cell_{place}.cell_contents")
-    exec(f"def bind({', '.join(texts)}): return {{{', '.join(values)}}}", scope)
+    plain = []
+    for each in parameters.values():
+        default = each.default
+        if default is not each.empty:
+            default = Named(f"_default_{len(scope)}")
+            scope[default] = each.default
+        plain.append(each.replace(default=default, annotation=each.empty))
+    values = [f"{name!r}: {name}" for name in parameters]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        values.append(f"{name!r}: _cell_{name}.cell_contents")
+        scope[f"_cell_{name}"] = cell
+    exec(f"def bind{inspect.Signature(plain)}: return {{{', '.join(values)}}}", scope)
     return scope["bind"]
 
+
+class Named(str):
+    """A default that a signature prints as a name."""
+
+    __repr__ = str.__str__

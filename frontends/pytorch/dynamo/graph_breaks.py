@@ -14,13 +14,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.source_location import is_users
+from frontends.pytorch.source_location import innermost
 from shapes.origin import Origin
 
 CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
@@ -41,19 +40,6 @@ class Break:
         return f"graph break: {self.cause}{where}"
 
 
-class Broken(Protocol):
-    """A graph that may end at a graph break."""
-
-    ended: tuple[str, Origin | None] | None
-    operators: int
-
-
-def breaks_of(graphs: Sequence[Broken]) -> list[Break]:
-    """The distinct graph breaks after graphs."""
-    found = {(str(each.ended)): Break(*each.ended, each.operators) for each in graphs if each.ended is not None}
-    return list(found.values())
-
-
 def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | None:
     """The reason and location of a graph break; None if the program returns."""
     reason: Any = getattr(module, "compile_subgraph_reason", None)
@@ -63,11 +49,8 @@ def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | Non
     cause = next((name for begin, name in CAUSES.items() if text.startswith(begin)), "")
     if not cause:
         cause = "print" if "`print`" in text else text.partition("\n")[0].partition("(")[0].strip()
-    frames = [each for each in reason.user_stack if is_users(each.filename)]
-    if not frames:
-        return cause, None
-    last = frames[-1]
-    name = last.name
-    if name.startswith(RESUMED):
-        name = name.removeprefix(RESUMED).rpartition("_at_")[0]
-    return cause, Origin(last.filename, last.lineno or 0, name)
+    place = innermost(reason.user_stack)
+    if place is not None and place.function.startswith(RESUMED):
+        name = place.function.removeprefix(RESUMED).rpartition("_at_")[0]
+        place = Origin(place.file, place.line, name)
+    return cause, place

@@ -152,6 +152,7 @@ def places_of(node: torch.fx.Node) -> tuple[Place, ...]:
 
 
 def frames_of(node: torch.fx.Node) -> Iterator[Place]:
+    """The stack of a node, outermost first."""
     for match in FRAME.finditer(node.stack_trace or ""):
         yield match["file"], int(match["line"]), match["function"]
 
@@ -167,9 +168,8 @@ def step_at(place: Place, *within: Place) -> Step:
             each.col_offset, each.end_col_offset = len(text) - len(text.lstrip()), len(text.encode())
     scope: dict[str, Any] = {}
     exec(compile(tree, file, "exec"), scope)
-    step = scope["step"]
-    assert isinstance(step, FunctionType)
-    step.__code__ = step.__code__.replace(co_name=name.rpartition(".")[2] or name, co_qualname=name)
+    code = scope["step"].__code__.replace(co_name=name.rpartition(".")[2] or name, co_qualname=name)
+    step = FunctionType(code, scope)
     if not within:
         return step
     inner = step_at(*within)

@@ -22,7 +22,7 @@ import contextlib
 import keyword
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import sympy
@@ -34,11 +34,7 @@ from frontends.pytorch.shape_env import EngineShapeEnv
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import ShapeError
-from solver.errors import NotExpressible
-from solver.interop.sympy import from_sympy
-from solver.syntax.parser import Parsed
 from solver.syntax.printer import text_of
-from solver.terms.expr import Expr
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 READS: Final = {
@@ -100,68 +96,57 @@ class GraphSizes:
 
     def _range(self, symbol: sympy.Expr) -> tuple[int | None, int | None]:
         """The declared range of a symbol; a lower bound of 0 for sizes is none, as empty tensors have variants."""
-        if isinstance(self._shapes, EngineShapeEnv):
-            ours = self._shapes.symbols.ours.get(symbol)
-            known = self._shapes.engine.symbols
-            declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
-            lower, upper = (declared[0].lo, declared[0].hi) if declared else (None, None)
-        else:
-            found = self._shapes.var_to_range.get(symbol)
-            ends = (None, None) if found is None else (found.lower, found.upper)
-            lower, upper = [int(end) if isinstance(end, sympy.Integer) else None for end in ends]
-        return lower or None, upper
+        if not isinstance(self._shapes, EngineShapeEnv):
+            return None, None
+        ours = self._shapes.symbols.ours.get(symbol)
+        known = self._shapes.engine.symbols
+        declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
+        return (declared[0].lo or None, declared[0].hi) if declared else (None, None)
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        """Assume the facts in a variant."""
-        self.is_complete = isinstance(self._shapes, EngineShapeEnv | None)
-        words = {
-            (given.name, int(path[1])): env.names[symbol]
+        """Commit to the guards under which Dynamo has read the program, with the lines that asked. Of an environment
+        that is not ours nothing is known, so the variant asks for itself."""
+        shapes = self._shapes
+        self.is_complete = isinstance(shapes, EngineShapeEnv | None)
+        if not isinstance(shapes, EngineShapeEnv):
+            return
+        sizes = {
+            (given.name, int(path[1])): symbol
             for given in inputs
             for symbol, path in given.symbols
             if path[0] == ".shape"
         }
-        for name, axis in self.expressions:
-            if axis == NUMBER and name in env.names:
-                words[name, axis] = env.names[name]
-        homes: dict[str, Expr] = {}
-        rest = []
-        # sizes of tensors first, where graphs read them
-        for place, expression in sorted(self.expressions.items(), key=lambda each: each[0][1] == NUMBER):
-            if place in words and expression.is_Symbol and str(expression) not in homes:
-                homes[str(expression)] = words[place]
-            elif place in words and not expression.is_number:
-                rest.append((words[place], expression))
-        if isinstance(self._shapes, EngineShapeEnv):
-            self._guard(env, self._shapes, words)
-        elif self._shapes is not None:
-            for guard in self._shapes.guards:
-                known = read(guard.expr, env, homes)
-                if known is not None:
-                    commit(env.assume, known)
-        for word, expression in rest:
-            known = read(expression, env, homes)
-            if known is None:
-                self.is_complete = False
-            elif not env.proves(fact := f"{text_of(word)} == {known}"):
-                commit(env.assume, fact)
-
-    def _guard(
-        self, env: ShapeEnv, shapes: EngineShapeEnv, sizes: Mapping[tuple[str, int], Expr]
-    ) -> None:
-        """Commit to the guards under which Dynamo has read the program, with the lines that asked."""
-        words = {}
+        sizes.update({(name, NUMBER): name for name, axis in self.expressions if axis == NUMBER and name in env.names})
+        words: dict[str, str] = {}
         for symbol, ours in shapes.symbols.ours.items():
             places = [self._places.get(source.name) for source in shapes.var_to_sources.get(symbol, ())]
-            known = [sizes[place] for place in places if place is not None and place in sizes]
+            known = [sizes[place] for place in places if place in sizes]
             if ours is not None and known:
-                words[text_of(ours)] = text_of(known[0])
-        for guard in (*shapes.engine.preconditions(), *shapes.engine.guards()):
-            text = str(guard)
-            if all(name in words for name in set(NAME.findall(text)) - RESERVED):
-                with env.at(guard.origin):
-                    commit(env.guard, NAME.sub(lambda found: words.get(found[0], found[0]), text))
+                words[text_of(ours)] = known[0]
+        equal = []
+        # sizes of tensors first, where graphs read them
+        for place, expression in sorted(self.expressions.items(), key=lambda each: each[0][1] == NUMBER):
+            if place in sizes and not expression.is_number:
+                ours = shapes.expression(expression)
+                text = "" if ours is None else text_of(ours)
+                if text and expression.is_Symbol:
+                    words.setdefault(text, sizes[place])
+                equal.append((sizes[place], text))
+
+        def learn(how: Callable[[str], object], text: str, begin: str = "") -> None:
+            if text and set(NAME.findall(text)) - RESERVED <= words.keys():
+                # torch has no facts about the sizes of this call, for which it may be false
+                with contextlib.suppress(ShapeError):
+                    how(begin + NAME.sub(lambda found: words.get(found[0], found[0]), text))
             else:
                 self.is_complete = False
+
+        for guard in (*shapes.engine.preconditions(), *shapes.engine.guards()):
+            with env.at(guard.origin):
+                learn(env.guard, str(guard))
+        for size, text in equal:
+            if words.get(text) != size:
+                learn(lambda fact: env.proves(fact) or env.assume(fact), text, f"{size} == ")
 
 
 class GraphDynamism(Dynamism):
@@ -181,10 +166,16 @@ class GraphDynamism(Dynamism):
         self._sizes.assume(env, inputs)
 
 
-def commit(learn: Callable[[str], object], fact: str) -> None:
-    """Learn a fact of torch's, unless it is false for the sizes of this call: torch has no facts about them."""
-    with contextlib.suppress(ShapeError):
-        learn(fact)
+def environment_of(graph: torch.fx.Graph) -> object | None:
+    """The ShapeEnv of a graph's inputs; None if none has symbols."""
+    for node in graph.find_nodes(op="placeholder"):
+        value = node.meta.get("example_value", node.meta.get("val"))
+        if isinstance(value, torch.SymInt):
+            return value.node.shape_env
+        mode = getattr(value, "fake_mode", None)
+        if mode is not None:
+            return mode.shape_env
+    return None
 
 
 def names_of(graph: torch.fx.Graph) -> list[str]:
@@ -224,13 +215,3 @@ def read_off_tensors(graph: torch.fx.Graph) -> None:
             node.replace_all_uses_with(number)
         # the calling code, which is generated later, does not pass it
         graph.erase_node(node)
-
-
-def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
-    """Translate an expression or proposition of torch to text over a variant's sizes; None if there is no exact
-    form."""
-    try:
-        parsed = from_sympy(expression, env.interner, homes)
-    except NotExpressible:
-        return None
-    return text_of(parsed.prop if isinstance(parsed, Parsed) else parsed.expr)

@@ -95,7 +95,6 @@ def whole_call(guards: Any, call: FunctionType, graph: CompiledGraph, name: str)
                 values=tuple([program.values[place] for place in of_parameter]),
                 tensors=tuple([places[place] for place in program.tensors]),
                 integers=tuple([places[place] for place in program.integers]),
-                same={places[one]: places[other] for one, other in program.same.items()},
             )
         )
     return None if leaves is None else Form(leaves, variants)

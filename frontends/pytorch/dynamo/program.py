@@ -32,11 +32,11 @@ from torch._dynamo.exc import SkipFrame
 from torch._dynamo.external_utils import wrap_inline
 
 from backends import named
-from frontends.pytorch.dynamo.backend import Graph
+from frontends.pytorch.dynamo.backend import Graph, refused
 from frontends.pytorch.dynamo.differences import difference, difference_before
-from frontends.pytorch.dynamo.direct_calls import DIRECT, INSTALLED, MISSED, NUMBER, DirectCalls, direct_calls
+from frontends.pytorch.dynamo.direct_calls import DIRECT, MISSED, NUMBER, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break, breaks_of
+from frontends.pytorch.dynamo.graph_breaks import Break
 from frontends.pytorch.dynamo.skipped_frames import noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -182,7 +182,7 @@ class Program:
 
     def _called(self, name: str, value: object) -> Callable[..., object] | None:
         """How Dynamo's code calls a graph, or the rest of a function after a graph break."""
-        if isinstance(value, FunctionType) and name.startswith(INSTALLED[1]):
+        if isinstance(value, FunctionType) and name.startswith(RESUMED):
             return self._resumed(value)
         return next((graph.call for graph in self.graphs if graph.name == name), None)
 
@@ -271,7 +271,7 @@ class Program:
         reason = difference(module)
         if reason and self.fullgraph:
             # after a raising backend torch leaves its evaluation of frames on
-            return raising(reason)
+            return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))
         if reason:
             self._refuse(reason)
         graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
@@ -302,8 +302,9 @@ class Program:
 
     @property
     def breaks(self) -> list[Break]:
-        """The graph breaks, most frequent first."""
-        return breaks_of(self.graphs)
+        """The distinct graph breaks."""
+        ended = [(graph.ended, graph.operators) for graph in self.graphs if graph.ended is not None]
+        return list({str(end): Break(*end, operators) for end, operators in ended}.values())
 
     def explain(self, *, kernels: bool = False) -> str:
         """Describe each variant: why it was traced, its graph, guards with their lines, specializations; and the
@@ -360,15 +361,6 @@ def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
 def missed(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """The entry of a program whose calls all go through `torch.compile`."""
     return MISSED
-
-
-def raising(reason: str) -> Callable[..., NoReturn]:
-    """A graph that raises the error of a known difference."""
-
-    def call(*args: object) -> NoReturn:
-        raise GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None))
-
-    return call
 
 
 def callable_of(fn: Any) -> Callable[..., object]:

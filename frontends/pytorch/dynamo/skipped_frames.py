@@ -27,8 +27,7 @@ from typing import Final
 
 from torch._dynamo.utils import counters
 
-from frontends.pytorch.source_location import is_users
-from shapes.origin import Origin
+from frontends.pytorch.source_location import innermost
 
 SUPPRESSED: Final = logging.getLogger("torch._dynamo.convert_frame")
 BREAKS: Final = "graph_break"
@@ -58,9 +57,8 @@ def noted() -> Iterator[list[str]]:
 
 def described(error: BaseException) -> str:
     """An error of Dynamo's in one line, with the program's line."""
-    stack = [frame for frame in getattr(error, "real_stack", None) or () if is_users(frame.filename)]
-    where = f"    ({Origin(stack[-1].filename, stack[-1].lineno or 0, stack[-1].name)})" if stack else ""
-    return f"{type(error).__name__}: {in_short(str(error))}{where}"
+    place = innermost(getattr(error, "real_stack", None) or ())
+    return f"{type(error).__name__}: {in_short(str(error))}" + ("" if place is None else f"    ({place})")
 
 
 def in_short(text: str) -> str:

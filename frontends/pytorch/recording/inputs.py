@@ -52,7 +52,6 @@ class Choice:
         hi: the upper bound.
         strict: specializing it is an error.
         word: the symbol's name, if it was given one.
-        why: the reason, for reports.
     """
 
     kind: Literal["static", "dynamic", "unbacked"]
@@ -60,7 +59,6 @@ class Choice:
     hi: int | None = None
     strict: bool = False
     word: str | None = None
-    why: str = ""
 
 
 Dynamic = Callable[[str, int, int], "bool | Choice"]

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import sympy
-import torch._logging._internal as records
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeGuard
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
@@ -90,8 +89,6 @@ class EngineShapeEnv(Torchs):
         self.marking = Marking(policies, me, self.symbols)
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
         self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
-        self._outcomes: dict[tuple[object, ...], Any] = {}
-        self._outcomes_at: Facts | None = None
         self._told: dict[sympy.Basic, Prop] = {}
         self.operations = Operations()
         self._message = ""
@@ -115,7 +112,7 @@ class EngineShapeEnv(Torchs):
     def expression(self, expr: sympy.Basic) -> Expr | None:
         """An integer expression of torch's as ours; None if it is none."""
         try:
-            value, _ = self.symbols.reading.read(sympy.sympify(expr))
+            value, _ = self.symbols.reading.read(expr)
         except NotExpressible:
             return None
         return value if isinstance(value, Expr) else None
@@ -123,7 +120,7 @@ class EngineShapeEnv(Torchs):
     def proposition(self, expr: sympy.Basic) -> SymBool | None:
         """A proposition of torch's as ours, with where it makes sense; None if it is none."""
         try:
-            value, domain = self.symbols.reading.read(sympy.sympify(expr))
+            value, domain = self.symbols.reading.read(expr)
         except NotExpressible:
             return None
         return SymBool(self.engine, value, domain) if isinstance(value, Prop) else None
@@ -203,27 +200,6 @@ class EngineShapeEnv(Torchs):
         opaque = len(self.symbols.opaque) > count or any(expr.has(node) for node in self.symbols.opaque)
         self.comparison.add(str(expr), torchs, ours, opaque)
 
-    def evaluate_sym_node(
-        self, sym_node: Any, size_oblivious: bool = False, fallback_value: bool | None = None
-    ) -> sympy.Basic:
-        expr = sym_node.expr
-        if self.comparison is not None or self._translation_validation_enabled or records.GET_DTRACE_STRUCTURED:
-            return super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
-        found = self._decided.get(expr)
-        if found is not None:
-            return found
-        key = (expr, size_oblivious, fallback_value, self._suppress_guards_tls())
-        if self._outcomes_at is not self.engine.facts:
-            self._outcomes.clear()
-        found = self._outcomes.get(key)
-        if found is None:
-            found = super().evaluate_sym_node(sym_node, size_oblivious, fallback_value)
-            if self._outcomes_at is not self.engine.facts:
-                self._outcomes_at = self.engine.facts
-                self._outcomes.clear()
-            self._outcomes[key] = found
-        return found
-
     def evaluate_expr(
         self,
         orig_expr: sympy.Basic,
@@ -266,33 +242,27 @@ class EngineShapeEnv(Torchs):
     def _learn(self, expr: sympy.Basic, message: str = "") -> None:
         """A proposition that torch takes as true from here on."""
         question = self.proposition(expr)
-        if question is None:
-            self._untold(expr)
-            return
-        both = question.prop
-        if question.domain is not self.engine.interner.true:
-            both = self.engine.interner.conjunction((question.domain, both))
-        self._told[expr] = both
+        if question is not None:
+            self._told[expr] = both = self.engine.interner.conjunction((question.domain, question.prop))
+            self._commit(lambda fact: self.engine.expect_true(fact, message), both)
+
+    def _by_construction(self, expr: sympy.Basic) -> None:
+        """A fact of torch's that needs no check of ours."""
+        question = self.proposition(expr)
+        if question is not None and question.domain is self.engine.interner.true:
+            self._commit(self._postulate, question.prop)
+
+    def _postulate(self, fact: SymBool) -> None:
+        if not isinstance(self.engine.decide(fact.prop, fact.domain, "fast"), Always):
+            self.engine.postulate(fact)
+
+    def _commit(self, learn: Callable[[SymBool], None], prop: Prop) -> None:
+        """Have the engine learn a fact, if it can."""
         try:
-            self.engine.expect_true(SymBool(self.engine, both, self.engine.interner.true), message)
+            learn(SymBool(self.engine, prop, self.engine.interner.true))
         except SpecializedDynamic as error:
             raise SpecializedMark(error) from None
         except (ShapeError, Undefined):
-            self._untold(expr)
-
-    def _untold(self, expr: sympy.Basic) -> None:
-        if self.comparison is not None:
-            self.comparison.untold.append(str(expr))
-
-    def _by_construction(self, prop: Prop) -> None:
-        """A fact that needs no check of ours."""
-        engine = self.engine
-        try:
-            if not isinstance(engine.decide(prop, engine.interner.true, "fast"), Always):
-                engine.postulate(SymBool(engine, prop, engine.interner.true))
-        except SpecializedDynamic as error:
-            raise SpecializedMark(error) from None
-        except ShapeError:
             pass
 
     def _maybe_guard_rel(self, expr: sympy.Expr) -> None:
@@ -314,9 +284,7 @@ class EngineShapeEnv(Torchs):
             return
         equality = sympy.Eq(a, after)
         if any(is_unbacked(symbol) for symbol in (a, *after.free_symbols)):
-            question = self.proposition(equality)
-            if question is not None and question.domain is self.engine.interner.true:
-                self._by_construction(question.prop)
+            self._by_construction(equality)
         else:
             self._learn(equality)
 
@@ -328,7 +296,7 @@ class EngineShapeEnv(Torchs):
             lo, hi = whole(found.lower), whole(found.upper)
             least, most = self.engine.facts.bounds(ours)
             if (lo is not None and (least is None or least < lo)) or (hi is not None and (most is None or most > hi)):
-                self._by_construction(range_prop(ours, lo, hi))
+                self._commit(self._postulate, range_prop(ours, lo, hi))
 
     @contextlib.contextmanager
     def patch_source_specialization(self, source: Any, check_fn: Callable[..., Any]) -> Iterator[None]:
@@ -377,9 +345,7 @@ class EngineShapeEnv(Torchs):
     def create_unbacked_symint(self, source: Any = None) -> Any:
         number = self._declared(super().create_unbacked_symint(source))
         for fact in made_by(sys._getframe(1), number.node.expr):
-            question = self.proposition(fact)
-            if question is not None and question.domain is self.engine.interner.true:
-                self._by_construction(question.prop)
+            self._by_construction(fact)
         return number
 
     def create_unbacked_symfloat(self) -> Any:

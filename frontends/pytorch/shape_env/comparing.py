@@ -29,7 +29,6 @@ class Comparison:
         neither: questions that neither decides.
         opaque: texts of questions with parts that have no words in ours.
         conflicts: a line for each question that both decide and in different ways.
-        untold: texts of facts that ours was not told.
     """
 
     def __init__(self) -> None:
@@ -38,7 +37,6 @@ class Comparison:
         self.only_torch: list[str] = []
         self.opaque: list[str] = []
         self.conflicts: list[str] = []
-        self.untold: list[str] = []
 
     def add(self, question: str, torchs: sympy.Basic | None, ours: sympy.Basic | None, opaque: bool = False) -> None:
         """Compare two answers; None for none."""

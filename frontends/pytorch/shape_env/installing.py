@@ -1,17 +1,15 @@
-"""Install and remove the class where torch makes its environments.
+"""Make the environments of torch ours inside of a block.
 
-    >>> import torch
-    >>> from torch.fx.experimental import symbolic_shapes
+    >>> from torch.fx.experimental.symbolic_shapes import ShapeEnv
     >>> from frontends.pytorch.shape_env.installing import installed
-    >>> before = symbolic_shapes.ShapeEnv
     >>> with installed():
-    ...     type(symbolic_shapes.ShapeEnv()).__name__
+    ...     type(ShapeEnv()).__name__
     'EngineShapeEnv'
-    >>> symbolic_shapes.ShapeEnv is before
-    True
+    >>> type(ShapeEnv()).__name__
+    'ShapeEnv'
 
-Installed are some shape rules, and a class that chooses when it is called: an environment of ours inside of the
-block, torch's own in every other thread.
+Replaced meanwhile are some of torch's shape rules and the constructors of torch's environments and nodes, which make ours
+in the thread of the block.
 """
 
 from __future__ import annotations
@@ -19,11 +17,9 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import logging
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 import torch
@@ -45,50 +41,25 @@ Settings = tuple[Policies, Comparison | None]
 ACTIVE: Final[contextvars.ContextVar[Settings | None]] = contextvars.ContextVar("symshape_shape_env", default=None)
 
 
-class Choosing(type):
-    """Calls and instance checks of the class that is installed."""
-
-    def __call__(cls, *args: Any, **named: Any) -> Any:
-        if cls is not Chosen:
-            return super().__call__(*args, **named)
-        settings = ACTIVE.get() or INSTALLATION.everywhere
-        if settings is None:
-            return Torchs(*args, **named)
-        return EngineShapeEnv(*args, policies=settings[0], comparison=settings[1], **named)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Torchs) if cls is Chosen else super().__instancecheck__(instance)
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, Torchs) if cls is Chosen else super().__subclasscheck__(other)
+BEGIN, BEGIN_NODE = Torchs.__init__, SymNode.__init__
+"""Torch's constructors."""
 
 
-class Chosen(Torchs, metaclass=Choosing):
-    """Torch's class, but calling it makes the environment that this thread is to have."""
+def begin(self: Any, *args: Any, **named: Any) -> None:
+    """Make one of torch's environments; it becomes one of ours inside of a block."""
+    settings = ACTIVE.get() or INSTALLATION.everywhere
+    if settings is None or type(self) is not Torchs:
+        BEGIN(self, *args, **named)
+    else:
+        self.__class__ = EngineShapeEnv
+        EngineShapeEnv.__init__(self, *args, policies=settings[0], comparison=settings[1], **named)
 
 
-class ChoosingNode(type):
-    """Calls and instance checks of the class of nodes that is installed."""
-
-    def __call__(cls, expr: Any, shape_env: Any, *args: Any, **named: Any) -> Any:
-        if cls is not ChosenNode:
-            return super().__call__(expr, shape_env, *args, **named)
-        kind = EngineSymNode if type(shape_env) is EngineShapeEnv else SymNode
-        return kind(expr, shape_env, *args, **named)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, SymNode) if cls is ChosenNode else super().__instancecheck__(instance)
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, SymNode) if cls is ChosenNode else super().__subclasscheck__(other)
-
-
-class ChosenNode(SymNode, metaclass=ChoosingNode):
-    """Torch's class, but calling it makes a node of ours for an environment of ours."""
-
-
-CLASSES: Final = {"ShapeEnv": (Torchs, Chosen), "SymNode": (SymNode, ChosenNode)}
-"""By name, torch's and what is installed."""
+def begin_node(self: Any, expr: Any, shape_env: Any, *args: Any, **named: Any) -> None:
+    """Make a node of torch's; that of one of our environments becomes ours."""
+    if type(shape_env) is EngineShapeEnv and type(self) is SymNode:
+        self.__class__ = EngineSymNode
+    BEGIN_NODE(self, expr, shape_env, *args, **named)
 
 
 class Installation:
@@ -104,7 +75,7 @@ class Installation:
         with self.lock:
             self.count += 1
             if self.count == 1:
-                bind(0, 1)
+                Torchs.__init__, SymNode.__init__ = begin, begin_node
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
                 torch_rules.replace()
@@ -113,7 +84,7 @@ class Installation:
         with self.lock:
             self.count -= 1
             if self.count == 0:
-                bind(1, 0)
+                Torchs.__init__, SymNode.__init__ = BEGIN, BEGIN_NODE
                 uninteresting_files().difference_update(OWN)
                 torch_rules.restore()
 
@@ -128,15 +99,6 @@ class Installation:
 
 
 INSTALLATION: Final = Installation()
-
-
-def bind(before: int, after: int) -> None:
-    """Bind the names of the classes in torch's modules anew."""
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith("torch.") and isinstance(module, ModuleType):
-            for name, classes in CLASSES.items():
-                if vars(module).get(name) is classes[before]:
-                    setattr(module, name, classes[after])
 
 
 @contextlib.contextmanager

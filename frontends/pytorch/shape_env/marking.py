@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 INTEGER: Final = -1
 """The axis of an integer argument."""
+KINDS: Final = {"static": DimDynamic.STATIC, "dynamic": DimDynamic.DYNAMIC, "unbacked": DimDynamic.UNBACKED}
 PARAMETERS: Final = ("dynamic_dim", "constraint_dim", "positive", "do_not_specialize_zero_one", "symbolic_context")
 
 
@@ -93,18 +94,14 @@ class Marking:
         if choice is None:
             return args, named
         named = {**dict(zip(PARAMETERS, args)), **named}
-        if choice.kind == "static":
-            named.update(dynamic_dim=DimDynamic.STATIC, constraint_dim=None)
-        elif choice.kind == "dynamic":
-            is_size = isinstance(source, TensorPropertySource)
-            lo = choice.lo if choice.lo is not None or not is_size else 1
-            if not (is_size and value == 0 and choice.lo is None):
-                check_bounds(shown(source.name), value, lo, choice.hi)
-                bounds = ValueRanges(-int_oo if lo is None else lo, int_oo if choice.hi is None else choice.hi)
-                named["constraint_dim"] = StrictMinMaxConstraint(warn_only=False, vr=bounds)
-                named.update(dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True)
-        else:
-            named.update(dynamic_dim=DimDynamic.UNBACKED, constraint_dim=None)
+        lo = 1 if choice.lo is None and isinstance(source, TensorPropertySource) else choice.lo
+        if choice.kind != "dynamic":
+            named.update(dynamic_dim=KINDS[choice.kind], constraint_dim=None)
+        elif value != 0 or choice.lo == lo:
+            check_bounds(shown(source.name), value, lo, choice.hi)
+            bounds = ValueRanges(-int_oo if lo is None else lo, int_oo if choice.hi is None else choice.hi)
+            named["constraint_dim"] = StrictMinMaxConstraint(warn_only=False, vr=bounds)
+            named.update(dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True)
         return (), named
 
     def context(self, sizes: Sequence[Any], source: Any, context: Any) -> Any:
@@ -113,22 +110,12 @@ class Marking:
             return context
         dynamic, bounds = list(context.dynamic_sizes), dict(context.unbacked_bounds or {})
         constraints = list(context.constraint_sizes)
-        changed = False
         for axis, size in enumerate(sizes):
             choice = self.choice(TensorPropertySource(source, TensorProperty.SIZE, axis), size)
-            if choice is None:
-                continue
-            changed = True
-            dynamic[axis] = {
-                "static": DimDynamic.STATIC,
-                "dynamic": DimDynamic.DYNAMIC,
-                "unbacked": DimDynamic.UNBACKED,
-            }[choice.kind]
-            constraints[axis] = None
-            if choice.kind == "unbacked" and (choice.lo is not None or choice.hi is not None):
-                bounds[axis] = (choice.lo, choice.hi)
-        if not changed:
-            return context
+            if choice is not None:
+                dynamic[axis], constraints[axis] = KINDS[choice.kind], None
+                if choice.kind == "unbacked":
+                    bounds[axis] = choice.lo, choice.hi
         return replace(
             context, dynamic_sizes=dynamic, constraint_sizes=constraints, unbacked_bounds=bounds or None
         )
@@ -158,7 +145,7 @@ class Marking:
     def _assume(self, text: str) -> None:
         """A guard of torch's, or a run-time assert where a size is known only when the program runs."""
         reading, torchs = self.symbols.reading, self.torchs()
-        names = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
+        names: dict[str, Any] = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
         question = parse(text, names, reading.interner)
         both = reading.interner.conjunction((question.domain, question.prop))
         holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")

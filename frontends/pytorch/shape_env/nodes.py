@@ -27,12 +27,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-import sympy
 import torch._logging._internal as records
 import torch._ops as dispatch
 from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
 from torch.fx.experimental.sym_node import SymNode
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
@@ -61,8 +59,8 @@ CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "sym_or": operator.or_,
 }
 PROXY: Final = _TorchDispatchModeKey.PROXY
-LARGEST: Final = 1 << 16
-"""The cache's limit for one kind of operation; beyond it the cache is cleared."""
+LARGEST: Final = 1 << 18
+"""The limit of a cache; beyond it the cache is cleared."""
 
 
 class Operations:
@@ -70,28 +68,20 @@ class Operations:
 
     Attributes:
         version: torch's version of the replacements.
-        results: for each operation, by the identities of the operands, the expression and whether torch knows it as a
+        results: by the operation and the identities of its operands, the expression and whether torch knows it as a
             sum of distinct symbols; with the operands, which keeps their identities unique.
-        replaced: expressions after replacement, by identity.
         integers: the integer value of an expression after replacement, or None, by identity.
-        backed: whether an expression has no unbacked symbols after replacement, by identity.
-        constants: expressions of integers.
     """
 
-    __slots__ = ("backed", "constants", "integers", "replaced", "results", "version")
+    __slots__ = ("integers", "results", "version")
 
     def __init__(self) -> None:
-        self.constants: dict[int, sympy.Integer] = {}
         self.forget(0)
 
     def forget(self, version: int) -> None:
         self.version = version
-        self.results: dict[str, dict[tuple[object, ...], tuple[Any, bool, object, object]]] = {
-            name: {} for name in (*ARITHMETIC, *COMPARISONS, *CONNECTIVES)
-        }
-        self.replaced: dict[int, tuple[object, Any]] = {}
+        self.results: dict[tuple[object, ...], tuple[Any, bool, object, object]] = {}
         self.integers: dict[int, tuple[object, int | None]] = {}
-        self.backed: dict[int, tuple[object, bool]] = {}
 
     def at(self, version: int) -> Operations:
         """The valid cached results."""
@@ -118,27 +108,6 @@ class EngineSymNode(SymNode):
 
     shape_env: Any
     """An `EngineShapeEnv`."""
-    _expr_ver: int
-    _expr_cache: Any
-
-    @property
-    def expr(self) -> Any:
-        environment = self.shape_env
-        version = environment._replacements_version_counter
-        if version == 0:
-            return self._expr
-        if self._expr_ver == version and self._expr_cache is not None:
-            return self._expr_cache
-        replaced = environment.operations.at(version).replaced
-        before = self._expr
-        found = replaced.get(id(before))
-        if found is not None:
-            self._expr_ver, self._expr_cache = version, found[1]
-            return found[1]
-        after = SymNode.expr.fget(self)
-        if environment._replacements_version_counter == version:
-            kept(replaced, id(before), (before, after))
-        return after
 
     def maybe_as_int(self) -> int | None:
         environment = self.shape_env
@@ -149,29 +118,6 @@ class EngineSymNode(SymNode):
             found = kept(integers, id(expression), (expression, super().maybe_as_int()))
         return found[1]
 
-    def wrap_int(self, num: int) -> Any:
-        environment = self.shape_env
-        if type(num) is not int or environment._translation_validation_enabled:
-            return super().wrap_int(num)
-        constants = environment.operations.constants
-        expression = constants.get(num)
-        if expression is None:
-            expression = kept(constants, num, sympy.Integer(num))
-        node = node_of(expression, environment, int, num, False)
-        node.constant = num
-        return node
-
-    def expect_true(self, file: str, line: int) -> bool:
-        environment = self.shape_env
-        if self._hint is None or environment.prefer_deferred_runtime_asserts_over_guards:
-            return bool(super().expect_true(file, line))
-        backed = environment.operations.at(environment._replacements_version_counter).backed
-        expression = self._expr
-        found = backed.get(id(expression))
-        if found is None:
-            found = kept(backed, id(expression), (expression, not free_unbacked_symbols(self.expr)))
-        return bool(self.guard_bool(file, line) if found[1] else super().expect_true(file, line))
-
 
 def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
     """A new node, equal to what torch's constructor makes when there is nothing to compute or validate."""
@@ -180,7 +126,7 @@ def node_of(expression: Any, environment: Any, kind: type, hint: object, summati
     node.shape_env = environment
     node.pytype = kind
     node._optimized_summation = summation
-    node._expr_ver = -1
+    node._expr_ver = -1  # torch replaces symbols when it is read
     node._expr_cache = None
     node._hint = hint
     node.constant = None
@@ -211,15 +157,15 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
             hint = operation(x, y)
         else:
             return original(self, other)
-        table = environment.operations.at(environment._replacements_version_counter).results[name]
+        table = environment.operations.at(environment._replacements_version_counter).results
         a, b = self._expr, other._expr
-        key = (id(a), id(b), self._optimized_summation, other._optimized_summation)
+        key = (name, id(a), id(b), self._optimized_summation, other._optimized_summation)
         found = table.get(key)
         if found is not None:
             return node_of(found[0], environment, result, hint, found[1])
         node = original(self, other)
         operations = environment.operations.at(environment._replacements_version_counter)
-        if isinstance(node, SymNode) and node.pytype is result and operations.results[name] is table:
+        if isinstance(node, SymNode) and node.pytype is result and operations.results is table:
             kept(table, key, (node._expr, node._optimized_summation, a, b))
         return node
 

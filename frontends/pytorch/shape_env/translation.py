@@ -48,7 +48,6 @@ ROUNDINGS: Final = {
     "TruncToInt": floats.trunc,
     "RoundToInt": floats.round_half_even,
 }
-TRUNCATIONS: Final = ("TruncToInt", "FloorToInt", "floor")
 FAILURES: Final = (NotExpressible, TypeError, ValueError, LookupError, ArithmeticError)
 
 
@@ -69,28 +68,6 @@ class Reading(sympy_reading.Reading):
         super().__init__(interner, {})
         self.symbol = symbol
         self.opaque = opaque
-        self.done: dict[sympy.Basic, tuple[Value, Prop]] = {}
-        """What was read before: symbols keep their meaning."""
-
-    def read(self, root: sympy.Basic) -> tuple[Value, Prop]:
-        done = self.done
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in done:
-                stack.pop()
-                continue
-            parts = self.parts(node)
-            waiting = [part for part in parts if part not in done]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            if self.is_leaf(node):
-                done[node] = self.leaf(node), self.interner.true
-            else:
-                done[node] = self.inner(node, [done[part] for part in parts])
-        return done[root]
 
     def leaf(self, node: sympy.Basic) -> Value:
         if isinstance(node, sympy.Symbol):

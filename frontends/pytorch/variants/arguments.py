@@ -14,7 +14,8 @@
     if type(n) is not _type_1:
         return default
 
-Inputs are tensors and numbers in a flat sequence. Any other value is compared by equality or identity.
+Inputs are distinct tensors and numbers in a flat sequence, as Dynamo gives them. A graph with other inputs runs as it
+was captured, and so does a call that gives one tensor twice.
 """
 
 from __future__ import annotations
@@ -27,25 +28,19 @@ from typing import Any, Final, Literal
 import torch
 from torch.autograd import forward_ad
 
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.variant import Variant
 from shapes.guards.arguments import Path, Prologue, Source, usable
 from shapes.guards.codegen import Check
 from solver.floats.ordinals import pattern as bits
 
-Kind = Literal["tensor", "integer", "float", "value", "object"]
+Kind = Literal["tensor", "integer", "float"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """The properties of a tensor that every variant guards besides sizes."""
-VALUES: Final = (
-    *(bool, complex, str, bytes, type(None), type(Ellipsis)),
-    *(torch.dtype, torch.device, torch.layout, torch.memory_format),
-)
-"""Classes whose instances are compared by value."""
 AMBIENT: Final = ("grad_mode", "default_dtype", "autocast")
 """Guarded ambient state."""
 BUILTINS: Final = frozenset(dir(builtins))
-PAIRS: Final = 3
-"""Up to this many tensors are compared pairwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,41 +76,39 @@ def intercepted() -> bool:
     )
 
 
-def first_occurrences(*tensors: object) -> tuple[int, ...]:
-    """The index of each tensor's first occurrence."""
-    first: dict[int, int] = {}
-    return tuple([first.setdefault(id(tensor), place) for place, tensor in enumerate(tensors)])
+def is_repeated(args: Sequence[object]) -> bool:
+    """Whether a tensor is given twice."""
+    tensors = [id(each) for each in args if isinstance(each, torch.Tensor)]
+    return len(set(tensors)) < len(tensors)
 
 
-def kind_of(leaf: object) -> Kind:
-    if isinstance(leaf, torch.Tensor):
+def kind_of(name: str, value: object) -> Kind:
+    """Raises Unsupported for an input that is no tensor and no number."""
+    if isinstance(value, torch.Tensor):
+        check_supported(name, value)
         return "tensor"
-    if type(leaf) is int:
+    if type(value) is int:
         return "integer"
-    if type(leaf) is float:
+    if type(value) is float:
         return "float"
-    return "value" if type(leaf) in VALUES else "object"
+    unsupported(f"{name}: an input of the class {type(value).__qualname__}", "pass tensors and numbers")
 
 
 class GraphArguments:
     """The inputs of a graph, as the call had them for which it was captured."""
 
     def __init__(self, names: Sequence[str], values: Sequence[object]) -> None:
-        """Raises Unsupported for a tensor that the tracer does not accept."""
+        """Raises Unsupported for an input that the tracer does not accept."""
         self.leaves: list[Leaf] = []
         for place, (name, value) in enumerate(zip(names, values, strict=True)):
-            kind = kind_of(value)
-            if isinstance(value, torch.Tensor):
-                check_supported(name, value)
-            known = {leaf.name for leaf in self.leaves} | {*AMBIENT, "repeated"}
+            kind = kind_of(name, value)
+            known = {leaf.name for leaf in self.leaves} | {*AMBIENT}
             local = name if usable(f"{name}_") and not name.startswith("_") else f"arg{place}"
-            while local in known or local in BUILTINS or local.endswith("_identity") or not usable(local):
+            while local in known or local in BUILTINS or not usable(local):
                 local += "_"
             rank = value.dim() if isinstance(value, torch.Tensor) else 0
             self.leaves.append(Leaf(local, kind, type(value), rank))
         self.tensors = [place for place, leaf in enumerate(self.leaves) if leaf.kind == "tensor"]
-        self._kept = [value for leaf, value in zip(self.leaves, values) if leaf.kind == "object"]
-        """Objects compared by identity, which no other object may take over."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -124,23 +117,15 @@ class GraphArguments:
 
     @property
     def names(self) -> list[str]:
-        """The arguments of the dispatch: inputs, identities, bits of floats, and ambient state."""
-        objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
+        """The arguments of the dispatch: inputs, bits of floats, and ambient state."""
         floats = [f"{leaf.name}_bits" for leaf in self.leaves if leaf.kind == "float"]
-        return [*[leaf.name for leaf in self.leaves], *objects, *floats, *AMBIENT, "repeated"]
+        return [*[leaf.name for leaf in self.leaves], *floats, *AMBIENT]
 
     def values(self, given: Sequence[Any]) -> list[object]:
         """The values of `names` for a call."""
-        objects = [id(value) for leaf, value in zip(self.leaves, given) if leaf.kind == "object"]
         floats = [bits(value) for leaf, value in zip(self.leaves, given) if leaf.kind == "float"]
         ambient = [torch.is_grad_enabled(), torch.get_default_dtype(), autocast()]
-        return [*given, *objects, *floats, *ambient, self.repeated(given)]
-
-    def repeated(self, given: Sequence[object]) -> tuple[int, ...] | None:
-        """The pattern of tensors that are the same object, or None."""
-        tensors = [given[place] for place in self.tensors]
-        found = first_occurrences(*tensors)
-        return found if len(set(found)) < len(found) else None
+        return [*given, *floats, *ambient]
 
     # ------------------------------------------------------------------ generated code
 
@@ -154,8 +139,6 @@ class GraphArguments:
         read: dict[Path, str] = {}
         reading: list[str] = []
         for place, leaf in enumerate(self.leaves):
-            if leaf.kind == "value":
-                continue
             scope[f"_type_{place}"] = leaf.type
             lines += [f"if type({leaf.name}) is not _type_{place}:", "    return default"]
             if leaf.kind == "tensor":
@@ -164,35 +147,29 @@ class GraphArguments:
             # another rank, or a layout without strides
             lines += ["try:", *reading, "except (ValueError, RuntimeError):", "    return default"]
         for leaf in self.leaves:
-            if leaf.kind == "object":
-                lines.append(f"{leaf.name}_identity = id({leaf.name})")
-            elif leaf.kind == "float":
+            if leaf.kind == "float":
                 scope["_bits"] = bits
                 lines.append(f"{leaf.name}_bits = _bits({leaf.name})")
         lines += self._ambient(scope)
         return Prologue(("_args",), tuple(lines), read, scope)
 
     def _ambient(self, scope: dict[str, object]) -> list[str]:
-        scope["_intercepted"], scope["_pattern"] = intercepted, first_occurrences
+        scope["_intercepted"] = intercepted
         scope["_grad_mode"], scope["_default_dtype"] = torch.is_grad_enabled, torch.get_default_dtype
         scope["_autocast"] = autocast
         tensors = [self.leaves[place].name for place in self.tensors]
-        if len(tensors) <= PAIRS:
-            same = " or ".join([f"{a} is {b}" for place, a in enumerate(tensors) for b in tensors[:place]])
-        else:
-            same = f"len({{{', '.join([f'id({name})' for name in tensors])}}}) != {len(tensors)}"
+        repeated = f"len({{{', '.join([f'id({name})' for name in tensors])}}}) != {len(tensors)}"
         return [
-            "if _intercepted():",
+            "if _intercepted():" if len(tensors) < 2 else f"if _intercepted() or {repeated}:",
             "    return default",
             "grad_mode = _grad_mode()",
             "default_dtype = _default_dtype()",
             "autocast = _autocast()",
-            f"repeated = _pattern({', '.join(tensors)}) if {same} else None" if same else "repeated = None",
         ]
 
     # ------------------------------------------------------------------ guards
 
-    def check(self, variant: Variant, repeated: Sequence[int] | None, *, floats: bool = True) -> Check:
+    def check(self, variant: Variant, *, floats: bool = True) -> Check:
         """The check of a call's numbers for a variant; without `floats`, constant floats are left to the caller."""
         sources: dict[str, Source | list[Source]] = {}
         sized: set[str] = set()
@@ -202,11 +179,8 @@ class GraphArguments:
             bits_of = zip(named, numbers, strict=True)
             sources.update({number.symbol: (f"{leaf.name}_bits",) for leaf, number in bits_of if not number.computed})
         doubles = set(sources)
-        inputs = iter(variant.inputs)
-        for number, place in enumerate(self.tensors):
-            if repeated is not None and repeated[number] != number:
-                continue
-            for symbol, path in next(inputs).symbols:
+        for place, given in zip(self.tensors, variant.inputs, strict=True):
+            for symbol, path in given.symbols:
                 if is_backed(variant, symbol):
                     sources[symbol] = (self.leaves[place].name, *path)
                     sized.add(symbol)
@@ -224,17 +198,7 @@ class GraphArguments:
             value = given[leaf.name]
             if leaf.kind == "tensor":
                 tests.update({(leaf.name, step): wanted for step, wanted in _properties(value, marks_matter)})
-            elif leaf.kind == "value":
-                kind: type = type(value)
-                tests[leaf.name, ".__class__"] = kind
-                if type(value) is complex:
-                    # 0.0 == -0.0
-                    tests[leaf.name, ".__repr__()"] = repr(value)
-                elif value is not None and value is not Ellipsis:
-                    tests[leaf.name,] = value
-            elif leaf.kind == "object":
-                tests[f"{leaf.name}_identity",] = id(value)
-        tests.update({(name,): given[name] for name in (*AMBIENT, "repeated")})
+        tests.update({(name,): given[name] for name in AMBIENT})
         return tests
 
 

@@ -17,16 +17,12 @@ from typing import Any
 import torch
 
 from frontends.pytorch.variant import Variant
-from frontends.pytorch.variants.arguments import GraphArguments
-from shapes.guards.arguments import Path
-from shapes.guards.dispatch import MISSING, Dispatch
+from shapes.guards.dispatch import Dispatch
 from solver.floats.ordinals import double
 from solver.terms.prop import Prop
 
 
-def cause_of(
-    arguments: GraphArguments, dispatch: Dispatch[Any], values: Sequence[object]
-) -> tuple[str, Prop | None]:
+def cause_of(dispatch: Dispatch[Any], values: Sequence[object]) -> tuple[str, Prop | None]:
     """The failing test of the variant with the fewest of them, the latest one on ties, and the guard if it is one."""
     given = dict(zip(dispatch.arguments, values))
     failed = [dispatch.failed_tests(entry, given) for entry in dispatch.entries]
@@ -34,7 +30,8 @@ def cause_of(
         return "inputs of other kinds", None
     closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
     if failed[closest]:
-        return "; ".join([_text(arguments, *test) for test in failed[closest]]), None
+        changed = [f"{''.join(map(str, path))} is {actual}, was {wanted}" for path, actual, wanted in failed[closest]]
+        return "; ".join(changed), None
     plan = dispatch.entries[closest].check.plan
     outcome = plan.explain(given)
     requirement, message = outcome.requirement, outcome.message
@@ -63,31 +60,6 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
                     where = "" if guard.origin is None else f" ({guard.origin})"
                     return f"guard `{guard}` fails at {shown}{where}"
     return ""
-
-
-def _text(arguments: GraphArguments, path: Path, actual: object, wanted: object) -> str:
-    """Describe a changed value that is no size."""
-    head = path[0]
-    name = "".join(map(str, path))
-    match path:
-        case ("repeated",):
-            return f"{_repeated(arguments, actual)}, before {_repeated(arguments, wanted)}"
-        case (_, ".__class__") if isinstance(actual, type) and isinstance(wanted, type):
-            return f"{head} is of the class {actual.__qualname__}, was {wanted.__qualname__}"
-        case (_, ".__repr__()"):
-            return f"{head} is {actual}, was {wanted}"
-    if str(head).endswith("_identity"):
-        return f"{str(head).removesuffix('_identity')} is another object"
-    return f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
-
-
-def _repeated(arguments: GraphArguments, pattern: object) -> str:
-    """Describe which tensors are the same object."""
-    if not isinstance(pattern, tuple):
-        return "no tensor is given twice"
-    names = [arguments.leaves[place].name for place in arguments.tensors]
-    groups = [[name for name, first in zip(names, pattern) if first == place] for place in range(len(names))]
-    return " and ".join([f"{' and '.join(group)} are the same tensor" for group in groups if len(group) > 1])
 
 
 def is_bought(guard: Prop | None, variants: Sequence[Variant]) -> bool:

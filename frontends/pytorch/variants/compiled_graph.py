@@ -27,7 +27,7 @@ from frontends.pytorch.recording.inputs import Dynamism
 from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
-from frontends.pytorch.variants.arguments import GraphArguments, intercepted, kind_of
+from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
 from frontends.pytorch.variants.causes import cause_of, failed_guard, is_bought
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
@@ -37,18 +37,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.variants.native import Native
 
 Call = Callable[[Sequence[Any]], Sequence[object]]
-Tracing = Callable[..., Variant]
 log: Final = logging.getLogger("symshape")
-
-
-class AllDynamic(Dynamism):
-    """Every size and number is a symbol."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda name, axis, size: True)
-
-    def is_varying(self, name: str, value: float) -> bool:
-        return True
 
 
 class CompiledGraph:
@@ -72,7 +61,7 @@ class CompiledGraph:
         *,
         backend: str,
         policy: Policy | None = None,
-        dynamism: Callable[[], Dynamism] = AllDynamic,
+        dynamism: Callable[[], Dynamism] = lambda: Dynamism(lambda name, axis, size: True),
         added: Callable[[Variant], None] = lambda variant: None,
         is_guarded: bool = False,
     ) -> None:
@@ -122,19 +111,15 @@ class CompiledGraph:
         if not all(name in given for name in self.names):
             return failed_guard(self.variants, given)
         args = [given[name] for name in self.names]
-        for arguments, dispatch in self._kinds.values():
-            kinds = [(kind_of(value), type(value)) for value in args]
-            ranks = [value.dim() if isinstance(value, torch.Tensor) else 0 for value in args]
-            if [(leaf.kind, leaf.type, leaf.rank) for leaf in arguments.leaves] == [
-                (*kind, rank) for kind, rank in zip(kinds, ranks)
-            ]:
-                values = arguments.values(args)
-                return "" if dispatch.lookup(args) is not None else cause_of(arguments, dispatch, values)[0]
-        return ""
+        try:
+            arguments, dispatch = self._kinds[GraphArguments(self.names, args).key]
+        except (TraceError, LookupError):
+            return ""
+        return "" if dispatch.lookup(args) is not None else cause_of(dispatch, arguments.values(args))[0]
 
     def _missed(self, args: Sequence[object]) -> Call:
         """The callable for a call that no variant accepts; traces the graph where it can."""
-        if self.reason or intercepted():
+        if self.reason or intercepted() or is_repeated(args):
             return self._as_captured
         with self._lock:
             call = self.lookup(args)
@@ -183,7 +168,7 @@ class CompiledGraph:
             self._kinds[arguments.key] = arguments, Dispatch(arguments.names, prologue=arguments.prologue())
         arguments, dispatch = self._kinds[arguments.key]
         values = arguments.values(args)
-        cause, guard = cause_of(arguments, dispatch, values)
+        cause, guard = cause_of(dispatch, values)
         if is_bought(guard, self.variants) and guard is not None:
             self._varying.update([atom.name for atom in guard.symbols])
         variant = self._variant(args)
@@ -191,10 +176,8 @@ class CompiledGraph:
             variant.cause = cause
         run = variant.run_by(self.backend, self.policy.withheld, self.policy.guards, self._varying)
         given = dict(zip(arguments.names, values))
-        repeated: Any = given["repeated"]
-        check = arguments.check(variant, repeated)
         call = calling(variant, run, arguments)
-        dispatch.add(check, call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
+        dispatch.add(arguments.check(variant), call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)
         self._added(variant)
         if self.native is not None:

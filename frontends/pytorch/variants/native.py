@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
@@ -25,7 +25,7 @@ from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
-from frontends.pytorch.variants.arguments import GraphArguments, Kind
+from frontends.pytorch.variants.arguments import GraphArguments
 from frontends.pytorch.variants.arguments import Leaf as Given
 from shapes.guards.codegen import Check
 from shapes.guards.emit_c import NotNative
@@ -72,7 +72,8 @@ def _form(arguments: GraphArguments, variants: Sequence[Variant]) -> Form:
 
 def leaf_of(leaf: Given) -> Leaf:
     """An input for the launcher."""
-    return Leaf(_kind(leaf.kind), leaf.type, leaf.rank)
+    # floats are compared by their bits
+    return Leaf("value" if leaf.kind == "float" else leaf.kind, leaf.type, leaf.rank)
 
 
 def native_variant(
@@ -91,7 +92,7 @@ def native_variant(
     }
     for reason in [reason for reason, is_so in refused.items() if is_so]:
         raise NotNative(reason)
-    check = arguments.check(variant, given["repeated"], floats=False)
+    check = arguments.check(variant, floats=False)
     leaves = arguments.leaves
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
@@ -101,7 +102,6 @@ def native_variant(
     program = make_native(description)
     if isinstance(program, Unavailable):
         raise NotNative(program.reason)
-    positions = arguments.tensors
     made = Variant(
         program,
         tuple([_expected(leaf.kind, given[leaf.name]) for leaf in leaves]),
@@ -110,7 +110,6 @@ def native_variant(
         None,
         tensors,
         integers,
-        {positions[place]: positions[first] for place, first in enumerate(given["repeated"] or ())},
     )
     return made, description
 
@@ -120,11 +119,6 @@ def _returns_detached_beside(variant: Traced) -> bool:
     how = () if variant.relations is None else variant.relations.how
     apart = [output for output, each in zip(variant.outputs, how) if each == "apart"]
     return any(sum([other is output for other in variant.outputs]) > 1 for output in apart)
-
-
-def _kind(kind: Kind) -> Literal["tensor", "integer", "value", "object"]:
-    """The launcher's kind of an input; floats are compared by their bits."""
-    return "value" if kind == "float" else kind
 
 
 def _expected(kind: str, value: Any) -> object:

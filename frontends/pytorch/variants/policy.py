@@ -24,8 +24,7 @@ class Policy:
     Attributes:
         recompile_limit: the number of recompilations for one question; then calls that no variant accepts fall back
             to eager.
-        variants: the number of variants of a function.
-        of_module: the number of variants of all functions of one module.
+        variants: the number of variants of a graph, and of Dynamo's graphs of a function.
         withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
         guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
             (see `backends.decisions.costs`).
@@ -33,12 +32,11 @@ class Policy:
 
     recompile_limit: int = 2
     variants: int = 64
-    of_module: int = 256
     withheld: frozenset[str] = frozenset()
     guards: Expected | None = None
 
     def __post_init__(self) -> None:
-        for name in ("recompile_limit", "variants", "of_module"):
+        for name in ("recompile_limit", "variants"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")

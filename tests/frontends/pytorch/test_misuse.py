@@ -99,7 +99,7 @@ WRONG: list[tuple[Callable[[torch.Tensor], object], str]] = [
     (lambda x: one_of(True), r"one_of\(True\)"),
     (lambda x: Policy(recompile_limit=-1), r"recompile_limit=-1: expected"),
     (lambda x: Policy(variants=0), r"variants=0: expected"),
-    (lambda x: Policy(of_module="many"), r"of_module='many': expected"),
+    (lambda x: Policy(variants="many"), r"variants='many': expected"),
     (lambda x: Policy(withheld=3), r"withheld=3: expected"),
     (lambda x: Policy(withheld={"consttant"}), r"the kinds of decisions are .*did you mean 'constant'"),
     (lambda x: Policy(guards=3), r"guards=3: expected an Expected"),

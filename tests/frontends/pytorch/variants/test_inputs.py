@@ -1,0 +1,32 @@
+"""Inputs of a captured graph that Dynamo does not give: they run as the graph was captured."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from frontends.pytorch.variants.compiled_graph import CompiledGraph
+
+
+def added(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor]:
+    return (x.add_(1) * y,)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("first", ["distinct", "twice"])
+def test_a_tensor_that_is_given_twice(backend: str, first: str) -> None:
+    """If it fails, a variant for two tensors computes with one that it writes to, as if it were another."""
+    graph = CompiledGraph(added, ["x", "y"], added, backend=backend)
+    for given in (first, "distinct", "twice", "distinct"):
+        x, y = torch.ones(3), torch.ones(3)
+        (result,) = graph(x, x) if given == "twice" else graph(x, y)
+        assert result.tolist() == [4.0 if given == "twice" else 2.0] * 3
+    assert (len(graph.variants), graph.reason) == (1, "")
+
+
+def test_an_input_that_is_no_tensor_and_no_number() -> None:
+    """If it fails, a variant is reused for another value of an input that it does not compare."""
+    graph = CompiledGraph(torch.mul, ["x", "y"], lambda x, y: (x * len(y),), backend="eager")
+    assert [graph(torch.ones(1), text)[0].item() for text in ("a", "bc")] == [1.0, 2.0]
+    assert "y: an input of the class str" in graph.reason
+    assert graph.variants == []
