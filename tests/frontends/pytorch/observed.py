@@ -40,6 +40,24 @@ class Program:
     """What may differ."""
 
 
+class Programs(dict[str, Callable[[], Program]]):
+    """Programs by name, declared by decorators; each is made anew for each way to run it."""
+
+    def program(self, arguments: Callable[[int], Sequence[object]], **options: Any) -> Callable[[Any], Any]:
+        """A function that keeps nothing itself, with its arguments for a size."""
+
+        def declare(function: Callable[..., object]) -> Callable[..., object]:
+            self[function.__name__] = lambda: Program(function, arguments, **options)
+            return function
+
+        return declare
+
+    def stateful(self, make: Callable[[], Program]) -> Callable[[], Program]:
+        """A function that makes the program and what it keeps."""
+        self[make.__name__] = make
+        return make
+
+
 @dataclass
 class Seen:
     """Names for objects, given in the order in which they are met."""

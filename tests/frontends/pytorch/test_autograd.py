@@ -12,7 +12,6 @@ from tests.frontends.pytorch.observed import compared, left_behind
 STALE = "Dynamo does not guard a tensor's place in autograd's graph"
 KNOWN = {
     "asks_is_leaf_sometimes": STALE,
-    "asks_function_of_argument": STALE,
     "asks_base": STALE,
     "hook_on_argument_inside_backward": "a hook on an argument",
 }
@@ -24,7 +23,6 @@ KNOWN = {
     [
         pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=KNOWN[name])) if name in KNOWN else name
         for name in PROGRAMS
-        if name != "data_written"
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -47,11 +45,9 @@ def test_nothing_of_a_trace_is_left() -> None:
 
 
 CAPTURED = (
-    "autograd_grad",
     "autograd_grad_of_intermediate",
     "autograd_grad_create_graph",
     "gradient_penalty",
-    "made_that_requires_grad_backward",
     "requires_grad_of_inner_backward",
     "detached_views",
     "detached_parts",
@@ -65,7 +61,6 @@ CAPTURED = (
     "lone_view_written_by_caller",
     "hook_on_inner_changes",
     "function_square",
-    "function_with_setup",
     "no_grad_inside",
     "no_grad_around",
 )
