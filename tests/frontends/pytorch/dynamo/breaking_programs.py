@@ -18,7 +18,6 @@ Change = Callable[[int], None]
 Made = tuple[Program, Change]
 PROGRAMS: Final[dict[str, Callable[[], Made]]] = {}
 FACTOR = 2.0
-FACTORS: Final = [1.0, 2.0]
 LOG: Final = logging.getLogger("tests.breaking")
 DRAWN: Final = torch.ones(4)
 
@@ -74,14 +73,6 @@ def loops(x: torch.Tensor) -> Any:
 
 
 @program
-def loops_over_a_number(x: torch.Tensor) -> Any:
-    found = []
-    for number in range(int(x.abs().sum()) % 4 + 1):
-        found.append(x * number)
-    return found
-
-
-@program
 def takes_a_part(x: torch.Tensor) -> Any:
     last = int(x.flatten().argmax()) % x.shape[1]
     return x[:, last:] * 2, x[:, :last].sum()
@@ -93,18 +84,6 @@ def prints(x: torch.Tensor) -> Any:
     print("sizes", x.shape, x.shape[0], f"{x.shape[1]}|{x.shape[0] / 3}")
     print(f"{y.sum().item() > 0}", end=";")
     return y.exp()
-
-
-@program
-def prints_a_number_in_short(x: torch.Tensor) -> Any:
-    print(f"{x.sum().item():.3f}")
-    return x.exp()
-
-
-@program
-def prints_sizes_as_numbers(x: torch.Tensor) -> Any:
-    print(f"{x.shape[1]:04d}|{x.shape[0] / 3:.2f}|")
-    return x.exp()
 
 
 @program
@@ -134,13 +113,6 @@ def raises(x: torch.Tensor) -> Any:
     if x.sum() > 0:
         raise ValueError(f"{x.shape[0]} rows, sum {x.sum().item():.2f}")
     return x + 1
-
-
-@program
-def raises_of_itself(x: torch.Tensor) -> Any:
-    if x.sum() > 0:
-        x = x + 1
-    return x @ x
 
 
 @program
@@ -249,14 +221,6 @@ def generates(x: torch.Tensor) -> Any:
 
 
 @program
-def makes_a_dictionary(x: torch.Tensor) -> Any:
-    found = {"b": x, "a": x * 2}
-    if x.sum() > 0:
-        found["c"] = x + 1
-    return found
-
-
-@program
 def rows_changed_in_place(x: torch.Tensor) -> Any:
     first, *rest = x.unbind()
     first.add_(1)
@@ -271,6 +235,227 @@ def backward_inside(x: torch.Tensor) -> Any:
         loss = loss * 2
     loss.backward()
     return w.grad
+
+
+@program
+def prints_expressions_of_sizes(x: torch.Tensor) -> Any:
+    print(
+        x.shape[0] // 2, x.shape[0] % 2, -x.shape[0], x.shape[0] ** 2, x.shape[0] / 2, 1 / x.shape[0], x.shape[0] * 1.0
+    )
+    return x
+
+
+def helper_prints(y: torch.Tensor) -> Any:
+    print(y)
+
+
+@program
+def prints_in_a_helper(x: torch.Tensor) -> Any:
+    y = x * 2
+    if y.sum() > 0:
+        y = y * 1.5
+    helper_prints(y)
+    return y
+
+
+@program
+def branches_within_branches(x: torch.Tensor) -> Any:
+    if x.sum() > 0:
+        if x.max() > 1:
+            return x - 1
+        return x + 1
+    elif x.min() < -1:
+        return x * 2
+    return x.neg()
+
+
+@program
+def rows_by_data(x: torch.Tensor) -> Any:
+    r = [row * 2 for row in x if row.sum() > 0]
+    return r, len(r)
+
+
+@program
+def returns_views(x: torch.Tensor) -> Any:
+    y = x.view(-1)
+    if y.sum() > 0:
+        return y, x.T, x[0]
+    return y[::2]
+
+
+@program
+def changes_through_an_alias(x: torch.Tensor) -> Any:
+    y = x.clone()
+    z = y.t()
+    if x.sum() > 0:
+        z.add_(1)
+    y.mul_(3)
+    return z, y
+
+
+@program
+def writes_out(x: torch.Tensor) -> Any:
+    y = torch.empty_like(x.detach())
+    torch.add(x.detach(), 1, out=y)
+    return y if y.sum() > 0 else -y
+
+
+@program
+def raises_after_a_change(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        x.add_(1)
+    if x.sum() > -100:
+        raise RuntimeError("after")
+    return x
+
+
+@program
+def raises_of_sizes(x: torch.Tensor) -> Any:
+    if x.sum() > 0:
+        return x @ torch.ones(3)
+    return x
+
+
+@program
+def draws_in_all_ways(x: torch.Tensor) -> Any:
+    y = torch.rand(x.shape[0])
+    if y.sum() > x.shape[0] / 2:
+        y = y + torch.randn(x.shape[0])
+    z = functional.dropout(x, 0.3)
+    return y, z, torch.randint(0, 10, (3,)), torch.randperm(x.shape[0]), torch.bernoulli(torch.full((3,), 0.5))
+
+
+@program
+def with_gradients_for_a_while(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        with torch.enable_grad():
+            y = x * 2
+        if y.sum() > 0:
+            return y, y.requires_grad
+    return y
+
+
+@program
+def casts_for_a_while(x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = x @ x.t()
+        if y.sum() > 0:
+            y = y @ y
+    return y
+
+
+@program
+def arithmetic_of_sizes(x: torch.Tensor) -> Any:
+    if x.sum() > 0:
+        x = x + 1
+    n, m = x.shape
+    return x, n / 2, n // 2, n % 3, -n, n**2, n * 0.5, n << 1, n & 1, n ^ 3, float(n), int(m), n - m, (n, m), [n]
+
+
+@program
+def root_of_a_size(x: torch.Tensor) -> Any:
+    s = x.shape[0] ** 0.5
+    if x.sum() > s:
+        return x * s, s, 1 / s
+    return x / s, -s
+
+
+@program
+def asks_for_sizes(x: torch.Tensor) -> Any:
+    if x.sum() > 0:
+        x = x * 2
+    return x.shape, x.size(), x.size(0), x.stride(), x.numel(), x.dim(), x.ndim, x.is_contiguous(), len(x)
+
+
+@program
+def truth_of_tensors(x: torch.Tensor) -> Any:
+    a = (x > 0).any() and (x < 0).any()
+    b = (x > 0).all() or x.shape[0]
+    c = not (x > 9).any()
+    return a, b, c
+
+
+@program
+def assigns_by_a_mask(x: torch.Tensor) -> Any:
+    y = x.clone()
+    y[y < 0] = 0
+    return y if y.sum() > 0 else x
+
+
+@program
+def sorts(x: torch.Tensor) -> Any:
+    v, i = x.sort(dim=1)
+    if v[0, 0] < 0:
+        v = v.abs()
+    k = x.topk(2, dim=1)
+    return v, i, k.values, k[1], k
+
+
+@program
+def stacks_rows(x: torch.Tensor) -> Any:
+    return torch.stack([r if r.sum() > 0 else -r for r in x])
+
+
+@program
+def complex_numbers(x: torch.Tensor) -> Any:
+    z = torch.complex(x, x)
+    return z.abs() if z.real.sum() > 0 else z
+
+
+@program
+def compares_nan(x: torch.Tensor) -> Any:
+    y = x / 0
+    s = (y - y).sum().item()
+    return (s == s), s != s, x if s > 0 else -x
+
+
+@program
+def large_integers(x: torch.Tensor) -> Any:
+    n = int(x.numel()) * 10**12
+    return n, n * n, x if x.sum() > 0 else -x
+
+
+@program
+def clamps_by_elements(x: torch.Tensor) -> Any:
+    a = x[0, 0].item()
+    b = x[-1, -1].item()
+    return x.clamp(-abs(a), abs(b)), a if a > b else b
+
+
+@program
+def branches_in_a_list(x: torch.Tensor) -> Any:
+    items = [x.sum() > 0, x.mean() > 1]
+    return [1 if b else 0 for b in items]
+
+
+@program
+def prints_and_logs_in_order(x: torch.Tensor) -> Any:
+    print("a")
+    y = x + 1
+    LOG.warning("b %s", y.shape[0])
+    print("c")
+    if y.sum() > 0:
+        print("d")
+    return y
+
+
+@program
+def expands(x: torch.Tensor) -> Any:
+    y = x[0].expand(3, -1)
+    return y if y.sum() > 0 else y.contiguous()
+
+
+@program
+def loops_over_a_size(x: torch.Tensor) -> Any:
+    t = x
+    for i in range(x.shape[0]):
+        t = t + i
+    return t if t.sum() > 0 else x
+
+
+@program
+def makes_tensors_of_sizes(x: torch.Tensor) -> Any:
+    return x.new_zeros(x.shape[0], 2) if x.sum() > 0 else torch.full((x.shape[0],), 2.0)
 
 
 @changing
@@ -316,17 +501,6 @@ def a_counter_in_a_closure() -> Made:
         nonlocal count
         count += 1
         return x * count if x.sum() > 0 else x - count
-
-    return run, stays
-
-
-@changing
-def a_list_that_grows() -> Made:
-    seen: list[Any] = []
-
-    def run(x: torch.Tensor) -> Any:
-        seen.append(x.shape[0])
-        return x * sum(seen) if x.sum() > 0 else (x, list(seen))
 
     return run, stays
 
@@ -450,18 +624,6 @@ def another_method() -> Made:
             module.forward = types.MethodType(forward, module)
 
     return module, change
-
-
-@changing
-def a_counter_of_a_module() -> Made:
-    class Counts(nn.Module):
-        calls = 0
-
-        def forward(self, x: torch.Tensor) -> Any:
-            self.calls += 1
-            return x * self.calls if x.sum() > 0 else x
-
-    return Counts(), stays
 
 
 @changing

@@ -14,8 +14,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile
-from tests.frontends.pytorch.dynamo.breaking_programs import LOG, PROGRAMS, Made, stays
-from tests.frontends.pytorch.dynamo.python_programs import PYTHON
+from tests.frontends.pytorch.dynamo.breaking_programs import LOG, PROGRAMS, Made
 
 SIZES = ((3, 4), (5, 2), (2, 7), (3, 4), (3, 4), (4, 4))
 
@@ -108,11 +107,3 @@ def compare(expected: Made, given: Made, *, backend: str, learned: bool) -> None
 def test_as_eager_torch(name: str, backend: str, learned: bool) -> None:
     """If it fails, a program that breaks does something else than in Python, or forgets what has changed around it."""
     compare(PROGRAMS[name](), PROGRAMS[name](), backend=backend, learned=learned)
-
-
-@pytest.mark.parametrize(("backend", "learned"), WAYS)
-@pytest.mark.parametrize("name", PYTHON)
-def test_python_around_breaks(name: str, backend: str, learned: bool) -> None:
-    """If it fails, Python between two graphs does something else than in Python."""
-    made: Made = PYTHON[name], stays
-    compare(made, made, backend=backend, learned=learned)
