@@ -1,4 +1,5 @@
-"""Packed sequences are one graph for all lengths: what eager torch gives, its gradients and its errors."""
+"""Packed sequences: a trace has no length as a constant; compiled programs are as eager torch, with its gradients and
+errors. Dynamo skips torch's functions that pack, so compiled programs break there, or run as Python."""
 
 from __future__ import annotations
 
@@ -93,13 +94,14 @@ def lengths_of(rows: int) -> torch.Tensor:
 
 
 def agrees(name: str, backend: str, gradients: bool = True) -> None:
+    """Every call is as in eager torch; torch refuses the program as one graph."""
     program = PROGRAMS[name]
-    compiled = compile(program, backend=backend, fullgraph=True)
+    compiled = compile(program, backend=backend)
     for rows in (3, 8, 17, 8):
         x = torch.randn(rows, 3, 4, requires_grad=gradients)
         expected = outcome(program, [x, lengths_of(rows)], PARAMETERS, gradients)
         assert_same(outcome(compiled, [x, lengths_of(rows)], PARAMETERS, gradients), expected)
-    assert len(compiled.variants) <= 2
+    assert compiled.breaks or compiled.fallbacks
 
 
 @pytest.mark.thorough
@@ -107,6 +109,7 @@ def agrees(name: str, backend: str, gradients: bool = True) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_of_packed_sequences(name: str, backend: str, gradients: bool) -> None:
+    """If it fails, what runs beside a packed sequence is wrong; or it is a graph again, and `agrees` can ask for it."""
     agrees(name, backend, gradients)
 
 
