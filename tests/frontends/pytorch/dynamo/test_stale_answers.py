@@ -209,9 +209,21 @@ def hooks_of_a_submodule():
     ]
 
 
-def check(name: str, backend: str) -> None:
+def broken(program):
+    """The program twice, with a line between that Python runs."""
+
+    def run(x):
+        y = program(x)
+        print(end="")
+        return y + program(x)
+
+    return run
+
+
+def check(name: str, backend: str, around: Callable = lambda program: program) -> None:
     torch.manual_seed(0)
     program, steps = CASES[name]()
+    program = around(program)
     f = compile(program, dynamic=True, backend=backend)
     x = torch.randn(4, 3)
     for step in [lambda: None, *steps]:
@@ -232,6 +244,12 @@ def test_changed_between_calls(name: str) -> None:
 def test_changed_between_calls_of_kernels(name: str) -> None:
     """If it fails, the same with kernels, whose calls are looked up in C."""
     check(name, "cpu")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_changed_between_calls_with_breaks(name: str) -> None:
+    """If it fails, what runs behind a graph break goes on with what it read when it was captured."""
+    check(name, "eager", broken)
 
 
 def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
