@@ -1,4 +1,5 @@
-"""Autograd in compiled functions and around them: gradients, versions, views, hooks and modes are as in eager torch."""
+"""Autograd in compiled functions and around them, torch's settings, hooks of modules, containers: as in eager torch, at
+every call."""
 
 from __future__ import annotations
 
@@ -6,14 +7,19 @@ import pytest
 import torch
 
 from frontends.pytorch import compile
-from tests.frontends.pytorch.autograd_programs import PROGRAMS
+from tests.frontends.pytorch.autograd_programs import PROGRAMS as OF_AUTOGRAD
 from tests.frontends.pytorch.observed import compared, left_behind
+from tests.frontends.pytorch.state_programs import PROGRAMS as OF_STATE
+
+PROGRAMS = OF_AUTOGRAD | OF_STATE
 
 STALE = "Dynamo does not guard a tensor's place in autograd's graph"
 KNOWN = {
     "asks_is_leaf_sometimes": STALE,
     "asks_base": STALE,
-    "hook_on_argument_inside_backward": "a hook on an argument",
+    "looked_up_by_tensor": "Dynamo does not guard keys of dictionaries that are tensors",
+    "sets_autocast": "a graph does not set autocast again",
+    "tracing_asked": "Dynamo says that it traces",
 }
 
 
@@ -34,12 +40,7 @@ def test_as_eager(name: str, backend: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_a_trace_is_left() -> None:
     """If it fails, an aborted trace leaves its tensors where the program finds them."""
-    for name in (
-        "backward_of_module",
-        "closure_made_to_learn",
-        "hook_on_argument_inside",
-        "saved_tensors_hooks_around",
-    ):
+    for name in ("backward_of_module", "closure_made_to_learn", "saved_tensors_hooks_around"):
         assert compared(PROGRAMS[name], "eager") == []
     assert left_behind() == []
 
@@ -54,15 +55,15 @@ CAPTURED = (
     "written_views",
     "written_closure",
     "batch_norm",
-    "dropout_of_everything",
     "output_view_of_argument_written_by_caller",
     "outputs_share_memory_written_by_caller",
     "parts_of_inner_written_by_caller",
     "lone_view_written_by_caller",
     "hook_on_inner_changes",
     "function_square",
-    "no_grad_inside",
     "no_grad_around",
+    "list_returned_within",
+    "identities",
 )
 
 
