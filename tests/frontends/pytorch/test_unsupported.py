@@ -90,19 +90,6 @@ def test_a_nested_argument() -> None:
         trace(lambda x: x * 2, (values,))
 
 
-def test_a_function_of_each_row() -> None:
-    """Fails when `vmap` is not seen through."""
-
-    def program(x, y):
-        return torch.vmap(lambda a, b: (a * 2 + b).softmax(0), in_dims=(0, None))(x, y)
-
-    compiled = compile(program, dynamic=True, fullgraph=True)
-    for rows, columns in ((3, 4), (5, 2), (2, 7)):
-        x, y = torch.randn(rows, columns), torch.randn(columns)
-        torch.testing.assert_close(compiled(x, y), program(x, y))
-    assert len(compiled.variants) == 1
-
-
 COUNTS = {"calls": 0}
 
 

@@ -22,10 +22,6 @@ from torch.utils.checkpoint import checkpoint
 from frontends.pytorch import compile
 
 GENERATOR = torch.Generator()
-PYTHON = random.Random(0)
-NUMPY = numpy.random.default_rng(0)
-LEGACY = numpy.random.RandomState(0)
-STATE = torch.Generator().manual_seed(7).get_state()
 weight = torch.nn.Parameter(torch.randn(4, 4, generator=torch.Generator().manual_seed(0)))
 other = torch.nn.Parameter(torch.randn(4, 4, generator=torch.Generator().manual_seed(1)))
 
@@ -48,22 +44,6 @@ def reads_after_a_draw(x):
     return y, torch.get_rng_state()
 
 
-@program
-def reads_the_default_generator(x):
-    y = torch.rand_like(x)
-    return y + x, torch.default_generator.get_state()
-
-
-@program
-def reads_a_generator(x):
-    return x + torch.randn(x.shape, generator=GENERATOR), GENERATOR.get_state()
-
-
-@program
-def branches_on_the_seed(x):
-    return x * 2 if torch.initial_seed() % 2 else x * 3
-
-
 # ---------------------------------------------------------------------- setting a state
 
 
@@ -76,25 +56,10 @@ def restores(x):
 
 
 @program
-def sets_a_state_of_before(x):
-    torch.set_rng_state(STATE)
-    return x + torch.rand_like(x)
-
-
-@program
 def forks(x):
     with torch.random.fork_rng():
         y = F.dropout(x, 0.5)
     return y, F.dropout(x, 0.5)
-
-
-@program
-def forks_and_seeds(x):
-    y = torch.rand_like(x)
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        z = torch.rand_like(x)
-    return x + y, z, torch.rand_like(x)
 
 
 @program
@@ -112,54 +77,9 @@ def seeds_the_default_generator(x):
 
 
 @program
-def seeds_a_generator(x):
-    GENERATOR.manual_seed(5)
-    return x + torch.rand(x.shape, generator=GENERATOR)
-
-
-@program
 def makes_a_generator(x):
     made = torch.Generator().manual_seed(5)
     return x + torch.rand(x.shape, generator=made), made.get_state()
-
-
-@program
-def initializes(x):
-    made = torch.empty_like(x)
-    torch.nn.init.normal_(made)
-    torch.nn.init.xavier_uniform_(made, generator=GENERATOR)
-    return made + torch.nn.init.trunc_normal_(torch.empty_like(x))
-
-
-# ---------------------------------------------------------------------- Python's and NumPy's
-
-
-@program
-def draws_from_python(x):
-    return x * random.random() + random.randint(0, 9)
-
-
-@program
-def draws_from_an_instance(x):
-    return x * PYTHON.random()
-
-
-@program
-def sets_python(x):
-    state = random.getstate()
-    y = x * random.random()
-    random.setstate(state)
-    return y
-
-
-@program
-def draws_from_numpy(x):
-    return x * float(numpy.random.rand()) + int(numpy.random.randint(9))
-
-
-@program
-def draws_from_a_generator_of_numpys(x):
-    return x * float(NUMPY.random())
 
 
 # ---------------------------------------------------------------------- checkpoints
@@ -199,12 +119,6 @@ def checkpointed_reentrantly(x):
 
 
 @program
-def checkpointed_reentrantly_twice(x):
-    y = checkpoint(block, x * 1, use_reentrant=True)
-    return F.dropout(checkpoint(lambda z: block(z) @ other, y, use_reentrant=True), 0.2)
-
-
-@program
 def checkpointed_reentrantly_and_drawn_anew(x):
     return checkpoint(block, x * 1, use_reentrant=True, preserve_rng_state=False)
 
@@ -212,12 +126,6 @@ def checkpointed_reentrantly_and_drawn_anew(x):
 @program
 def drawn_before_a_reentrant_checkpoint(x):
     return checkpoint(block, F.dropout(x * 1, 0.5), use_reentrant=True)
-
-
-@program
-def drawn_before_a_checkpoint(x):
-    y = checkpoint(block, F.dropout(x * 1, 0.5), use_reentrant=False)
-    return y, torch.rand_like(x)
 
 
 @program
@@ -266,20 +174,16 @@ def outcome(program: Callable[..., object], x: torch.Tensor, seed: int) -> list[
     """What a call gives, its gradients, and all states afterwards, from these seeds."""
     torch.manual_seed(seed)
     GENERATOR.manual_seed(seed + 1)
-    PYTHON.seed(seed + 2)
     random.seed(seed + 3)
     numpy.random.seed(seed + 4)
-    LEGACY.seed(seed + 5)
-    NUMPY.bit_generator.state = numpy.random.default_rng(seed + 6).bit_generator.state
     weight.grad = other.grad = None
     found = tree_leaves(program(x))
     tensors = [each for each in found if isinstance(each, torch.Tensor) and each.requires_grad]
     if tensors:
         sum([(each * torch.linspace(0, 1, each.numel()).view(each.shape)).sum() for each in tensors]).backward()
         found += [x.grad, weight.grad, other.grad]
-    found += [torch.get_rng_state(), GENERATOR.get_state(), PYTHON.getstate(), random.getstate()]
-    legacy = [state for each in (numpy.random, LEGACY) for state in each.get_state()[1:3]]
-    return [*found, *legacy, NUMPY.bit_generator.state]
+    found += [torch.get_rng_state(), GENERATOR.get_state(), random.getstate()]
+    return [*found, *numpy.random.get_state()[1:3]]
 
 
 def agrees(program: Callable[..., object], backend: str) -> object:
