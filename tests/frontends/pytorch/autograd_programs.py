@@ -144,14 +144,6 @@ def gradient_sometimes_there(w):
 # ---------------------------------------------------------------------- what requires a gradient
 
 
-@program(learned)
-def requires_grad_taken_away_and_back(x):
-    x.requires_grad_(False)
-    y = x * 2
-    x.requires_grad_(True)
-    return x * 3 + y
-
-
 @program(plain)
 def requires_grad_of_inner_used(x):
     y = (x * 2).requires_grad_()
@@ -163,18 +155,6 @@ def requires_grad_of_inner_backward(x):
     y = (x * 2).requires_grad_()
     (y * y).sum().backward()
     return y.grad
-
-
-@program(plain)
-def made_that_require_grad(x):
-    a = torch.zeros(x.shape[0], requires_grad=True)
-    b = torch.ones_like(x, requires_grad=True)
-    c = torch.tensor([1.0, 2.0], requires_grad=True)
-    d = torch.full((2,), 3.0, requires_grad=True)
-    e = x.new_zeros(2, requires_grad=True)
-    g = torch.empty(0, requires_grad=True)
-    h = torch.arange(3.0, requires_grad=True)
-    return a, b, c, d, e, g, h, (a.sum() + (b * x).sum() + c.sum())
 
 
 @program(lambda n: learned(n) if n % 2 else inner(n))
@@ -227,14 +207,6 @@ def detached_view_and_view(a):
 
 
 @program(learned)
-def detached_then_written(a):
-    y = a * 2
-    z = y.detach()
-    z.add_(1)
-    return y * 3
-
-
-@program(learned)
 def detached_needed_for_backward_written(a):
     y = a.exp()
     y.detach().add_(1)
@@ -256,11 +228,6 @@ def written_views(x):
 def written_out(x, y):
     torch.add(x, 1, out=y)
     return y * 2
-
-
-@program(plain)
-def written_and_returned(x):
-    return x.add_(1)
 
 
 @stateful
@@ -473,14 +440,6 @@ def chunks_written_by_caller(x):
     return x.chunk(2, 1)
 
 
-@program(plain)
-def split_inner_written_without_gradient(x):
-    y = x * 2
-    a, b = y.split(2, 1)
-    a.mul_(3)
-    return y, a, b
-
-
 # ---------------------------------------------------------------------- modes inside
 
 
@@ -551,21 +510,11 @@ def outputs_share_memory_written_by_caller(w):
 
 
 @program(learned)
-def expanded_output(w):
-    return w.sum().expand(3), w[:, :1].expand(-1, 5)
-
-
-@program(learned)
 def no_grad_view_of_output(w):
     y = w * 2
     with torch.no_grad():
         v = y[0]
     return v, y
-
-
-@program(plain)
-def plain_view_made_to_learn(x):
-    return x[0].requires_grad_()
 
 
 @program(learned)
@@ -604,20 +553,6 @@ def backward_twice_by_caller():
     return Program(f, learned, within=within)
 
 
-@stateful
-def backward_twice_by_caller_raises():
-    def f(w):
-        return (w**3).sum()
-
-    def within(fn, args):
-        (w,) = args
-        y = fn(w)
-        y.backward()
-        y.backward()
-
-    return Program(f, learned, within=within)
-
-
 # ---------------------------------------------------------------------- hooks
 
 
@@ -626,19 +561,6 @@ def hook_on_inner_changes(w):
     y = w * 2
     y.register_hook(lambda g: g * 10)
     return y * 3
-
-
-@stateful
-def hook_on_argument_outside():
-    seen = []
-
-    def arguments(n):
-        w = torch.randn(n, 4, requires_grad=True)
-        w.register_hook(lambda g: g * 10)
-        w.register_hook(lambda g: seen.append(tuple(g.shape)))
-        return (w,)
-
-    return Program(lambda w: w * 3, arguments, lambda: seen)
 
 
 @stateful

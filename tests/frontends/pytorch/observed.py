@@ -113,16 +113,15 @@ def settings() -> dict[str, object]:
 def settings_kept() -> Iterator[None]:
     """Whatever happens to torch's settings, they are put back."""
     before = settings()
-    options = dict(vars(torch._tensor_str.PRINT_OPTS))
     # torch's own tests, once imported, forbid to set flags otherwise than by context managers
     with torch.backends.__allow_nonbracketed_mutation():
         try:
             yield
         finally:
-            _put_back(before, options)
+            _put_back(before)
 
 
-def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
+def _put_back(before: dict[str, object]) -> None:
     torch.set_grad_enabled(before["gradients"])
     torch.set_default_device(None)
     torch.set_default_dtype(before["dtype"])
@@ -130,11 +129,6 @@ def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
     torch.use_deterministic_algorithms(enabled, warn_only=warn)
     torch.utils.deterministic.fill_uninitialized_memory = fill
     torch.set_num_threads(before["threads"])
-    torch.set_float32_matmul_precision(before["precision"])
-    cudnn = torch.backends.cudnn
-    cudnn.enabled, cudnn.benchmark, cudnn.deterministic = before["cudnn"]
-    torch.backends.mkldnn.enabled = before["mkldnn"]
-    torch.backends.cuda.matmul.allow_tf32, cudnn.allow_tf32 = before["tf32"]
     flash, efficient, plain = before["attention"]
     torch.backends.cuda.enable_flash_sdp(flash)
     torch.backends.cuda.enable_mem_efficient_sdp(efficient)
@@ -144,9 +138,6 @@ def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
     torch.set_autocast_enabled("cpu", on)
     torch.set_autocast_dtype("cpu", dtype)
     torch.set_autocast_cache_enabled(cached)
-    torch.set_flush_denormal(False)
-    torch.set_warn_always(before["warn_always"])
-    vars(torch._tensor_str.PRINT_OPTS).update(options)
 
 
 def described(value: object, seen: Seen, label: str) -> object:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from torch import nn
 
-from tests.frontends.pytorch.autograd_programs import learned, plain
+from tests.frontends.pytorch.autograd_programs import plain
 from tests.frontends.pytorch.observed import Program, Programs
 
 PROGRAMS = Programs()
@@ -89,67 +88,6 @@ def reads_inference_mode():
             return fn(*args).clone()
 
     return Program(f, plain, within=within)
-
-
-# ---------------------------------------------------------------------- hooks of modules
-
-
-def hooked(name: str, register: Callable[[nn.Module, list], object]) -> None:
-    """A module with a hook that notes its calls."""
-
-    def make() -> Program:
-        torch.manual_seed(0)
-        seen: list[object] = []
-        module = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
-        register(module, seen)
-        # what a hook for gradients gives is a view of a function of torch's own
-        return Program(
-            module,
-            learned,
-            lambda: [list(seen), [each.grad for each in module.parameters()]],
-            ignored=("is_view", "base"),
-        )
-
-    PROGRAMS[f"hook_{name}"] = make
-
-
-hooked("forward_changes", lambda module, seen: module[0].register_forward_hook(lambda m, a, y: y * 2))
-hooked(
-    "full_backward", lambda module, seen: module[0].register_full_backward_hook(lambda m, gi, go: seen.append(len(gi)))
-)
-hooked(
-    "full_backward_changes",
-    lambda module, seen: module[1].register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,)),
-)
-
-
-def hooked_everywhere(name: str, register: Callable[[list], object]) -> None:
-    """A module, and a hook for all modules, which is there for the time of a call."""
-
-    def make() -> Program:
-        torch.manual_seed(0)
-        seen: list[object] = []
-        module = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
-
-        def within(fn, args):
-            handle = register(seen)
-            try:
-                y = fn(*args)
-                y.sum().backward()
-                return y.detach()
-            finally:
-                handle.remove()
-
-        return Program(module, learned, lambda: list(seen), within=within)
-
-    PROGRAMS[f"hook_everywhere_{name}"] = make
-
-
-modules = nn.modules.module
-hooked_everywhere("forward", lambda seen: modules.register_module_forward_hook(lambda m, a, y: seen.append(1)))
-hooked_everywhere(
-    "backward", lambda seen: modules.register_module_full_backward_hook(lambda m, gi, go: seen.append(1))
-)
 
 
 # ---------------------------------------------------------------------- containers

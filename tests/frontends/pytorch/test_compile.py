@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict, namedtuple
 
 import torch
-from torch import nn, randn
+from torch import randn
 from torch.utils._pytree import tree_flatten
 
 from frontends.pytorch import compile
@@ -67,27 +67,6 @@ def test_a_decorator_with_and_without_options() -> None:
     assert plain.__name__ == "plain" and plain.__doc__ == "Doubles."
     for each in (plain, with_options, compile(lambda x: x * 2)):
         agrees(each, randn(3))
-
-
-def test_gradients() -> None:
-    """Fails when a compiled function is not differentiated as the function itself, for inputs and parameters."""
-    module = nn.Linear(8, 4)
-    f = compile(lambda x: module(x).tanh().sum(), dynamic=True)
-    for rows in (3, 5):
-        x = randn(rows, 8, requires_grad=True)
-        found = torch.autograd.grad(f(x), [x, module.weight, module.bias])
-        expected = torch.autograd.grad(f.fn(x), [x, module.weight, module.bias])
-        torch.testing.assert_close(found, expected)
-    assert len(f.variants) == 1
-
-
-def test_inside_of_another() -> None:
-    """Fails when a compiled function cannot be called by a program that is traced."""
-    inner = compile(lambda x: x * 2)
-    outer = compile(lambda x: inner(x) + 1, dynamic=True)
-    for rows in (2, 3):
-        agrees(outer, randn(rows))
-    assert len(outer.variants) == 1
 
 
 def test_under_a_transform() -> None:

@@ -1,5 +1,4 @@
-"""Autograd in compiled functions and around them, torch's settings, hooks of modules, containers: as in eager torch, at
-every call."""
+"""Autograd in compiled functions and around them, torch's settings, containers: as in eager torch, at every call."""
 
 from __future__ import annotations
 

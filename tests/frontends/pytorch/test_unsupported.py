@@ -71,18 +71,6 @@ def test_refused_with_the_line_and_run_with_breaks(program, said: str) -> None:
         torch.testing.assert_close(tree_leaves(compiled(x)), tree_leaves(program(x)))
 
 
-def test_gradients_through_what_runs_between_two_graphs() -> None:
-    """Fails when a gradient is cut off where a loop of torch's runs outside of the graphs."""
-
-    def program(x):
-        return mapped(x.sin()).sum()
-
-    compiled = compile(program, dynamic=True)
-    x, y = torch.arange(5.0, requires_grad=True), torch.arange(5.0, requires_grad=True)
-    compiled(x).backward(), program(y).backward()
-    torch.testing.assert_close(x.grad, y.grad)
-
-
 def test_a_nested_argument() -> None:
     """Fails when an argument that is no dense tensor is an error of C++."""
     values = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])

@@ -133,19 +133,6 @@ def test_numbers(one: object, other: object) -> None:
     variants_after(f, (x, one), (x, other), (x, one), (x, other))
 
 
-def test_strings_none_and_dtypes() -> None:
-    """Fails when arguments that are no numbers are not told apart."""
-
-    def program(x, mode, dtype=None):
-        out = x.sum() if mode == "sum" else x.mean()
-        return out if dtype is None else out.to(dtype)
-
-    f = compile(program, dynamic=True)
-    x = randn(3)
-    calls = [(x, "sum"), (x, "mean"), (x, "sum", torch.float64), (x, "sum", None), (x, "mean")]
-    assert variants_after(f, *calls) == [1, 2, 3, 3, 3]
-
-
 # ---------------------------------------------------------------------- finding the variant
 
 

@@ -183,53 +183,6 @@ def test_halves_lose_no_more_than_eagers(kind: str) -> None:
 # ---------------------------------------------------------------------- around a layer
 
 
-@pytest.mark.parametrize("use_reentrant", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_in_a_checkpoint(kind: str, use_reentrant: bool) -> None:
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5, 2, dropout=0.5)
-
-    def run(x: torch.Tensor) -> object:
-        return torch.utils.checkpoint.checkpoint(layer, x * 1, use_reentrant=use_reentrant)
-
-    compiled = compile(run)
-    for rows in (3, 5):
-        x = torch.randn(rows, 2, 4, requires_grad=True)
-        found = []
-        for call in (compiled, run):
-            layer.zero_grad()
-            x.grad = None
-            torch.manual_seed(1)
-            y, _ = call(x)
-            (y * torch.linspace(0, 1, y.numel()).view(y.shape)).sum().backward()
-            found.append([y, x.grad, *[each.grad for each in layer.parameters()], torch.rand(2)])
-        torch.testing.assert_close(found[0], found[1], rtol=3e-5, atol=3e-5)
-    assert use_reentrant or compiled.variants
-
-
-class Tagger(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(10, 4)
-        self.lstm = nn.LSTM(4, 5, 2, dropout=0.5, batch_first=True)
-        self.output = nn.Linear(5, 3)
-
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
-        return self.output(self.lstm(self.embedding(words))[0])
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
-def test_dropout_between_layers_of_a_model(backend: str) -> None:
-    torch.manual_seed(0)
-    tagger = Tagger()
-    compiled = compile(tagger, backend=backend, fullgraph=True)
-    for rows in (6, 9, 4):
-        words = torch.randint(0, 10, (2, rows))
-        expected = outcome(tagger, [words], list(tagger.parameters()), True)
-        assert_same(outcome(compiled, [words], list(tagger.parameters()), True), expected)
-        assert not torch.equal(compiled(words), compiled(words))
-
-
 def test_no_size_of_a_graph_is_a_constant() -> None:
     layer = nn.GRU(4, 5, 2, bidirectional=True)
     variant = trace(layer, (torch.randn(3, 2, 4),))

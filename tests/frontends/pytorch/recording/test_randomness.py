@@ -142,30 +142,6 @@ def checkpointed_with_a_generator(x):
     return checkpoint(drawn, x * 1, use_reentrant=False)
 
 
-class Remembers(torch.autograd.Function):
-    """Restores the state in its backward, as checkpoints of other packages do."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.state = torch.get_rng_state()
-        ctx.save_for_backward(x)
-        return x * torch.rand_like(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        before = torch.get_rng_state()
-        torch.set_rng_state(ctx.state)
-        (x,) = ctx.saved_tensors
-        found = gradient * torch.rand_like(x)
-        torch.set_rng_state(before)
-        return found
-
-
-@program
-def remembers_in_its_backward(x):
-    return Remembers.apply(x @ weight)
-
-
 WHOLE = (checkpointed, checkpointed_twice, checkpointed_within, checkpointed_in_sequence)
 """Those that are one graph."""
 
@@ -219,7 +195,7 @@ def test_a_program_does_what_it_does_in_eager_torch(program: Callable[..., objec
         each
         for each in PROGRAMS
         if "checkpoint" in each.__name__
-        or each in (reads_after_a_draw, forks, restores, seeds, seeds_the_default_generator, remembers_in_its_backward)
+        or each in (reads_after_a_draw, forks, restores, seeds, seeds_the_default_generator)
     ],
     ids=lambda program: program.__name__,
 )
