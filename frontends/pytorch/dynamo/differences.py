@@ -308,6 +308,12 @@ def dropped_backward(captured: Captured) -> Iterator[Origin]:
                     yield place
 
 
+def absent_gradients(captured: Captured) -> Iterator[Origin]:
+    """Functions with a gradient of their own that tell results without a gradient apart."""
+    for code in captured.codes:
+        yield from code_facts.attribute_reads(code, "set_materialize_grads")
+
+
 def attribute(module: torch.fx.GraphModule, path: str) -> object:
     """An attribute by its path; None if there is none."""
     return operator.attrgetter(path)(module) if hasattr(module, path.partition(".")[0]) else None
@@ -355,6 +361,8 @@ DIVIDED: Final = (
     Difference("a generator in a frame with a graph break", "Dynamo may run it to its end", makes_generator),
 )
 """Those of frames with graph breaks."""
+
+
 def unpreserved_checkpoint(captured: Captured) -> Iterator[Origin | None]:
     """Checkpoints that draw anew when they compute again, or that ask whether gradients are recorded."""
     asks = any(True for code in captured.codes for _ in code_facts.attribute_reads(code, "is_grad_enabled"))
@@ -383,6 +391,7 @@ DIFFERENCES: Final = (
     Difference("an OrderedDict is changed", "Dynamo loses the order", changed_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
+    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", absent_gradients),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
     Difference("a number is looked for in a container", "Dynamo does not find it among sizes", number_in_sizes),
 )

@@ -40,6 +40,24 @@ class Program:
     """What may differ."""
 
 
+class Programs(dict[str, Callable[[], Program]]):
+    """Programs by name, declared by decorators; each is made anew for each way to run it."""
+
+    def program(self, arguments: Callable[[int], Sequence[object]], **options: Any) -> Callable[[Any], Any]:
+        """A function that keeps nothing itself, with its arguments for a size."""
+
+        def declare(function: Callable[..., object]) -> Callable[..., object]:
+            self[function.__name__] = lambda: Program(function, arguments, **options)
+            return function
+
+        return declare
+
+    def stateful(self, make: Callable[[], Program]) -> Callable[[], Program]:
+        """A function that makes the program and what it keeps."""
+        self[make.__name__] = make
+        return make
+
+
 @dataclass
 class Seen:
     """Names for objects, given in the order in which they are met."""
@@ -95,16 +113,15 @@ def settings() -> dict[str, object]:
 def settings_kept() -> Iterator[None]:
     """Whatever happens to torch's settings, they are put back."""
     before = settings()
-    options = dict(vars(torch._tensor_str.PRINT_OPTS))
     # torch's own tests, once imported, forbid to set flags otherwise than by context managers
     with torch.backends.__allow_nonbracketed_mutation():
         try:
             yield
         finally:
-            _put_back(before, options)
+            _put_back(before)
 
 
-def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
+def _put_back(before: dict[str, object]) -> None:
     torch.set_grad_enabled(before["gradients"])
     torch.set_default_device(None)
     torch.set_default_dtype(before["dtype"])
@@ -112,11 +129,6 @@ def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
     torch.use_deterministic_algorithms(enabled, warn_only=warn)
     torch.utils.deterministic.fill_uninitialized_memory = fill
     torch.set_num_threads(before["threads"])
-    torch.set_float32_matmul_precision(before["precision"])
-    cudnn = torch.backends.cudnn
-    cudnn.enabled, cudnn.benchmark, cudnn.deterministic = before["cudnn"]
-    torch.backends.mkldnn.enabled = before["mkldnn"]
-    torch.backends.cuda.matmul.allow_tf32, cudnn.allow_tf32 = before["tf32"]
     flash, efficient, plain = before["attention"]
     torch.backends.cuda.enable_flash_sdp(flash)
     torch.backends.cuda.enable_mem_efficient_sdp(efficient)
@@ -126,9 +138,6 @@ def _put_back(before: dict[str, object], options: dict[str, object]) -> None:
     torch.set_autocast_enabled("cpu", on)
     torch.set_autocast_dtype("cpu", dtype)
     torch.set_autocast_cache_enabled(cached)
-    torch.set_flush_denormal(False)
-    torch.set_warn_always(before["warn_always"])
-    vars(torch._tensor_str.PRINT_OPTS).update(options)
 
 
 def described(value: object, seen: Seen, label: str) -> object:

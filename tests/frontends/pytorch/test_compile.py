@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, namedtuple
-from dataclasses import dataclass
 
-import pytest
 import torch
-from torch import nn, randn
-from torch.utils._pytree import register_dataclass, tree_flatten
+from torch import randn
+from torch.utils._pytree import tree_flatten
 
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.compiled import Compiled
-from shapes.errors import ShapeError
 from solver.decide.verdict import Always
 
 Point = namedtuple("Point", "x y")
-
-
-@dataclass
-class Batch:
-    x: torch.Tensor
-    scale: float
-
-
-register_dataclass(Batch)
 
 
 def agrees(f: Compiled, *args: object, **kwargs: object) -> None:
@@ -81,45 +69,6 @@ def test_a_decorator_with_and_without_options() -> None:
         agrees(each, randn(3))
 
 
-def test_a_method() -> None:
-    """Fails when a compiled method does not know the object that it is called on."""
-
-    class Scaled:
-        def __init__(self, factor: float) -> None:
-            self.factor = factor
-
-        @compile
-        def run(self, x):
-            return x * self.factor
-
-    two, three = Scaled(2.0), Scaled(3.0)
-    x = randn(4)
-    assert torch.equal(two.run(x), x * 2) and torch.equal(three.run(x), x * 3)
-    two.factor = 5.0
-    assert torch.equal(two.run(x), x * 5) and torch.equal(three.run(x), x * 3)
-
-
-def test_gradients() -> None:
-    """Fails when a compiled function is not differentiated as the function itself, for inputs and parameters."""
-    module = nn.Linear(8, 4)
-    f = compile(lambda x: module(x).tanh().sum(), dynamic=True)
-    for rows in (3, 5):
-        x = randn(rows, 8, requires_grad=True)
-        found = torch.autograd.grad(f(x), [x, module.weight, module.bias])
-        expected = torch.autograd.grad(f.fn(x), [x, module.weight, module.bias])
-        torch.testing.assert_close(found, expected)
-    assert len(f.variants) == 1
-
-
-def test_inside_of_another() -> None:
-    """Fails when a compiled function cannot be called by a program that is traced."""
-    inner = compile(lambda x: x * 2)
-    outer = compile(lambda x: inner(x) + 1, dynamic=True)
-    for rows in (2, 3):
-        agrees(outer, randn(rows))
-    assert len(outer.variants) == 1
-
-
 def test_under_a_transform() -> None:
     """Fails when a compiled function cannot be mapped over a batch or differentiated by torch.func."""
     f = compile(lambda x: (x * 2 + x.shape[0]).sin(), dynamic=True)
@@ -162,33 +111,6 @@ def test_arguments_of_every_form() -> None:
     assert type(taken["point"]) is Point and taken["more"][0]["sizes"] == (3, None, "text", 1.5)
 
 
-def test_a_registered_dataclass() -> None:
-    """Fails when a dataclass that torch's pytree knows is not seen through."""
-    f = compile(lambda batch: Batch(batch.x * batch.scale, batch.scale), dynamic=True)
-    for n in (3, 5):
-        x = randn(n)
-        found = f(Batch(x, 2.0))
-        assert type(found) is Batch and torch.equal(found.x, x * 2)
-    assert len(f.variants) == 1
-
-
-def test_objects_that_are_returned() -> None:
-    """Fails when an object that is no tensor is printed into a graph."""
-    f = compile(lambda x: (x * 2, torch.float64, OrderedDict), dynamic=True)
-    _, dtype, kind = f(randn(3))
-    assert dtype is torch.float64 and kind is OrderedDict
-
-
-def test_the_form_of_a_dictionary_is_part_of_the_call() -> None:
-    """Fails when calls with other keys, or more arguments, run the same graph."""
-    f = compile(lambda batch: sum(batch.values()), dynamic=True)
-    x = randn(3)
-    agrees(f, {"a": x, "b": x + 1})
-    agrees(f, {"a": x})
-    agrees(f, {"a": x, "b": x + 1, "c": x + 2})
-    agrees(f, {"a": x + 1, "b": x + 2})
-
-
 # ---------------------------------------------------------------------- for people
 
 
@@ -209,55 +131,3 @@ def test_variants_have_what_is_promised() -> None:
     (variant,) = f.variants
     assert isinstance(variant.graph, torch.fx.GraphModule) and variant.env.guards() == variant.guards == ()
     assert variant.runtime_asserts == () and variant.cause == "first call"
-
-
-def test_backends_that_are_not_there() -> None:
-    """Fails when a wrong name, or a backend to come, is found out only by a call."""
-    with pytest.raises(ShapeError, match="the backends are eager, cpu, triton"):
-        compile(lambda x: x, backend="inductor")
-
-
-class Configuration:
-    """What a program reads of a class."""
-
-    scale = 2.0
-
-
-class Scaled(nn.Module):
-    offset = 1.0
-
-    def __init__(self, configuration: Configuration) -> None:
-        super().__init__()
-        self.configuration = configuration
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x * self.configuration.scale + self.offset
-
-
-def test_attributes_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a change of a class attribute goes unnoticed."""
-
-    def function(x: torch.Tensor) -> torch.Tensor:
-        return x * Configuration.scale
-
-    compiled = [compile(function), compile(Scaled(Configuration()))]
-    x = randn(3)
-    for _ in range(2):
-        for f in compiled:
-            agrees(f, x)
-        monkeypatch.setattr(Configuration, "scale", 5.0)
-        monkeypatch.setattr(Scaled, "offset", 7.0)
-
-
-def test_a_gradient_taken_inside() -> None:
-    """If it fails, a gradient that the program took comes out as something to differentiate again."""
-
-    def function(x: torch.Tensor) -> torch.Tensor:
-        return torch.autograd.grad((x * x).sum(), x)[0]
-
-    f = compile(function, dynamic=True)
-    for size in (3, 5):
-        x = randn(size, requires_grad=True)
-        found = f(x)
-        torch.testing.assert_close(found, 2 * x.detach())
-        assert not found.requires_grad

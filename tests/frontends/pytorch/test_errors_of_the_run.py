@@ -12,55 +12,15 @@ from frontends.pytorch import compile
 PLACES = (1, 2, 0, 4, -4, -5, 7)
 
 
-def of_data(x, place):
-    return x[place.item()] * 2
-
-
-def along_the_last_axis(x, place):
-    return x[..., place.item()] + 1
-
-
-def behind_a_new_axis(x, place):
-    return x[None, 0, place.item()]
-
-
-def beside_a_tensor(x, place):
-    return x[torch.tensor([0, 1]), place.item()]
-
-
 def written(x, place):
     y = x.clone()
     y[place.item(), 1] = 3
     return y
 
 
-def selected(x, place):
-    return x.select(0, place.item()) + x.select_scatter(torch.ones(3), 0, place.item())
-
-
-def narrowed(x, place):
-    return x.narrow(0, place.item(), 1) * 2
-
-
-def narrowed_too_far(x, place):
-    return torch.narrow(x, 0, start=place.item(), length=3)
-
-
-def narrowed_by_a_tensor(x, place):
-    return torch.narrow(x, 0, place, 1)
-
-
 def of_what_is_found(x, place):
     found = x[x > 9]
     return found[place.item()]
-
-
-def of_many_that_are_found(x, place):
-    return (x > 0.5).nonzero()[place.item()]
-
-
-def of_a_size(x, place):
-    return x[place.abs().reshape(1).nonzero().shape[0] + 3]
 
 
 def one_place_of_a_slice(x, place):
@@ -92,49 +52,34 @@ def what_is_not_there_yet(x, place):
     return x * number
 
 
-def divided(x, place):
-    return x * (10 // place.item())
-
-
-def a_remainder(x, place):
-    return x * (10 % place.item())
-
-
-def divided_exactly(x, place):
-    return x * (10 / place.item())
-
-
-def floats_divided(x, place):
-    return x * (5.5 // place.item())
-
-
-def rows_of_a_quotient(x, place):
-    return x.new_zeros(x.shape[0] // place.item())
-
-
-def shifted(x, place):
-    return x * (1 << place.item()) + (x.shape[1] >> place.item())
-
-
-def a_root(x, place):
-    return x * math.sqrt(place.item())
-
-
-def a_logarithm(x, place):
-    return x * math.log(place.item())
-
-
-def an_infinite_integer(x, place):
-    return x * int(place.double().abs().log().item())
-
-
-OF_DATA = (
-    *(of_data, along_the_last_axis, behind_a_new_axis, beside_a_tensor, written, selected, narrowed, narrowed_too_far),
-    *(narrowed_by_a_tensor, of_what_is_found, of_many_that_are_found, of_a_size, one_place_of_a_slice),
-    *(an_index_that_is_checked, a_value_that_is_checked, a_type_that_is_checked, what_is_not_there_yet),
-    *(divided, a_remainder, divided_exactly, floats_divided, rows_of_a_quotient, shifted),
-    *(a_root, a_logarithm, an_infinite_integer),
-)
+OF_DATA = {
+    "of data": lambda x, place: x[place.item()] * 2,
+    "along the last axis": lambda x, place: x[..., place.item()] + 1,
+    "behind a new axis": lambda x, place: x[None, 0, place.item()],
+    "beside a tensor": lambda x, place: x[torch.tensor([0, 1]), place.item()],
+    "written": written,
+    "selected": lambda x, place: x.select(0, place.item()) + x.select_scatter(torch.ones(3), 0, place.item()),
+    "narrowed": lambda x, place: x.narrow(0, place.item(), 1) * 2,
+    "narrowed too far": lambda x, place: torch.narrow(x, 0, start=place.item(), length=3),
+    "narrowed by a tensor": lambda x, place: torch.narrow(x, 0, place, 1),
+    "of what is found": of_what_is_found,
+    "of many that are found": lambda x, place: (x > 0.5).nonzero()[place.item()],
+    "of a size": lambda x, place: x[place.abs().reshape(1).nonzero().shape[0] + 3],
+    "one place of a slice": one_place_of_a_slice,
+    "an index that is checked": an_index_that_is_checked,
+    "a value that is checked": a_value_that_is_checked,
+    "a type that is checked": a_type_that_is_checked,
+    "what is not there yet": what_is_not_there_yet,
+    "divided": lambda x, place: x * (10 // place.item()),
+    "a remainder": lambda x, place: x * (10 % place.item()),
+    "divided exactly": lambda x, place: x * (10 / place.item()),
+    "floats divided": lambda x, place: x * (5.5 // place.item()),
+    "rows of a quotient": lambda x, place: x.new_zeros(x.shape[0] // place.item()),
+    "shifted": lambda x, place: x * (1 << place.item()) + (x.shape[1] >> place.item()),
+    "a root": lambda x, place: x * math.sqrt(place.item()),
+    "a logarithm": lambda x, place: x * math.log(place.item()),
+    "an infinite integer": lambda x, place: x * int(place.double().abs().log().item()),
+}
 
 OF_SIZES = {
     "a quotient": lambda x: x * (10 // (x.shape[0] - 3)),
@@ -164,7 +109,7 @@ def assert_alike(found: object, expected: object) -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
-@pytest.mark.parametrize("program", OF_DATA, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", OF_DATA.values(), ids=OF_DATA)
 def test_of_data(program, backend: str) -> None:
     """If it fails, data that is wrong is another error than in eager torch, or none: numbers that are none are 0 to
     kernels."""

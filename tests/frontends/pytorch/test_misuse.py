@@ -3,7 +3,6 @@
 import copy
 import io
 import pickle
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -246,18 +245,3 @@ def test_a_compiled_module_stays_compiled() -> None:
     assert list(state) == ["linear.weight", "linear.bias"]
     compiled.load_state_dict({name: torch.zeros_like(value) for name, value in state.items()})
     assert compiled(torch.ones(2, 4)).tolist() == [[0, 0], [0, 0]]
-
-
-@pytest.mark.thorough
-def test_in_another_process(tmp_path) -> None:
-    """If it fails, what is pickled is of use in the process only that made it."""
-    import subprocess
-
-    (tmp_path / "net.pickle").write_bytes(pickle.dumps(compile(nn.Linear(4, 2), dynamic=True)))
-    program = (
-        "import pickle, sys, torch\n"
-        "from frontends.pytorch import Compiled\n"
-        "made = pickle.load(open(sys.argv[1], 'rb'))\n"
-        "assert isinstance(made, Compiled) and made(torch.ones(3, 4)).shape == (3, 2) and len(made.variants) == 1\n"
-    )
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "net.pickle")], check=True, timeout=300)

@@ -45,18 +45,3 @@ def runs(module: torch.nn.Module, program: object, inputs: dict[str, object]) ->
     except (RuntimeError, ValueError):
         return False
     return True
-
-
-def outcome(called, module: torch.nn.Module, tokens: torch.Tensor) -> tuple[object, list[torch.Tensor]]:
-    """What a language model returns, and the gradients of its loss."""
-    module.zero_grad()
-    found = called(input_ids=tokens, labels=tokens, use_cache=True)
-    found.loss.backward()
-    return found, [each.grad.clone() for each in module.parameters() if each.grad is not None]
-
-
-def tensors_of(cache: object) -> list[torch.Tensor]:
-    """The keys and values in a cache."""
-    if hasattr(cache, "cross_attention_cache"):
-        return tensors_of(cache.self_attention_cache) + tensors_of(cache.cross_attention_cache)
-    return [tensor.detach() for layer in cache.layers for tensor in (layer.keys, layer.values)]

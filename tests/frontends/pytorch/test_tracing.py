@@ -152,33 +152,6 @@ def nested(x: torch.Tensor) -> torch.Tensor:
     return torch.dropout(checkpoint(twice, x.exp(), use_reentrant=False).sin(), 0.3, True)
 
 
-def in_place(x: torch.Tensor) -> torch.Tensor:
-    return x.exp() * torch.empty_like(x).bernoulli_(0.5)
-
-
-@pytest.mark.parametrize("block", [twice, nested, in_place])
-@pytest.mark.parametrize("backend", [eager, cpu], ids=["eager", "cpu"])
-def test_a_checkpoint_draws_once(block: Callable[[torch.Tensor], torch.Tensor], backend: AnyBackend) -> None:
-    """If it fails, the gradient of a checkpointed block is of other random numbers than its results."""
-
-    def program(x: torch.Tensor) -> torch.Tensor:
-        before = torch.dropout(x, 0.5, True)
-        y = checkpoint(block, before, use_reentrant=False)
-        return torch.dropout(checkpoint(block, y, use_reentrant=False), 0.2, True)
-
-    x = torch.randn(5, 3, requires_grad=True)
-    variant = trace(program, (x,), gradients=True)
-    state = torch.get_rng_state()
-    expected = program(x)
-    (gradient,) = torch.autograd.grad(expected.sum(), x)
-    after = torch.get_rng_state()
-    torch.set_rng_state(state)
-    (found,) = variant.run_by(backend)((x,))
-    torch.testing.assert_close(found, expected)
-    torch.testing.assert_close(torch.autograd.grad(found.sum(), x)[0], gradient)
-    assert torch.equal(torch.get_rng_state(), after)
-
-
 def test_a_trace_draws_nothing() -> None:
     """If it fails, tracing changes the random numbers of what runs after it."""
     state = torch.get_rng_state()

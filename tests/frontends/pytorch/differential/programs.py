@@ -6,80 +6,10 @@ True
 True
 """
 
-from tests.frontends.pytorch.differential.cases import named
-from tests.frontends.pytorch.differential.families import (
-    arrays,
-    autograd_functions,
-    calls,
-    classes,
-    containers,
-    contexts,
-    control,
-    data,
-    dictionaries,
-    dtypes,
-    exceptions,
-    functions,
-    generators,
-    gradients,
-    hooks_and_optimizers,
-    indexing,
-    language,
-    lists_and_sets,
-    memory,
-    modules,
-    mutation,
-    numbers,
-    objects,
-    operators,
-    protocols,
-    raised_and_caught,
-    random_numbers,
-    schedules,
-    sizes,
-    standard_library,
-    state,
-    tensors,
-    texts,
-    views,
-    what_is_kept,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-FAMILIES = (
-    arrays,
-    autograd_functions,
-    calls,
-    classes,
-    containers,
-    contexts,
-    control,
-    data,
-    dictionaries,
-    dtypes,
-    exceptions,
-    functions,
-    generators,
-    gradients,
-    hooks_and_optimizers,
-    indexing,
-    language,
-    lists_and_sets,
-    memory,
-    modules,
-    mutation,
-    numbers,
-    objects,
-    operators,
-    protocols,
-    raised_and_caught,
-    random_numbers,
-    schedules,
-    sizes,
-    standard_library,
-    state,
-    tensors,
-    texts,
-    views,
-    what_is_kept,
-)
-PROGRAMS = named([each.FAMILY for each in FAMILIES])
+from tests.frontends.pytorch.differential import families
+from tests.frontends.pytorch.differential.cases import named
+
+PROGRAMS = named([import_module(f"{families.__name__}.{each.name}").FAMILY for each in iter_modules(families.__path__)])

@@ -11,7 +11,6 @@ from torch.utils.checkpoint import checkpoint
 
 Program = Callable[[torch.Tensor, torch.Tensor], Any]
 PROGRAMS: Final[dict[str, Program]] = {}
-KEPT: Final[list[torch.Tensor]] = []
 BLOCK: Final = torch.nn.Sequential(torch.nn.Dropout(0.25), torch.nn.Tanh())
 """A number of its own, which Dynamo hands over as a tensor."""
 
@@ -38,19 +37,6 @@ def returns_numbers(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 
 @program
-def stops_gradients_for_a_while(x: torch.Tensor, y: torch.Tensor) -> Any:
-    with torch.no_grad():
-        z = x * 2
-    return z + x * y
-
-
-@program
-def casts_by_itself(x: torch.Tensor, y: torch.Tensor) -> Any:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        return x @ y.t()
-
-
-@program
 def draws_random_numbers(x: torch.Tensor, y: torch.Tensor) -> Any:
     return functional.dropout(x, 0.5) + torch.rand(4) + torch.randn_like(x)
 
@@ -60,13 +46,6 @@ def branches_on_data(x: torch.Tensor, y: torch.Tensor) -> Any:
     if x.sum() > 0:
         return x * 2
     return y - 1
-
-
-@program
-def loops_on_data(x: torch.Tensor, y: torch.Tensor) -> Any:
-    while x.sum() < 100:
-        x = x.abs() * 2 + 1
-    return x
 
 
 @program
@@ -116,54 +95,10 @@ def branches_in_the_graph(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 
 @program
-def maps_over_rows(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return torch.vmap(lambda a, b: (a * b).sum())(x, y)
-
-
-@program
-def a_gradient_inside(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return torch.func.grad(lambda a: (a * a * y).sum())(x)
-
-
-@program
-def parts_by_number(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return [part * 2 for part in torch.split(x, 2)]
-
-
-@program
-def sets_elements(x: torch.Tensor, y: torch.Tensor) -> Any:
-    z = torch.zeros_like(x)
-    z[:, 0] = y[:, 1]
-    z[0] = 1
-    return z
-
-
-@program
-def leaves_torch_for_a_while(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return torch.from_numpy(x.detach().numpy() * 2)
-
-
-@program
-def numbers_of_sizes(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return x * 0.5 + x.numel() / 3
-
-
-@program
-def appends_to_a_list(x: torch.Tensor, y: torch.Tensor) -> Any:
-    KEPT.append(x.detach() * 2)
-    return x + 1
-
-
-@program
 def a_backward_inside(x: torch.Tensor, y: torch.Tensor) -> Any:
     w = torch.ones(4, requires_grad=True)
     (w * x.detach()).sum().backward()
     return w.grad
-
-
-@program
-def views_and_copies(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return x.unsqueeze(0).expand(2, -1, -1).reshape(-1, 4), torch.arange(x.shape[0])
 
 
 @program

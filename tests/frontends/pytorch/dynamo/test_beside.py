@@ -152,22 +152,3 @@ def test_threads() -> None:
     for each in threads:
         each.join()
     assert not errors and compiled.graphs
-
-
-@pytest.mark.xfail(strict=True, reason="a graph holds its first gradient only")
-def test_gradients_of_gradients() -> None:
-    """If it fails, a program that breaks can be differentiated once only, which it could twice with graph breaks."""
-
-    def run(x: torch.Tensor) -> torch.Tensor:
-        y = x**3
-        return y * 2 if y.sum() > 0 else y.sin()
-
-    compiled = compile(run, backend="cpu", dynamic=True)
-    for sign in (1.0, -1.0, 1.0):
-        found = []
-        for function in (compiled, run):
-            x = torch.arange(1.0, 4.0).mul(sign).requires_grad_()
-            (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
-            found.append((first, *torch.autograd.grad(first.sum(), x)))
-        torch.testing.assert_close(found[0], found[1])
-    assert compiled.graphs

@@ -154,6 +154,24 @@ def backward_after_a_break(x: torch.Tensor) -> object:
     return weight.grad
 
 
+class Partial(torch.autograd.Function):
+    """A gradient that depends on which results have one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx: Any, one: torch.Tensor, other: torch.Tensor | None) -> torch.Tensor:
+        return one if other is None else one + other + 1
+
+
+def partial_gradient(x: torch.Tensor) -> object:
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(Partial.apply(x)[0].sum(), x)
+
+
 REFUSED: dict[str, Callable[[], Made]] = {
     "a deque with maxlen": last_two,
     "an object of random.Random": own_random,
@@ -162,6 +180,7 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "an attribute that may be missing is set on a function": attribute_of_a_function,
     "an OrderedDict is changed": order_of_a_dictionary,
     "backward() after a graph break": plain(backward_after_a_break),
+    "an autograd.Function without materialized gradients": plain(partial_gradient),
     "an attribute of a class is set": attribute_of_a_class,
     "a frame that reads its variables and has a graph break": own_variables,
     "a generator in a frame with a graph break": generator_of_a_broken_frame,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 import pytest
@@ -140,38 +139,6 @@ def test_methods_and_modules() -> None:
     agrees(f, x, 2.0)
     handle.remove()
     agrees(f, x, factor=2.0)
-
-
-def test_a_decorator_may_look_at_what_it_is_given() -> None:
-    """Fails when arguments by name reach a decorator by position, as its wrapped function would take them."""
-
-    def program(x, factor=2.0):
-        return x * factor
-
-    @functools.wraps(program)
-    def outer(*args, **kwargs):
-        return program(*args, **kwargs) + len(kwargs)
-
-    f = compile(outer, dynamic=True)
-    x = randn(3)
-    agrees(f, x)
-    agrees(f, x, factor=2.0)
-    agrees(f, x, 2.0)
-
-
-def test_a_method_in_a_class() -> None:
-    """Fails when a compiled function is no method."""
-
-    class Holder:
-        factor = 3.0
-
-        @compile
-        def scaled(self, x, shift=1.0):
-            return x * self.factor + shift
-
-    holder, x = Holder(), randn(3)
-    for found in (holder.scaled(x), holder.scaled(x=x), holder.scaled(x, 1.0)):
-        torch.testing.assert_close(found, x * 3 + 1)
 
 
 def test_another_form_finds_variants_and_fall_backs() -> None:

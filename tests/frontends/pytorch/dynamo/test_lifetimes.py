@@ -45,59 +45,6 @@ def printed(number: int, backend: str) -> list[weakref.ref]:
     return [weakref.ref(f), weakref.ref(scope["f"]), weakref.ref(f.variants[0])]
 
 
-def trained(number: int, backend: str) -> list[weakref.ref]:
-    module = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
-    f = compile(module, dynamic=True, backend=backend)
-    for rows in (3, 5):
-        f(torch.randn(rows, 4)).sum().backward()
-    assert len(f.variants) == 1
-    return [weakref.ref(f), weakref.ref(module), weakref.ref(module[0].weight), weakref.ref(f.variants[0])]
-
-
-def broken(number: int, backend: str) -> list[weakref.ref]:
-    held = torch.randn(4)
-
-    def program(x):
-        return x * held if x.sum().item() > number else x - held
-
-    f = compile(program, dynamic=True, backend=backend)
-    for rows in (3, 5):
-        f(torch.randn(rows, 4))
-    assert f.fallbacks
-    return [weakref.ref(f), weakref.ref(program), weakref.ref(held)]
-
-
-def of_own_class(number: int, backend: str) -> list[weakref.ref]:
-    class Own(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = torch.nn.Linear(4, 4)
-
-        def forward(self, x):
-            return self.inner(x) * number if isinstance(x.shape[0], int) else x
-
-    module = Own()
-    f = compile(module, dynamic=True, backend=backend)
-    for rows in (3, 5):
-        f(torch.ones(rows, 4))
-    assert f.variants
-    return [weakref.ref(f), weakref.ref(Own), weakref.ref(Own.forward)]
-
-
-def asking(number: int, backend: str) -> list[weakref.ref]:
-    """A program in globals of its own, which asks for classes, as functions beside it do."""
-    scope = {"torch": torch, "Beside": type("Beside", (), {})}
-    exec("def beside(x):\n    return isinstance(x, int)", scope)
-    exec(f"def f(x):\n    return x * {number}.5 if isinstance(x.shape[0], int) else x", scope)
-    f = compile(scope["f"], dynamic=True, backend=backend)
-    f(torch.ones(3))
-    assert f.variants
-    return [weakref.ref(f), weakref.ref(scope["f"]), weakref.ref(scope["beside"]), weakref.ref(scope["Beside"])]
-
-
-KINDS = {"own class": of_own_class, "asking": asking, "printed": printed, "trained": trained, "broken": broken}
-
-
 def resident() -> float:
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1])

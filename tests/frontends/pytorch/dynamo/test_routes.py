@@ -116,12 +116,6 @@ def test_a_marked_size_is_dynamic_within_its_bounds(route: Route) -> None:
     assert len(route.sizes) == 2
 
 
-def test_a_mark_with_a_wrong_size_is_an_error(route: Route) -> None:
-    """Fails when a mark is accepted whose bounds exclude the tensor itself."""
-    with pytest.raises(ConstraintViolation, match="the size is 3"):
-        mark_dynamic(torch.ones(3), 0, lo=4)
-
-
 def test_a_strict_mark_that_becomes_a_constant_is_an_error_each_time(route: Route) -> None:
     """Fails when a strictly dynamic size is specialized without a word, the second time included, or the error does
     not name the guard and its line; or the process is not as it was before."""

@@ -273,3 +273,12 @@ def test_what_has_no_gradient_is_no_part_of_the_graph(given: bool, backend: str)
     assert torch.equal(before.grad, before.detach().exp()) and torch.equal(weight.grad, apart.detach())
     with pytest.raises(RuntimeError, match="not have been used"):
         torch.autograd.grad(function(apart, weight) if given else function(weight), before)
+
+
+def test_parameters_alone_have_gradients() -> None:
+    """If it fails, a program of whose arguments none requires a gradient has no backward."""
+    layer = torch.nn.Linear(3, 3)
+    variant = trace(lambda x: layer(layer(x).relu()), (torch.ones(2, 3),), gradients=True)
+    (y,) = runner(variant)([torch.ones(5, 3)])
+    y.sum().backward()
+    assert layer.weight.grad is not None

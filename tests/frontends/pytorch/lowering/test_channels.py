@@ -81,11 +81,6 @@ def convolutions(program: Program, *inputs: Tensor) -> list[list[Memory]]:
     return [[call.arguments[0], lowered.build.memory(call.results[0])] for call in calls]
 
 
-def is_innermost(image: Memory) -> bool:
-    found = image.offset.coefficient(1)
-    return found is not None and found.is_constant and found.constant == 1
-
-
 NORMS = ((1, torch.float32), (2, torch.float32), (6, torch.float32), (2, torch.float64), (2, torch.bfloat16))
 
 

@@ -12,8 +12,6 @@ from frontends.pytorch import compile
 
 LAYOUTS: Final = ("packed", "by channel", "cut out", "turned", "expanded")
 torch.manual_seed(0)
-DEPTHWISE: Final = torch.randn(4, 1, 3, 3).to(memory_format=torch.channels_last)
-POINTWISE: Final = torch.randn(6, 6, 1, 1)
 
 
 def laid(sizes: tuple[int, ...], layout: str) -> torch.Tensor:
@@ -30,21 +28,6 @@ def laid(sizes: tuple[int, ...], layout: str) -> torch.Tensor:
     return torch.randn(sizes)
 
 
-def program(x: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return (
-        functional.conv2d(x, weight),
-        functional.conv_transpose2d(x, weight.transpose(0, 1)),
-        functional.conv2d(x, DEPTHWISE, groups=4),
-        torch.roll(x, 1, 2),
-        torch.roll(x, (1, 2), (0, 3)),
-        torch.roll(x, 1),
-        functional.pad(x, (1, 1, 1, 1), mode="reflect"),
-        functional.pad(x, (1, 1, 1, 1), mode="replicate"),
-        functional.pixel_shuffle(x, 2),
-        functional.pixel_unshuffle(x, 2),
-    )
-
-
 @pytest.mark.parametrize("of_weight", LAYOUTS[:2])
 @pytest.mark.parametrize("layout", LAYOUTS[:4])
 def test_gradients_lie_as_eagerly(layout: str, of_weight: str) -> None:
@@ -56,12 +39,3 @@ def test_gradients_lie_as_eagerly(layout: str, of_weight: str) -> None:
         for found, other in zip(torch.autograd.grad(compiled(*given).sin().sum(), given), expected, strict=True):
             torch.testing.assert_close(found, other, rtol=1e-4, atol=1e-4)
             assert found.stride() == other.stride()
-
-
-def pooled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    point = functional.conv2d(functional.adaptive_avg_pool2d(x, 1), POINTWISE)
-    spread = [
-        functional.interpolate(each, size=x.shape[2:])
-        for each in (point, point.relu(), point.sigmoid(), point * point, point + 1, functional.gelu(point))
-    ]
-    return (*spread, torch.cat([x, spread[1]], 1), x * point.sigmoid())

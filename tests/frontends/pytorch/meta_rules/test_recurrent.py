@@ -43,22 +43,6 @@ class Way:
     dynamic: bool | None = None
 
 
-STACKED = {"num_layers": 2, "bidirectional": True, "dropout": 0.5}
-WAYS = {
-    "plain": Way(),
-    "stacked": Way(STACKED),
-    "no biases": Way({"num_layers": 3, "bias": False, "batch_first": True}, dynamic=True),
-    "evaluated": Way(STACKED, training=False),
-    "without gradients": Way(STACKED, gradients=False),
-    "evaluated without gradients": Way(STACKED, training=False, gradients=False),
-    "first states": Way({**STACKED, "batch_first": True}, states=True),
-    "one sequence": Way({"bidirectional": True}, batched=False),
-    "one sequence from a state": Way({}, batched=False, states=True),
-    "doubles": Way(STACKED, dtype=torch.float64, dynamic=True),
-    "all dropped": Way({"num_layers": 2, "dropout": 1.0}),
-}
-
-
 def flat(value: object) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
@@ -199,65 +183,6 @@ def test_halves_lose_no_more_than_eagers(kind: str) -> None:
 # ---------------------------------------------------------------------- around a layer
 
 
-@pytest.mark.parametrize("use_reentrant", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_in_a_checkpoint(kind: str, use_reentrant: bool) -> None:
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5, 2, dropout=0.5)
-
-    def run(x: torch.Tensor) -> object:
-        return torch.utils.checkpoint.checkpoint(layer, x * 1, use_reentrant=use_reentrant)
-
-    compiled = compile(run)
-    for rows in (3, 5):
-        x = torch.randn(rows, 2, 4, requires_grad=True)
-        found = []
-        for call in (compiled, run):
-            layer.zero_grad()
-            x.grad = None
-            torch.manual_seed(1)
-            y, _ = call(x)
-            (y * torch.linspace(0, 1, y.numel()).view(y.shape)).sum().backward()
-            found.append([y, x.grad, *[each.grad for each in layer.parameters()], torch.rand(2)])
-        torch.testing.assert_close(found[0], found[1], rtol=3e-5, atol=3e-5)
-    assert use_reentrant or compiled.variants
-
-
-class Tagger(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(10, 4)
-        self.lstm = nn.LSTM(4, 5, 2, dropout=0.5, batch_first=True)
-        self.output = nn.Linear(5, 3)
-
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
-        return self.output(self.lstm(self.embedding(words))[0])
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
-def test_dropout_between_layers_of_a_model(backend: str) -> None:
-    torch.manual_seed(0)
-    tagger = Tagger()
-    compiled = compile(tagger, backend=backend, fullgraph=True)
-    for rows in (6, 9, 4):
-        words = torch.randint(0, 10, (2, rows))
-        expected = outcome(tagger, [words], list(tagger.parameters()), True)
-        assert_same(outcome(compiled, [words], list(tagger.parameters()), True), expected)
-        assert not torch.equal(compiled(words), compiled(words))
-
-
-class Stepping(nn.Module):
-    def __init__(self, cell: nn.Module) -> None:
-        super().__init__()
-        self.cell = cell
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        state = None
-        for step in range(3):
-            state = self.cell(x[step], state)
-        return state
-
-
 def test_no_size_of_a_graph_is_a_constant() -> None:
     layer = nn.GRU(4, 5, 2, bidirectional=True)
     variant = trace(layer, (torch.randn(3, 2, 4),))
@@ -295,19 +220,6 @@ def test_only_what_is_wanted_has_a_gradient(kind: str) -> None:
         assert_same(outcome(part, [compiled], learned, True), outcome(part, [layer], learned, True))
 
 
-REFUSED = {
-    "autocast": lambda layer, x: autocast(layer, x),
-    "the gradient of a gradient": lambda layer, x: torch.autograd.grad(
-        layer(x)[0].sum(), x, create_graph=True
-    )[0].pow(2).sum(),
-}  # fmt: skip
-
-
-def autocast(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    with torch.autocast("cpu", torch.bfloat16):
-        return layer(x)[0]
-
-
 def test_errors_are_eagers() -> None:
     layer = nn.GRU(4, 5)
     compiled = compile(layer)
@@ -318,20 +230,3 @@ def test_errors_are_eagers() -> None:
         with pytest.raises(type(expected.value)) as found:
             compiled(x)
         assert str(found.value) == str(expected.value)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_dropout_between_breaks_without_autograd(kind: str) -> None:
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5, 2, dropout=0.5)
-
-    def run(x: torch.Tensor) -> object:
-        if x.sum().item() > 1e9:
-            x = x + 1
-        with torch.inference_mode():
-            return layer(x)
-
-    compiled = compile(run)
-    for rows in (3, 5):
-        x = torch.randn(rows, 2, 4)
-        assert_same(outcome(compiled, [x], [], False), outcome(run, [x], [], False))

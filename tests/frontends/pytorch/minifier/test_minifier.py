@@ -152,16 +152,6 @@ def test_a_guard_is_of_the_whole_program(fn, shape: tuple[int, ...], facts: int)
     assert len(found.facts) == facts
 
 
-def branching(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    z = torch.relu(x).sum(-1)
-    if x.shape[0] * 2 > y.shape[1]:
-        z = z + 1
-    return z * 2
-
-
-GUARDED = ((halved, ((4, 6), (5,))), (branching, ((4, 3), (2, 5))))
-
-
 def test_bounds_that_do_not_matter_go() -> None:
     """If it fails, the facts are not the least: a mark or a bound stays that the failure does not need."""
     x, y = randoms((4, 6), (5,))

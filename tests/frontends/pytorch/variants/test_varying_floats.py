@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from torch.nn import functional
@@ -27,30 +25,6 @@ def agrees(f, program, *others, gradients=False):
             found.sum().backward()
             expected.sum().backward()
             torch.testing.assert_close(ours.grad, theirs.grad)
-
-
-TAKEN = {
-    "factor": lambda x, p: (x * p).relu() + 1,
-    "alpha": lambda x, p: x.add(x, alpha=p),
-    "bounds": lambda x, p: x.clamp(-p, p),
-    "slope": lambda x, p: functional.leaky_relu(x, p),
-    "elu": lambda x, p: functional.elu(x, p),
-    "temperature": lambda x, p: torch.softmax(x / p, -1),
-    "over": lambda x, p: p / (x.abs() + 1),
-    "from": lambda x, p: p - x,
-    "in place": lambda x, p: x.clone().mul_(p).add_(p),
-    "value": lambda x, p: torch.addcmul(x, x, x, value=p),
-    "made": lambda x, p: x + torch.full((3, 1), p) + torch.tensor(p) + x.new_full((6,), p),
-    "a list of numbers": lambda x, p: x * torch.tensor([p, 1.0] * 3),
-    "chosen": lambda x, p: torch.where(x > 0, p, x),
-    "compared with elements": lambda x, p: (x > p).float() * x,
-    "mathematics": lambda x, p: x * math.exp(p) + math.floor(p * 10) - math.sin(p),
-    "greatest": lambda x, p: x * max(p, 0.05),
-    "is a float": lambda x, p: x * p if isinstance(p, float) else x,
-    "with a size": lambda x, p: x * (p * x.shape[0]),
-    "with data": lambda x, p: x * (p * x.detach().sum().item()),
-    "integers": lambda x, p: (x * 10).long() * p + x,
-}
 
 
 WANTED = {

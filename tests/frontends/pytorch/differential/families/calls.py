@@ -21,7 +21,6 @@ def walrus_while(x):
 
 @program("n m", thorough=True)
 def star_args(x):
-
     def f(a, /, b, *c, d=4, **e):
         return (a + b, c, d, e)
 
@@ -30,7 +29,6 @@ def star_args(x):
 
 @program("n m", thorough=True)
 def match_all(x):
-
     class Pt:
         __match_args__ = ("a", "b")
 
@@ -110,7 +108,6 @@ def del_things(x):
 
 @program("n m", thorough=True)
 def recursion_mutual(x):
-
     def ev(n):
         return x if n == 0 else od(n - 1)
 
@@ -145,11 +142,8 @@ def lambdas_default(x):
 
 @program("n m", thorough=True)
 def decorators(x):
-
     def deco(k):
-
         def d(f):
-
             @functools.wraps(f)
             def w(*a, **kw):
                 return f(*a, **kw) * k
@@ -184,7 +178,6 @@ def partials(x):
 
 @program("n m", thorough=True)
 def cached_prop(x):
-
     class A:
         n = 0
 
@@ -214,7 +207,6 @@ def lru(x):
 
 @program("n m", thorough=True)
 def singledisp(x):
-
     @functools.singledispatch
     def f(v):
         return "base"
@@ -232,7 +224,6 @@ def singledisp(x):
 
 @program("n m", thorough=True)
 def cmpkey_total(x):
-
     @functools.total_ordering
     class A:
         def __init__(self, v):

@@ -19,7 +19,6 @@ program = FAMILY.program
 
 @program("n m")
 def object_metaclass(x):
-
     class M(type):
         def __new__(m, n, b, d, **k):
             d["extra"] = k.get("z", 0)
@@ -57,7 +56,6 @@ def object_type_made(x):
 
 @program("n m", thorough=True)
 def object_class_body(x):
-
     class A:
         n = x.shape[0]
         items = [i for i in range(2)]
@@ -73,7 +71,6 @@ def object_class_body(x):
 
 @program("n m", thorough=True)
 def object_abc(x):
-
     class Own(abc.ABC):
         @abc.abstractmethod
         def f(self): ...
@@ -92,7 +89,6 @@ def object_abc(x):
 
 @program("n m")
 def object_protocol(x):
-
     @typing.runtime_checkable
     class Pr(typing.Protocol):
         def go(self): ...
@@ -106,7 +102,6 @@ def object_protocol(x):
 
 @program("n m", thorough=True)
 def object_init_subclass(x):
-
     class A:
         def __init_subclass__(cls, tag=None, **k):
             cls.tag = tag
@@ -122,7 +117,6 @@ def object_init_subclass(x):
 
 @program("n m", thorough=True)
 def object_weak(x):
-
     class A:
         pass
 
@@ -136,7 +130,6 @@ def object_weak(x):
 
 @program("n m", thorough=True)
 def object_copy(x):
-
     class A:
         def __init__(self):
             self.v = [x]
@@ -162,7 +155,6 @@ def object_copy(x):
 
 @program("n m")
 def object_instance_dict(x):
-
     class A:
         pass
 
@@ -175,7 +167,6 @@ def object_instance_dict(x):
 
 @program("n m", thorough=True)
 def object_bound(x):
-
     class A:
         def f(self, v):
             return v * 2
@@ -187,7 +178,6 @@ def object_bound(x):
 
 @program("n m", thorough=True)
 def object_dataclass(x):
-
     @dataclasses.dataclass(order=True)
     class D:
         a: int
@@ -215,7 +205,6 @@ def object_dataclass(x):
 
 @program("n m", thorough=True)
 def object_frozen(x):
-
     @dataclasses.dataclass(frozen=True, slots=True)
     class D:
         a: typing.Any
@@ -230,7 +219,6 @@ def object_frozen(x):
 
 @program("n m")
 def object_namedtuple(x):
-
     class N(typing.NamedTuple):
         a: torch.Tensor
         b: int = 2
@@ -245,7 +233,6 @@ def object_namedtuple(x):
 
 @program("n m", thorough=True)
 def object_enum(x):
-
     class E(enum.Enum):
         A = 1
         B = "b"
@@ -296,7 +283,6 @@ def object_generic(x):
 
 @program("n m", thorough=True)
 def object_user_int(x):
-
     class Own(int):
         def __add__(self, o):
             return 100
@@ -314,7 +300,6 @@ def object_user_int(x):
 
 @program("n m")
 def object_tuple_sub(x):
-
     class Kind(tuple):
         def __new__(c, *a):
             return super().__new__(c, a)
@@ -329,7 +314,6 @@ def object_tuple_sub(x):
 
 @program("n m", thorough=True)
 def inspect_things(x):
-
     def f(a, b=2, *c, d: int = 4, **e) -> int:
         """doc"""
 

@@ -14,11 +14,6 @@ stateful = FAMILY.stateful
 
 
 @program("n m")
-def branch_on_a_size(x):
-    return x * 2 if x.shape[0] > 3 else x + 1
-
-
-@program("n m")
 def branch_on_data(x):
     if x.sum() > 0:
         return x.exp()
@@ -31,11 +26,6 @@ def loop_over_a_size(x):
     for row in range(x.shape[0]):
         total = total * 0.5 + x[row]
     return total
-
-
-@program("n m")
-def loop_over_rows(x):
-    return [row.sum() for row in x]
 
 
 @program("n m")
@@ -98,11 +88,6 @@ def error_after_a_change(x):
     if x.shape[1] == 2:
         raise ValueError("two columns")
     return x
-
-
-@program("n m")
-def generator_expression(x):
-    return sum(x[:, column] * column for column in range(2))
 
 
 @program("n m")
@@ -173,24 +158,9 @@ def zip_and_enumerate(x):
 
 
 @program("n m")
-def accumulated(x):
-    return list(itertools.accumulate(x.unbind(0), lambda total, row: total * 0.9 + row))
-
-
-@program("n m")
-def reduced_with_functools(x):
-    return functools.reduce(torch.maximum, x.unbind(1))
-
-
-@program("n m")
 def unpacked(x):
     first, *rest = x
     return first + len(rest), [row.mean() for row in rest]
-
-
-@program("n m")
-def chained_comparison(x):
-    return x if 2 < x.shape[0] <= x.shape[1] else -x
 
 
 @program("n m")
@@ -203,16 +173,6 @@ def assertion_on_sizes(x):
 def assertion_that_fails_later(x):
     assert x.shape[0] != 5
     return x.sum()
-
-
-@program("n m")
-def branch_on_a_sum_of_sizes(x):
-    return x.new_ones(3) if sum(x.shape) == 7 else x.new_zeros(2)
-
-
-@program("n m")
-def truth_of_a_tensor(x):
-    return x * 2 if (x > -100).all() and not torch.isnan(x).any() else x
 
 
 @program("n m")
@@ -252,11 +212,6 @@ def nested_functions_with_defaults(x):
 
 
 @program("n m")
-def comprehension_with_conditions(x):
-    return {name: part for name, part in zip("abc", x) if name != "b"}
-
-
-@program("n m")
 def any_and_all(x):
     return x if any(size == 2 for size in x.shape) and all(size > 1 for size in x.shape) else x * 0
 
@@ -274,3 +229,19 @@ def stop_iteration(x):
     while (row := next(rows, None)) is not None:
         total = total + row
     return total
+
+
+FAMILY.table(
+    {
+        "branch on a size": lambda x: x * 2 if x.shape[0] > 3 else x + 1,
+        "loop over rows": lambda x: [row.sum() for row in x],
+        "generator expression": lambda x: sum(x[:, column] * column for column in range(2)),
+        "accumulated": lambda x: list(itertools.accumulate(x.unbind(0), lambda total, row: total * 0.9 + row)),
+        "reduced with functools": lambda x: functools.reduce(torch.maximum, x.unbind(1)),
+        "chained comparison": lambda x: x if 2 < x.shape[0] <= x.shape[1] else -x,
+        "branch on a sum of sizes": lambda x: x.new_ones(3) if sum(x.shape) == 7 else x.new_zeros(2),
+        "truth of a tensor": lambda x: x * 2 if (x > -100).all() and not torch.isnan(x).any() else x,
+        "comprehension with conditions": lambda x: {name: part for name, part in zip("abc", x) if name != "b"},
+    },
+    "n m",
+)

@@ -61,7 +61,6 @@ def dictionary_order_delete(x):
 
 @program("n m", thorough=True)
 def dictionary_missing(x):
-
     class D(dict):
         def __missing__(self, k):
             self[k] = k * 2
@@ -113,7 +112,6 @@ def dictionary_tensor_key(x):
 
 @program("n m", thorough=True)
 def dictionary_obj_key(x):
-
     class K:
         def __init__(self, v):
             self.v = v
@@ -154,7 +152,6 @@ def dictionary_eq(x):
 
 @program("n m", thorough=True)
 def dictionary_subclass(x):
-
     class D(dict):
         def __setitem__(self, k, v):
             super().__setitem__(k, v * 2)

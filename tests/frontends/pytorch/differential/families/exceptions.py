@@ -24,7 +24,6 @@ def custom(x):
 
 @program("n m", thorough=True)
 def finally_return(x):
-
     def f():
         try:
             raise ValueError
@@ -157,7 +156,6 @@ def assert_message(x):
 
 @program("n m", thorough=True)
 def stopiteration_value(x):
-
     def g():
         yield 1
         return x * 7
@@ -172,7 +170,6 @@ def stopiteration_value(x):
 
 @program("n m", thorough=True)
 def generator_raises(x):
-
     def g():
         yield x
         raise ValueError("in g")
@@ -205,7 +202,6 @@ def generatorexit(x):
 
 @program("n m")
 def gen_runtime(x):
-
     def g():
         yield 1
         raise StopIteration
@@ -218,7 +214,6 @@ def gen_runtime(x):
 
 @program("n m", thorough=True)
 def with_suppress_in_gen(x):
-
     @contextlib.contextmanager
     def cm():
         try:
@@ -234,7 +229,6 @@ def with_suppress_in_gen(x):
 
 @program("n m", thorough=True)
 def with_raises_in_exit(x):
-
     class C:
         def __enter__(self):
             return 1
@@ -251,7 +245,6 @@ def with_raises_in_exit(x):
 
 @program("n m", thorough=True)
 def traceback_has_frames(x):
-
     def inner():
         raise ValueError("q")
 
@@ -314,7 +307,6 @@ def unwinds_state(x):
 
 @program("n m", thorough=True)
 def attribute_error(x):
-
     class A:
         pass
 
@@ -334,7 +326,6 @@ def key_of_tensor(x):
 
 @program("n m", thorough=True)
 def in_comprehension(x):
-
     def f(i):
         if i == 1:
             raise ValueError

@@ -85,7 +85,6 @@ class Record:
 
 @program("n")
 def function_returned(x):
-
     def inner(y):
         return x + y
 

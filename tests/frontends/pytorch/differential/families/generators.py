@@ -31,7 +31,6 @@ def lazy(x):
 
 @program("n m", thorough=True)
 def delegation(x):
-
     def a():
         v = yield 1
         return v * 2
@@ -62,7 +61,6 @@ def dict_from(x):
 
 @program("n m", thorough=True)
 def infinite(x):
-
     def nat():
         n = 0
         while True:
@@ -74,7 +72,6 @@ def infinite(x):
 
 @program("n m", thorough=True)
 def recursive(x):
-
     def tree(d):
         if d == 0:
             yield x
@@ -87,7 +84,6 @@ def recursive(x):
 
 @program("n m", thorough=True)
 def attrs(x):
-
     def g():
         yield x
 
@@ -147,7 +143,6 @@ def default_next(x):
 
 @program("n m", thorough=True)
 def throw_uncaught(x):
-
     def g():
         yield 1
         yield 2
@@ -167,7 +162,6 @@ def sorted_minmax(x):
 
 @program("n m", thorough=True)
 def iter_class(x):
-
     class It:
         def __init__(self):
             self.n = 0
@@ -186,7 +180,6 @@ def iter_class(x):
 
 @program("n m")
 def iter_getitem(x):
-
     class S:
         def __getitem__(self, i):
             if i > 2:
@@ -198,7 +191,6 @@ def iter_getitem(x):
 
 @program("n m", thorough=True)
 def iter_len_bool(x):
-
     class S:
         def __len__(self):
             return x.shape[0] - 3

@@ -140,16 +140,6 @@ def decorated_without_gradients(x):
 
 
 @program("n m")
-def detached(x):
-    return x.detach() * 2, x * 2
-
-
-@program("n m")
-def detached_views(x):
-    return x[0].detach(), x.t().detach(), x[0].data, x.detach()[1] * x[1]
-
-
-@program("n m")
 def data_of_a_result(x):
     y = x * 2
     y.data.mul_(3)
@@ -157,24 +147,9 @@ def data_of_a_result(x):
 
 
 @program("n m")
-def straight_through(x):
-    return x + (x.round() - x).detach()
-
-
-@program("n m")
-def custom_function(x):
-    return Doubled.apply(x, 3.0).sin()
-
-
-@program("n m")
 def custom_function_with_two_results(x):
     values, places = TwoResults.apply(x)
     return values * 2, places
-
-
-@program("n m")
-def custom_function_in_place(x):
-    return InPlace.apply(x * 1)
 
 
 @program("n m")
@@ -217,21 +192,6 @@ def second_derivative(x):
     (first,) = torch.autograd.grad((y**3).sum(), y, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), y)
     return second
-
-
-@program("n m")
-def jacobian(x):
-    return torch.func.jacrev(lambda row: row.sin() * row)(x[0].detach())
-
-
-@program("n m")
-def gradient_by_functions(x):
-    return torch.func.grad(lambda value: (value**2).sum())(x.detach())
-
-
-@program("n m")
-def mapped_over_rows(x):
-    return torch.vmap(lambda row: row.softmax(0) * row.sum())(x)
 
 
 @program("n m", "m")
@@ -300,3 +260,18 @@ def version_counts(x):
 def saved_tensor_hooks(x):
     with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda saved: saved / 2):
         return (x * x).sin()
+
+
+FAMILY.table(
+    {
+        "detached": lambda x: (x.detach() * 2, x * 2),
+        "detached views": lambda x: (x[0].detach(), x.t().detach(), x[0].data, x.detach()[1] * x[1]),
+        "straight through": lambda x: x + (x.round() - x).detach(),
+        "custom function": lambda x: Doubled.apply(x, 3.0).sin(),
+        "custom function in place": lambda x: InPlace.apply(x * 1),
+        "jacobian": lambda x: torch.func.jacrev(lambda row: row.sin() * row)(x[0].detach()),
+        "gradient by functions": lambda x: torch.func.grad(lambda value: (value**2).sum())(x.detach()),
+        "mapped over rows": lambda x: torch.vmap(lambda row: row.softmax(0) * row.sum())(x),
+    },
+    "n m",
+)

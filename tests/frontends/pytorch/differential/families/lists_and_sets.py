@@ -74,7 +74,6 @@ def list_index_error(x):
 
 @program("n m", thorough=True)
 def list_subclass(x):
-
     class L(list):
         def total(self):
             return sum(self)
@@ -165,7 +164,6 @@ def set_pop(x):
 
 @program("n m", thorough=True)
 def set_subclass(x):
-
     class S(set):
         def add(self, v):
             super().add(v * 2)

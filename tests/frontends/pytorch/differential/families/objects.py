@@ -13,7 +13,6 @@ D = {"a": 1}
 
 @program("n")
 def object_of_class_inside(x):
-
     class A:
         pass
 
@@ -24,7 +23,6 @@ def object_of_class_inside(x):
 
 @program("n")
 def metaclass(x):
-
     class M(type):
         def __call__(cls, *a):
             o = super().__call__(*a)
@@ -74,7 +72,6 @@ def context_class(x):
 
 @program("n")
 def object_text(x):
-
     class S:
         def __str__(self):
             return "ok"
@@ -90,7 +87,6 @@ def object_text(x):
 
 @program("n", thorough=True)
 def class_inside(x):
-
     class A:
         k = x.shape[0]
 
@@ -102,7 +98,6 @@ def class_inside(x):
 
 @program("n", thorough=True)
 def super_calls(x):
-
     class A:
         def f(self, x):
             return x + 1
@@ -124,7 +119,6 @@ def super_calls(x):
 
 @program("n", thorough=True)
 def new_and_init(x):
-
     class A:
         def __new__(cls, v):
             o = super().__new__(cls)
@@ -139,7 +133,6 @@ def new_and_init(x):
 
 @program("n", thorough=True)
 def abstract(x):
-
     class A(abc.ABC):
         @abc.abstractmethod
         def f(self): ...
@@ -152,7 +145,6 @@ def abstract(x):
 
 @program("n", thorough=True)
 def context_decorator(x):
-
     class D(contextlib.ContextDecorator):
         def __enter__(self):
             return self

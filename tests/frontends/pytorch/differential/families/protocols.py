@@ -12,7 +12,6 @@ program = FAMILY.program
 
 @program("n m")
 def object_dunders(x):
-
     class V:
         def __init__(self, t):
             self.t = t
@@ -170,7 +169,6 @@ def object_dunders(x):
 
 @program("n m", thorough=True)
 def object_tensor_with_obj(x):
-
     class Other:
         def __radd__(self, t):
             return t * 2
@@ -183,7 +181,6 @@ def object_tensor_with_obj(x):
 
 @program("n m", thorough=True)
 def object_getattribute(x):
-
     class A:
         def __getattribute__(self, n):
             if n == "magic":
@@ -197,7 +194,6 @@ def object_getattribute(x):
 
 @program("n m", thorough=True)
 def object_setattr(x):
-
     class A:
         def __setattr__(self, n, v):
             object.__setattr__(self, n, v * 2)
@@ -213,7 +209,6 @@ def object_setattr(x):
 
 @program("n m")
 def object_descriptor(x):
-
     class D:
         def __set_name__(self, o, n):
             self.n = "_" + n
@@ -235,7 +230,6 @@ def object_descriptor(x):
 
 @program("n m", thorough=True)
 def object_property(x):
-
     class A:
         def __init__(self):
             self._v = x
@@ -265,7 +259,6 @@ def object_property(x):
 
 @program("n m", thorough=True)
 def object_slots(x):
-
     class A:
         __slots__ = ("a", "b")
 
@@ -283,7 +276,6 @@ def object_slots(x):
 
 @program("n m", thorough=True)
 def object_mro_super(x):
-
     class A:
         def f(self):
             return ["A"]
@@ -305,7 +297,6 @@ def object_mro_super(x):
 
 @program("n m")
 def object_classmethods(x):
-
     class A:
         k = 2
 

@@ -73,7 +73,6 @@ def generator_with_finally(x):
 
 @program("n")
 def generator_return(x):
-
     def g():
         r = yield x
         return r * 2
@@ -142,7 +141,6 @@ def exception_returned(x):
 
 @program("n", thorough=True)
 def generator_throw(x):
-
     def g():
         try:
             yield x

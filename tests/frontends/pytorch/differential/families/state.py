@@ -9,7 +9,6 @@ import torch
 from tests.frontends.pytorch.differential.cases import Family
 
 FAMILY = Family("state")
-program = FAMILY.program
 stateful = FAMILY.stateful
 
 

@@ -62,7 +62,6 @@ def lock_used():
 
 @stateful("n m")
 def generator_state():
-
     def g():
         n = 0
         while True:
@@ -75,7 +74,6 @@ def generator_state():
 
 @stateful("n m")
 def setattr_class_back():
-
     class K:
         v = 1
 
@@ -107,7 +105,6 @@ def swallowed_state():
 
 @stateful("n m")
 def file_like():
-
     b = io.StringIO()
 
     def f(x):
@@ -119,7 +116,6 @@ def file_like():
 
 @stateful("n m")
 def default_tensor_changed():
-
     def f(x, t=torch.zeros(1)):
         t.add_(1)
         return x + t
@@ -152,7 +148,6 @@ def closure_tensor_set_item():
 
 @stateful("n m")
 def object_graph():
-
     class N:
         pass
 
@@ -198,7 +193,6 @@ def accumulates_in_list():
 
 @stateful("n m", thorough=True)
 def function_attribute():
-
     def f(x):
         f.n = getattr(f, "n", 0) + 1
         return x * f.n
@@ -241,7 +235,6 @@ def exception_after_state():
 
 @stateful("n m", thorough=True)
 def printed_between():
-
     def f(x):
         print("a")
         y = x + 1
@@ -254,7 +247,6 @@ def printed_between():
 
 @stateful("n m", thorough=True)
 def default_mutable():
-
     def f(x, items=[]):
         items.append(x.shape[0])
         return x * len(items)
@@ -264,7 +256,6 @@ def default_mutable():
 
 @stateful("n m", thorough=True)
 def kw_default_tensor_changed():
-
     def g(*, t=torch.zeros(2, 2)):
         t.add_(1)
         return t

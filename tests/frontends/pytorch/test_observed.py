@@ -1,4 +1,4 @@
-"""Autograd in compiled functions and around them: gradients, versions, views, hooks and modes are as in eager torch."""
+"""Autograd in compiled functions and around them, torch's settings, containers: as in eager torch, at every call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import pytest
 import torch
 
 from frontends.pytorch import compile
-from tests.frontends.pytorch.autograd_programs import PROGRAMS
+from tests.frontends.pytorch.autograd_programs import PROGRAMS as OF_AUTOGRAD
 from tests.frontends.pytorch.observed import compared, left_behind
+from tests.frontends.pytorch.state_programs import PROGRAMS as OF_STATE
+
+PROGRAMS = OF_AUTOGRAD | OF_STATE
 
 STALE = "Dynamo does not guard a tensor's place in autograd's graph"
 KNOWN = {
     "asks_is_leaf_sometimes": STALE,
-    "asks_function_of_argument": STALE,
     "asks_base": STALE,
-    "hook_on_argument_inside_backward": "a hook on an argument",
+    "looked_up_by_tensor": "Dynamo does not guard keys of dictionaries that are tensors",
+    "sets_autocast": "a graph does not set autocast again",
+    "tracing_asked": "Dynamo says that it traces",
 }
 
 
@@ -24,7 +28,6 @@ KNOWN = {
     [
         pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=KNOWN[name])) if name in KNOWN else name
         for name in PROGRAMS
-        if name != "data_written"
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -36,38 +39,30 @@ def test_as_eager(name: str, backend: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_a_trace_is_left() -> None:
     """If it fails, an aborted trace leaves its tensors where the program finds them."""
-    for name in (
-        "backward_of_module",
-        "closure_made_to_learn",
-        "hook_on_argument_inside",
-        "saved_tensors_hooks_around",
-    ):
+    for name in ("backward_of_module", "closure_made_to_learn", "saved_tensors_hooks_around"):
         assert compared(PROGRAMS[name], "eager") == []
     assert left_behind() == []
 
 
 CAPTURED = (
-    "autograd_grad",
     "autograd_grad_of_intermediate",
     "autograd_grad_create_graph",
     "gradient_penalty",
-    "made_that_requires_grad_backward",
     "requires_grad_of_inner_backward",
     "detached_views",
     "detached_parts",
     "written_views",
     "written_closure",
     "batch_norm",
-    "dropout_of_everything",
     "output_view_of_argument_written_by_caller",
     "outputs_share_memory_written_by_caller",
     "parts_of_inner_written_by_caller",
     "lone_view_written_by_caller",
     "hook_on_inner_changes",
     "function_square",
-    "function_with_setup",
-    "no_grad_inside",
     "no_grad_around",
+    "list_returned_within",
+    "identities",
 )
 
 
