@@ -28,15 +28,11 @@ class EscapedTensor(TraceError):
 
 
 class GraphBreak(TraceError):
-    """Something that cannot be part of a graph: a branch on data, a value that leaves torch."""
-
-
-class EagerOnly(GraphBreak):
-    """Neither a graph nor graph breaks would reproduce eager torch: the call falls back to eager."""
+    """A program that is not one graph, where one is asked for (`fullgraph=True`)."""
 
 
 class Unsupported(TraceError):
-    """An input or an operator that the frontend does not take."""
+    """An input, an operator or an effect that a graph of ours does not have."""
 
 
 class ConstraintViolation(TraceError):
@@ -51,16 +47,6 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
     return "\n".join([*lines, f"  fix:    {fix}"])
 
 
-def eager_only(what: str, fix: str, *lines: Origin | None) -> NoReturn:
-    """Raise for something that only eager torch does, with the program's line and a fix; `lines` has the line where it
-    is found after the program has ended.
-
-    Raises:
-        EagerOnly: always.
-    """
-    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(lines or [origin()])))
-
-
 def rejected(what: str, fix: str) -> NoReturn:
     """Raise for an argument that is not accepted, with the program's line and a fix.
 
@@ -70,13 +56,14 @@ def rejected(what: str, fix: str) -> NoReturn:
     raise ConstraintViolation(refusal(what, fix, origin()))
 
 
-def unsupported(what: str, fix: str) -> NoReturn:
-    """Raise for something unsupported, with the program's line and a fix.
+def unsupported(what: str, fix: str, *lines: Origin | None) -> NoReturn:
+    """Raise for something unsupported, with the program's line and a fix; `lines` has the line where it is found after
+    the program has ended.
 
     Raises:
         Unsupported: always.
     """
-    raise Unsupported(refusal(what, fix, origin()))
+    raise Unsupported(refusal(what, fix, *(lines or [origin()])))
 
 
 def reason_of(error: Exception) -> str:
@@ -100,5 +87,5 @@ def located(error: TraceError, fn: Callable[..., object]) -> None:
         if found is not None:
             rest.insert(0, f"  at:     `{found.source_line}`  ({found})")
     if not any(line.startswith("  fix: ") for line in rest):
-        rest.append("  fix:    do it outside of the function; fullgraph=False runs the call eagerly")
+        rest.append("  fix:    do it outside of the function")
     error.args = ("\n".join([what, *rest]), *error.args[1:])

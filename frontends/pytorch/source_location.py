@@ -23,7 +23,6 @@ from shapes.origin import ROOT, Origin
 
 OURS: Final = os.path.join(ROOT, "frontends") + os.sep
 FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
-WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 
@@ -37,11 +36,6 @@ def is_users(file: str) -> bool:
         standard = file.startswith(STANDARD) and INSTALLED not in file
         found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
     return found
-
-
-def is_told(file: str) -> bool:
-    """Whether a file may make text visible that it asks for: torch and we only format errors, its modules may not."""
-    return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
 
 
 def first_users_frame(depth: int = 1) -> FrameType | None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.marked import Mark
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
@@ -108,7 +108,7 @@ class Outputs:
         """The same with lazy bits for some outputs, by index, which have no other relation.
 
         Raises:
-            EagerOnly: one has another relation.
+            Unsupported: one has another relation.
         """
         how = list(self.how)
         for place, mark in marks.items():
@@ -116,7 +116,7 @@ class Outputs:
             if known is None or (isinstance(known, View) and known.of == "hidden" and known.creation is None):
                 how[place] = mark
             elif not isinstance(known, int):
-                eager_only("a conjugate or a negative is returned that is a view of something else", MADE, None)
+                unsupported("a conjugate or a negative is returned that is a view of something else", MADE, None)
         return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
@@ -161,7 +161,7 @@ def related(
     `detached` are graph values that some tensor represents without gradient.
 
     Raises:
-        EagerOnly: one is a leaf of autograd's graph, which a graph cannot return.
+        Unsupported: one is a leaf of autograd's graph, which a graph cannot return.
     """
     with torch._C.DisableTorchFunction():
         for value in values:
@@ -215,7 +215,7 @@ class _Relations:
         if base.dtype is not value.dtype:
             if value.requires_grad and (not isinstance(base, Traced) or id(base) in self._inputs):
                 what = "a view of another dtype is returned of what has a gradient"
-                eager_only(what, "return a copy of it, by `.clone()`", None)
+                unsupported(what, "return a copy of it, by `.clone()`", None)
             return None
         creation = _creation(value)
         if creation == CUSTOM:
@@ -232,7 +232,7 @@ class _Relations:
                 return View(of, found, None, creation, detached)
         if value.requires_grad and value.is_leaf:
             what = "a view is returned that was made without gradients, of what has one"
-            eager_only(what, "return that as well", None)
+            unsupported(what, "return that as well", None)
         return View("hidden", 0, None, creation)
 
 
@@ -240,19 +240,18 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
     """Refuse to return a tensor with autograd state of its own.
 
     Raises:
-        EagerOnly: it is a leaf that requires a gradient, a parameter, or retains its gradient.
+        Unsupported: it is a leaf that requires a gradient, a parameter, or retains its gradient.
     """
     base = value._base
     # a view created without gradients requires one if its base does
     is_own = value.requires_grad and value.is_leaf and (base is None or not base.requires_grad)
     refused = (
-        (getattr(value, "_is_param", False), "a parameter is returned that the call made", MADE),
         (is_own, "a tensor is returned that requires a gradient and was made so by the call", MADE),
         (value.retains_grad, "a tensor is returned whose gradient is kept (retain_grad)", RETAIN),
     )
     for holds, what, fix in refused:
         if holds:
-            eager_only(what, fix, next((each.origin for each in operations if value.result in each.outputs), None))
+            unsupported(what, fix, next((each.origin for each in operations if value.result in each.outputs), None))
 
 
 MADE: Final = "make it outside of the function"
