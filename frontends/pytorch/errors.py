@@ -11,10 +11,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NoReturn
 
-from frontends.pytorch.source_location import origin, place_of, returned_at
+from frontends.pytorch.source_location import origin, place_of
 from shapes.errors import ShapeError
 from shapes.origin import Origin
 
@@ -75,15 +74,14 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def located(error: TraceError, fn: Callable[..., object]) -> None:
-    """Add to an error, if they are missing, the program's line (the one that raised, or where `fn` returned) and a
-    fix."""
+def located(error: TraceError) -> None:
+    """Add to an error, if they are missing, the program's line that raised it and a fix."""
     text = str(error)
     if type(error) is ConstraintViolation or not error.args or text != error.args[0]:
         return
     what, *rest = text.split("\n")
     if not any(line.startswith(("  at: ", "  needed: ")) for line in rest):
-        found = place_of(error) or returned_at(fn)
+        found = place_of(error)
         if found is not None:
             rest.insert(0, f"  at:     `{found.source_line}`  ({found})")
     if not any(line.startswith("  fix: ") for line in rest):

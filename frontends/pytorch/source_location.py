@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import sys
 import sysconfig
-from types import FrameType, FunctionType, MethodType
+from types import FrameType
 from typing import Final
 
 import torch
@@ -50,20 +49,6 @@ def origin() -> Origin | None:
     """The program's current line."""
     frame = first_users_frame(2)
     return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
-
-
-def returned_at(fn: object) -> Origin | None:
-    """Where a function or module of the program returns: its only `return`, or its definition if it has several."""
-    fn = getattr(fn, "forward", fn) if isinstance(fn, torch.nn.Module) else fn
-    function = fn.__func__ if isinstance(fn, MethodType) else fn
-    while isinstance(function, FunctionType):
-        code = function.__code__
-        if is_users(code.co_filename):
-            returns = [each for each in dis.get_instructions(code) if each.opname in ("RETURN_VALUE", "RETURN_CONST")]
-            lines = {each.positions.lineno for each in returns if each.positions is not None}
-            return Origin.of_instruction(code, returns[-1].offset if len(lines) == 1 else 0)
-        function = getattr(function, "__wrapped__", None)
-    return None
 
 
 def place_of(error: BaseException) -> Origin | None:

@@ -108,7 +108,7 @@ def trace(
             error.fix = f"torch._check({condition}) if it always holds; else torch.where, or torch.cond of both sides"
         raise
     except TraceError as error:
-        located(error, fn)
+        located(error)
         raise
     finally:
         recorder.kinds.let_go_of_tensors()

@@ -51,7 +51,6 @@ class Choice:
         hi: the upper bound.
         strict: specializing it is an error.
         word: the symbol's name, if it was given one.
-        why: the reason, for reports.
     """
 
     kind: Literal["static", "dynamic", "unbacked"]
@@ -59,7 +58,6 @@ class Choice:
     hi: int | None = None
     strict: bool = False
     word: str | None = None
-    why: str = ""
 
 
 Dynamic = Callable[[str, int, int], "bool | Choice"]
@@ -100,8 +98,7 @@ class Input:
     contiguous: bool
     symbols: tuple[tuple[str, Path], ...]
     """The symbols of its sizes and strides: name and path in the tensor."""
-    choices: tuple[Choice, ...]
-    """How its sizes are treated, by axis."""
+    rank: int
     offset: int
 
 
@@ -126,12 +123,10 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     env, nodes = recorder.env, recorder.nodes
     sizes: list[object] = []
     symbols: list[tuple[str, Path]] = []
-    choices: list[Choice] = []
     for axis, size in enumerate(tensor.shape):
         choice = dynamism.choose(name, axis, size)
         if size == 0 and (choice.lo is None or choice.lo > 0):
             choice = replace(choice, kind="static")
-        choices.append(choice)
         word = free_name(env, choice.word or f"{name}_size{axis}")
         symbols.append((word, (".shape", axis)))
         sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.size({axis})", 1)))
@@ -154,7 +149,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
         tensor.requires_grad,
         tensor.is_contiguous(),
         tuple(symbols),
-        tuple(choices),
+        tensor.dim(),
         offset,
     )
 

@@ -69,12 +69,6 @@ class Recorder(Trace):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
-        return self.seen(func, types, args, kwargs)
-
-    def seen(
-        self, func: torch._ops.OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None
-    ) -> Any:
-        """Dispatch an operator."""
         if isinstance(func, torch._ops.HigherOrderOperator):
             refuse_control_flow(func.name())
         if types and any(hasattr(kind, "__tensor_flatten__") for kind in types):

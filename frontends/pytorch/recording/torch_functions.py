@@ -17,7 +17,6 @@ sizes to ints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType, SimpleNamespace
 from typing import Final
 
 import torch
@@ -273,28 +272,6 @@ def compared(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyw
     """An unbacked truth value, which C++ would need at once."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
     return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
-
-
-def _none(condition: torch.Tensor) -> bool:
-    aten._assert_async.msg(~condition.any(), "var has negative entry/entries")
-    return False
-
-
-GAUSSIAN: Final = FunctionType(
-    torch.nn.functional.gaussian_nll_loss.__code__,
-    {
-        **vars(torch.nn.functional),
-        "has_torch_function_variadic": lambda *values: False,
-        "torch": SimpleNamespace(**{**vars(torch), "any": _none}),
-    },
-    argdefs=torch.nn.functional.gaussian_nll_loss.__defaults__,
-)
-"""Torch's function, with its check of the variances at run time."""
-
-
-@handles(torch.nn.functional.gaussian_nll_loss)
-def gaussian_nll_loss(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    return GAUSSIAN(*args, **kwargs)
 
 
 # ---------------------------------------------------------------------- numbers computed by torch's Python

@@ -48,7 +48,6 @@ ROUNDINGS: Final = {
     "TruncToInt": floats.trunc,
     "RoundToInt": floats.round_half_even,
 }
-TRUNCATIONS: Final = ("TruncToInt", "FloorToInt", "floor")
 FAILURES: Final = (NotExpressible, TypeError, ValueError, LookupError, ArithmeticError)
 
 

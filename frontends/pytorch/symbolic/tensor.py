@@ -131,9 +131,8 @@ def current_trace() -> Trace:
 def running_trace() -> Trace | None:
     """The running trace, or None."""
     for mode in reversed(_get_current_dispatch_mode_stack()):
-        trace = getattr(mode, "recorder", mode)
-        if isinstance(trace, Trace):
-            return trace
+        if isinstance(mode, Trace):
+            return mode
     return None
 
 

@@ -46,23 +46,23 @@ def mark_dynamic(
     Raises:
         ConstraintViolation: the size is out of bounds, or has another mark.
     """
-    _mark(x, dim, Choice("dynamic", lo, hi, strict, why="marked"), "mark_dynamic")
+    _mark(x, dim, Choice("dynamic", lo, hi, strict), "mark_dynamic")
 
 
 def mark_maybe_dynamic(x: torch.Tensor, dim: int | Sequence[int]) -> None:
     """Make these sizes symbols, unless the program specializes them."""
-    _mark(x, dim, Choice("dynamic", why="marked"), "mark_maybe_dynamic")
+    _mark(x, dim, Choice("dynamic"), "mark_maybe_dynamic")
 
 
 def mark_static(x: torch.Tensor, dim: int | Sequence[int] | None = None) -> None:
     """Make these sizes, or all, constants."""
     every = range(x.dim()) if isinstance(x, torch.Tensor) else ()
-    _mark(x, every if dim is None else dim, Choice("static", why="marked"), "mark_static")
+    _mark(x, every if dim is None else dim, Choice("static"), "mark_static")
 
 
 def mark_unbacked(x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None) -> None:
     """Make these sizes unbacked symbols: an undecided branch on one is an error, never a guard."""
-    _mark(x, dim, Choice("unbacked", lo, hi, why="marked"), "mark_unbacked")
+    _mark(x, dim, Choice("unbacked", lo, hi), "mark_unbacked")
 
 
 def marks_of(x: torch.Tensor) -> dict[int, Mark]:

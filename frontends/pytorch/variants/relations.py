@@ -249,13 +249,13 @@ class Relations:
         if stated is None:
             return None
         if isinstance(stated, int):
-            return Choice("static", why="stated")
+            return Choice("static")
         text = self.texts.get((name, axis))
         dim = self.named.get(text) if text is not None else None
         if dim is None:
-            return Choice("dynamic", lo=0, why="stated")
+            return Choice("dynamic", lo=0)
         word = dim.text if self.homes[dim.text] == (name, axis) else None
-        return Choice("dynamic", dim.lo, dim.hi, word=word, why="stated")
+        return Choice("dynamic", dim.lo, dim.hi, word=word)
 
     def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
         """Check the sizes of a call against the relations.

@@ -178,7 +178,6 @@ REFUSED = {
     "a list at an item": (lambda x: [x, -x][int(x.sum().item())], UndecidedGuard, "[x, -x]"),
     "inference mode": (unrecorded, Unsupported, "return x * 2"),
     "hooks around random numbers": (hooked, Unsupported, "torch.dropout"),
-    "a gradient of a parameter": (accumulated, Unsupported, "return x"),
 }
 
 
@@ -192,7 +191,13 @@ def test_refused_with_line_and_fix(name):
     assert "test_torch_functions.py" in message
     assert "fix:" in message
     assert text in message
-    assert parameter.grad is None and parameter.requires_grad
+
+
+def test_a_gradient_of_a_parameter():
+    """If it fails, a trace gives a parameter a gradient without values."""
+    with pytest.raises(Unsupported, match="gives a gradient to a tensor that the caller has"):
+        trace(accumulated, (torch.randn(6, 4),))
+    assert parameter.grad is None
 
 
 @pytest.mark.parametrize("make", [torch.linspace, torch.logspace], ids=["linspace", "logspace"])
