@@ -11,10 +11,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NoReturn
 
-from frontends.pytorch.source_location import origin, place_of, returned_at
+from frontends.pytorch.source_location import origin, place_of
 from shapes.errors import ShapeError
 from shapes.origin import Origin
 
@@ -28,15 +27,11 @@ class EscapedTensor(TraceError):
 
 
 class GraphBreak(TraceError):
-    """Something that cannot be part of a graph: a branch on data, a value that leaves torch."""
-
-
-class EagerOnly(GraphBreak):
-    """Neither a graph nor graph breaks would reproduce eager torch: the call falls back to eager."""
+    """A program that is not one graph, where one is asked for (`fullgraph=True`)."""
 
 
 class Unsupported(TraceError):
-    """An input or an operator that the frontend does not take."""
+    """An input, an operator or an effect that a graph of ours does not have."""
 
 
 class ConstraintViolation(TraceError):
@@ -51,16 +46,6 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
     return "\n".join([*lines, f"  fix:    {fix}"])
 
 
-def eager_only(what: str, fix: str, *lines: Origin | None) -> NoReturn:
-    """Raise for something that only eager torch does, with the program's line and a fix; `lines` has the line where it
-    is found after the program has ended.
-
-    Raises:
-        EagerOnly: always.
-    """
-    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call eagerly", *(lines or [origin()])))
-
-
 def rejected(what: str, fix: str) -> NoReturn:
     """Raise for an argument that is not accepted, with the program's line and a fix.
 
@@ -70,13 +55,14 @@ def rejected(what: str, fix: str) -> NoReturn:
     raise ConstraintViolation(refusal(what, fix, origin()))
 
 
-def unsupported(what: str, fix: str) -> NoReturn:
-    """Raise for something unsupported, with the program's line and a fix.
+def unsupported(what: str, fix: str, *lines: Origin | None) -> NoReturn:
+    """Raise for something unsupported, with the program's line and a fix; `lines` has the line where it is found after
+    the program has ended.
 
     Raises:
         Unsupported: always.
     """
-    raise Unsupported(refusal(what, fix, origin()))
+    raise Unsupported(refusal(what, fix, *(lines or [origin()])))
 
 
 def reason_of(error: Exception) -> str:
@@ -88,17 +74,16 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def located(error: TraceError, fn: Callable[..., object]) -> None:
-    """Add to an error, if they are missing, the program's line (the one that raised, or where `fn` returned) and a
-    fix."""
+def located(error: TraceError) -> None:
+    """Add to an error, if they are missing, the program's line that raised it and a fix."""
     text = str(error)
     if type(error) is ConstraintViolation or not error.args or text != error.args[0]:
         return
     what, *rest = text.split("\n")
     if not any(line.startswith(("  at: ", "  needed: ")) for line in rest):
-        found = place_of(error) or returned_at(fn)
+        found = place_of(error)
         if found is not None:
             rest.insert(0, f"  at:     `{found.source_line}`  ({found})")
     if not any(line.startswith("  fix: ") for line in rest):
-        rest.append("  fix:    do it outside of the function; fullgraph=False runs the call eagerly")
+        rest.append("  fix:    do it outside of the function")
     error.args = ("\n".join([what, *rest]), *error.args[1:])

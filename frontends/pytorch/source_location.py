@@ -10,13 +10,12 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import sys
 import sysconfig
 from collections.abc import Iterable
 from traceback import FrameSummary
-from types import FrameType, FunctionType, MethodType
+from types import FrameType
 from typing import Final
 
 import torch
@@ -25,7 +24,6 @@ from shapes.origin import ROOT, Origin
 
 OURS: Final = os.path.join(ROOT, "frontends") + os.sep
 FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
-WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 
@@ -39,11 +37,6 @@ def is_users(file: str) -> bool:
         standard = file.startswith(STANDARD) and INSTALLED not in file
         found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
     return found
-
-
-def is_told(file: str) -> bool:
-    """Whether a file may make text visible that it asks for: torch and we only format errors, its modules may not."""
-    return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
 
 
 def first_users_frame(depth: int = 1) -> FrameType | None:
@@ -64,20 +57,6 @@ def innermost(stack: Iterable[FrameSummary]) -> Origin | None:
     """The innermost line of the program in a stack."""
     frames = [each for each in stack if is_users(each.filename)]
     return Origin(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name) if frames else None
-
-
-def returned_at(fn: object) -> Origin | None:
-    """Where a function or module of the program returns: its only `return`, or its definition if it has several."""
-    fn = getattr(fn, "forward", fn) if isinstance(fn, torch.nn.Module) else fn
-    function = fn.__func__ if isinstance(fn, MethodType) else fn
-    while isinstance(function, FunctionType):
-        code = function.__code__
-        if is_users(code.co_filename):
-            returns = [each for each in dis.get_instructions(code) if each.opname in ("RETURN_VALUE", "RETURN_CONST")]
-            lines = {each.positions.lineno for each in returns if each.positions is not None}
-            return Origin.of_instruction(code, returns[-1].offset if len(lines) == 1 else 0)
-        function = getattr(function, "__wrapped__", None)
-    return None
 
 
 def place_of(error: BaseException) -> Origin | None:

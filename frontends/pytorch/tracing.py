@@ -18,7 +18,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -26,14 +26,12 @@ from torch.utils._pytree import tree_unflatten
 
 from frontends.pytorch.decompositions import COMPOSITES
 from frontends.pytorch.differentiation import GRADIENTS
-from frontends.pytorch.errors import ConstraintViolation, TraceError, eager_only, located
+from frontends.pytorch.errors import ConstraintViolation, TraceError, located, unsupported
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
-from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
-from frontends.pytorch.recording.caught_errors import explain, was_in_program
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
 from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
 from frontends.pytorch.recording.overlap import settle_overlaps
@@ -49,17 +47,19 @@ from frontends.pytorch.symbolic.policy import general_path
 from frontends.pytorch.variant import Variant, flattened
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
+from shapes.errors import UndecidedGuard
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
-for name in ("autograd_calls", "contraction", "masks", "torch_functions"):
+for name in ("contraction", "masks", "torch_functions"):
     # they register themselves
     importlib.import_module(f"frontends.pytorch.recording.{name}")
 
 OPERATORS: Final = {**COMPOSITES, **GRADIENTS, **RESAMPLED}
 """The operators that have another kernel in a trace."""
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+EXPECT: Final = "expect_true("
+"""How the engine's advice for an undecided guard begins."""
 
 
 def trace(
@@ -68,22 +68,20 @@ def trace(
     kwargs: Mapping[str, object] | None = None,
     *,
     dynamic: bool | Dynamic | Dynamism = True,
-    pre_autograd: bool = False,
     gradients: bool = False,
     shared: bool = False,
-    env: ShapeEnv | None = None,
 ) -> Variant:
     """Trace a function for arguments like these, with any sizes, without executing operators.
 
     For pure functions of tensors and numbers; `compile` reads Python through Dynamo. A trace watches torch only: what
     the function does besides, such as printing, happens once, while it is traced, and captured values are constants.
-    A size is a `torch.SymInt` to it, and no `int`. Python's own `max`, `int` or `math.sqrt` make it a number, under a
-    guard; `torch.sym_max`, `torch.sym_int` and `torch.sym_sqrt` keep it symbolic.
+    It must neither catch the trace's errors nor change what autograd knows of tensors that it did not make.
+    A size is a `torch.SymInt` to it, and no `int`; its text is an expression. Python's own `max`, `int` or `math.sqrt`
+    make it a number, under a guard; `torch.sym_max`, `torch.sym_int` and `torch.sym_sqrt` keep it symbolic.
 
     `dynamic=False` makes every size a constant. With `gradients`, the backward of the outputs is recorded as well (see
-    `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators are not decomposed, and there is no
-    backward. With `shared`, a tensor that is passed twice is one input, and the graph is valid for such calls only.
-    `env` is an environment that declares sizes already; `dynamic` is then a `Dynamism` that knows which.
+    `frontends.pytorch.graphs.joint`). With `shared`, a tensor that is passed twice is one input, and the graph is valid
+    for such calls only.
     """
     if not callable(fn):
         raise ConstraintViolation(f"fn={shown(fn)}: expected a function or a module")
@@ -100,30 +98,27 @@ def trace(
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
     # torch imports it at the first call of a mode, in which nothing must be imported
     importlib.import_module("torch._dynamo")
-    if env is None:
-        env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
+    env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
     recorder = Recorder(env, Nodes(env))
     try:
-        return _traced(recorder, fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
-    except BaseException as error:
-        try:
-            explain(error)
-        except TraceError as explained:
-            located(explained, fn)
-            raise
-        if isinstance(error, TraceError):
-            located(error, fn)
+        return _traced(recorder, fn, args, kwargs or {}, dynamism, gradients, shared)
+    except UndecidedGuard as error:
+        if error.fix.startswith(EXPECT):
+            condition = error.fix.removeprefix(EXPECT).partition("), or ask")[0]
+            error.fix = f"torch._check({condition}) if it always holds; else torch.where, or torch.cond of both sides"
+        raise
+    except TraceError as error:
+        located(error)
         raise
     finally:
         recorder.kinds.let_go_of_tensors()
-        recorder.nodes.raised.clear()
 
 
 @contextmanager
-def recording(mode: BeforeAutograd | Recorder, recorder: Recorder) -> Iterator[None]:
+def recording(recorder: Recorder) -> Iterator[None]:
     """Record the operators of this thread."""
     with (
-        mode,
+        recorder,
         enable_python_dispatcher(),
         replaced(OPERATORS),
         casting_anew(),
@@ -141,7 +136,6 @@ def _traced(
     args: Sequence[object],
     kwargs: Mapping[str, object],
     dynamism: Dynamism,
-    pre_autograd: bool,
     gradients: bool,
     shared: bool,
 ) -> Variant:
@@ -150,17 +144,17 @@ def _traced(
     known = known_arguments(recorder, fn, args, kwargs, dynamism, shared=shared)
     leaves, first, inputs, symbolic = known.leaves, known.first, known.inputs, known.symbolic
     dynamism.settle(env, inputs)
-    mode = BeforeAutograd(recorder) if pre_autograd else recorder
     given = [symbolic[place] for place in first.values()]
     versions = versions_of(given)
     with brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, known.structure)
-        with recording(mode, recorder):
-            values, output_structure = flattened(_returned(recorder, fn, positional, named))
+        with recording(recorder):
+            values, output_structure = flattened(fn(*positional, **named))
             recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
-            uncounted = recorder.data_read or bool(recorder.recording.ends)
             now = [after - before for before, after in zip(versions, versions_of(given))]
-            written += [(place, count) for place, count in enumerate(now) if count or uncounted]
+            changed = recorder.recording.changed()
+            is_changed = [count > 0 or each.result in changed for count, each in zip(now, inputs)]
+            written += [(place, count) for place, count in enumerate(now) if is_changed[place]]
             check_given(zip(given, [each.requires_grad for each in inputs]), recorder.versions)
             relations: Outputs | None
             relations, shared_bases = related(values, given, recorder.detached, recorder.recording.operations)
@@ -168,7 +162,7 @@ def _traced(
             bases = [output_of(recorder, base) for base in shared_bases]
             followed = [*relations.with_gradient(values), *shared_bases]
             joint = None
-            if gradients and not pre_autograd:
+            if gradients:
                 joint = differentiate(recorder, given, followed)
             elif not torch.is_grad_enabled():
                 refuse_gradients(followed)
@@ -180,7 +174,7 @@ def _traced(
             marks = settle_marked(recorder, [*outputs, *bases])
             if marks:
                 if any(place >= len(outputs) for place in marks):
-                    eager_only("a conjugate or a negative is returned of which others are views", RESOLVE, None)
+                    unsupported("a conjugate or a negative is returned of which others are views", RESOLVE, None)
                 relations = (relations or Outputs((None,) * len(outputs), is_followed=True)).with_marks(marks)
             refuse_negatives(recorder, leaves, written=bool(written))
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
@@ -202,29 +196,6 @@ def _traced(
         written=tuple(written),
         marks_matter=recorder.marks_asked or bool(written),
     )
-
-
-def _returned(
-    recorder: Recorder, fn: Callable[..., object], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> object:
-    """Call the function.
-
-    Raises:
-        ShapeError: it has caught this error of the trace, which eager torch does not raise.
-    """
-    nodes = recorder.nodes
-    nodes.is_traced = True
-    try:
-        found = fn(*args, **kwargs)
-    except Exception as error:
-        if isinstance(error, ShapeError) or not any(map(was_in_program, nodes.raised)):
-            raise
-    finally:
-        nodes.is_traced = False
-    caught = next(filter(was_in_program, nodes.raised), None)
-    if caught is not None:
-        raise caught from None
-    return found
 
 
 def output_of(recorder: Recorder, value: object) -> object:

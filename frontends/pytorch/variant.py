@@ -1,6 +1,6 @@
 """A variant: one graph of a function, with its preconditions.
 
-`frontends.pytorch.tracing.trace` makes variants; `frontends.pytorch.calls` selects one by its guards.
+`frontends.pytorch.tracing.trace` makes variants; `frontends.pytorch.variants.compiled_graph` selects one by its guards.
 """
 
 from __future__ import annotations

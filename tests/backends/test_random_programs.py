@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from backends import cpu
 from frontends.pytorch import trace
-from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.errors import Unsupported
 from shapes.errors import UndecidedGuard
 from tests.effort import examples
 from tests.frontends.pytorch.against_eager import admits, same
@@ -24,7 +24,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
     try:
         function(*program.inputs(sizes))
         variant = trace(function, program.inputs(sizes))
-    except (*REFUSALS, UndecidedGuard, Unsupported, GraphBreak):
+    except (*REFUSALS, UndecidedGuard, Unsupported):
         return
     call = variant.run_by(cpu)
     assert "failed with status" not in variant.running.note

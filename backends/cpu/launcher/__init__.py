@@ -34,8 +34,6 @@ interleaved group from it on. `numbers` are indices among the numbers that are g
 `Apart(given, constants, written)` is the alias check: whether the tensors at the indices `written`, of `given`
 arguments and the constants after them, overlap no other one (`frontends.pytorch.graphs.functional`). It sorts byte
 ranges, if one has changed since the last call; None where a tensor cannot be read.
-`Layouts(tensors)` checks whether sizes, strides, dtype and `requires_grad` of tensors are unchanged since its
-construction.
 
 Tensors are read through the DLPack C exchange API (`dlpack.c`), which needs no header and no layout of torch and calls
 no Python. What it does not show is asked of torch's methods: the negative and the conjugate bit, `requires_grad`. Types
@@ -61,8 +59,7 @@ if TYPE_CHECKING:
     import torch
 
 PARTS: Final = (
-    *("dlpack", "reading", "owners", "kernel", "numbers", "program", "making", "several", "entry", "ranges"),
-    *("layouts", "module"),
+    *("dlpack", "reading", "owners", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "module"),
 )
 """The text of the module, in the order in which each uses what is before it."""
 
@@ -96,7 +93,6 @@ class Launcher(Protocol):
     Program: Make[NativeProgram]
     Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
     Apart: Make[Callable[[Sequence[object]], bool | None]]
-    Layouts: Make[Callable[[], bool]]
 
 
 def source() -> str:

@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------ Entry: flatten the arguments, run a program */
+/* ------------------------------------------------------------------ Entry: the program for a call's arguments */
 
 /* Kinds of arguments: a tensor, an integer that sizes may depend on, a value (by equality), an object (by identity). */
 typedef enum { TENSOR, INTEGER, VALUE, OBJECT } Kind;
@@ -14,18 +14,14 @@ typedef struct {
     const Program *program;
     const Api *api;   /* of its tensors */
     PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
-    PyObject *grad_mode, *default_dtype, *around;
-    PyObject *done; /* called after the run, or None */
+    PyObject *grad_mode, *default_dtype;
     const int32_t *tensors, *integers; /* the leaves passed to it */
     const int32_t *firsts;             /* by leaf: the first leaf that is the same tensor */
 } Variant;
 
-/* Calls with the same pytree structure of arguments. */
+/* Calls with arguments of the same classes and ranks. */
 typedef struct {
-    PyObject *bind;      /* returns the bound arguments, or None; None where calls are bound already */
-    PyObject *structure; /* None: positional arguments only, all of them leaves */
-    PyObject *captured_state;
-    Py_ssize_t leaves, tensors, integers, variants;
+    Py_ssize_t leaves, variants;
     const Leaf *leaf;
     const Variant *variant;
 } Form;
@@ -47,46 +43,6 @@ typedef struct {
     int asks, watched;
 } Around;
 
-/* Flatten a node (class, keys, children), None for a leaf, to new references. 0 for a different structure. */
-static int flatten(PyObject *node, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
-    if (shape == Py_None) {
-        leaves[(*count)++] = Py_NewRef(node);
-        return 1;
-    }
-    PyObject *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
-    Py_ssize_t expected = PyTuple_GET_SIZE(children);
-    if ((PyObject *)Py_TYPE(node) != PyTuple_GET_ITEM(shape, 0)) return 0;
-    if (PyDict_CheckExact(node)) {
-        Py_ssize_t at = 0, place = 0;
-        PyObject *key, *value;
-        if (PyDict_GET_SIZE(node) != expected) return 0;
-        while (PyDict_Next(node, &at, &key, &value)) {
-            PyObject *wanted = PyTuple_GET_ITEM(keys, place);
-            if (key != wanted && !(PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) && !PyUnicode_Compare(key, wanted)))
-                return 0;
-            if (!flatten(value, PyTuple_GET_ITEM(children, place++), leaves, count)) return 0;
-        }
-        return 1;
-    }
-    if (Py_SIZE(node) != expected) return 0;
-    for (Py_ssize_t place = 0; place < expected; place++) {
-        PyObject *child = PyTuple_CheckExact(node) ? PyTuple_GET_ITEM(node, place) : PyList_GET_ITEM(node, place);
-        if (!flatten(child, PyTuple_GET_ITEM(children, place), leaves, count)) return 0;
-    }
-    return 1;
-}
-
-/* Keyword arguments in any order. */
-static int flatten_named(PyObject *named, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
-    PyObject *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
-    if (PyDict_GET_SIZE(named) != PyTuple_GET_SIZE(keys)) return 0;
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(keys); place++) {
-        PyObject *value = PyDict_GetItem(named, PyTuple_GET_ITEM(keys, place));
-        if (!value || !flatten(value, PyTuple_GET_ITEM(children, place), leaves, count)) return 0;
-    }
-    return 1;
-}
-
 /* Whether two values of one class are equal to a program: floats bitwise, as 0.0 == -0.0. */
 static int is_same(PyObject *a, PyObject *b) {
     if (a == b) return 1;
@@ -103,9 +59,9 @@ static int is_same(PyObject *a, PyObject *b) {
     return equal > 0;
 }
 
-/* The flattened arguments of one call. */
+/* The arguments of one call. */
 typedef struct {
-    PyObject **leaves;
+    PyObject *const *leaves;
     char *requires_grad; /* by leaf */
     Tensor *tensors;     /* by leaf */
     int *packed;
@@ -163,12 +119,12 @@ static int is_for_variant(const Form *form, const Variant *variant, const Argume
     return 1;
 }
 
-static PyObject *call_variants(const Form *form, const Arguments *given, const Around *around, PyObject *captured) {
+static PyObject *call_variants(const Form *form, const Arguments *given, const Around *around) {
     for (Py_ssize_t number = 0; number < form->variants; number++) {
         const Variant *variant = &form->variant[number];
         if (around->grad_mode && variant->grad_mode != around->grad_mode) continue;
         if (around->default_dtype && variant->default_dtype != around->default_dtype) continue;
-        if (!is_same(variant->around, captured) || !is_for_variant(form, variant, given, around->asks)) continue;
+        if (!is_for_variant(form, variant, given, around->asks)) continue;
         const Program *program = variant->program;
         const Tensor *tensors[ON_STACK];
         PyObject *objects[ON_STACK];
@@ -184,62 +140,21 @@ static PyObject *call_variants(const Form *form, const Arguments *given, const A
             integers[place] = given->integers[variant->integers[place]];
         Given its = {variant->api, tensors, packed, objects, integers, given->work, around->watched};
         PyObject *found = attempt(program, &its);
-        if (found != Py_NotImplemented) {
-            PyObject *done = variant->done == Py_None || !found ? NULL : PyObject_CallNoArgs(variant->done);
-            if (!done && variant->done != Py_None) Py_CLEAR(found);
-            Py_XDECREF(done);
-            return found;
-        }
+        if (found != Py_NotImplemented) return found;
         Py_DECREF(found);
     }
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, const Around *around) {
-    PyObject *leaves[ON_STACK], *found = NULL;
+static PyObject *call_form(const Form *form, PyObject *args, const Around *around) {
     char requires_grad[ON_STACK];
     Tensor tensors[ON_STACK];
     int packed[ON_STACK];
     int32_t firsts[ON_STACK];
     int64_t integers[ON_STACK];
-    Arguments given = {leaves, requires_grad, tensors, packed, firsts, integers, 0};
-    Py_ssize_t count = 0;
-    int fits;
-    if (form->structure == Py_None) {
-        fits = PyTuple_GET_SIZE(args) == form->leaves && !PyDict_GET_SIZE(named);
-        if (fits)
-            for (; count < form->leaves; count++) leaves[count] = Py_NewRef(PyTuple_GET_ITEM(args, count));
-    } else {
-        fits = flatten(args, PyTuple_GET_ITEM(form->structure, 0), leaves, &count) &&
-               flatten_named(named, PyTuple_GET_ITEM(form->structure, 1), leaves, &count);
-    }
-    if (fits && is_for_form(form, &given)) {
-        /* checked before tensors are read, as it runs Python */
-        PyObject *captured = form->captured_state == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->captured_state);
-        if (captured && read_arguments(form, &given, around)) found = call_variants(form, &given, around, captured);
-        else if (captured) found = Py_NewRef(Py_NotImplemented);
-        Py_XDECREF(captured);
-    } else {
-        found = Py_NewRef(Py_NotImplemented);
-    }
-    while (count) Py_DECREF(leaves[--count]);
-    return found;
-}
-
-static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, const Around *around) {
-    if (form->bind == Py_None) return call_bound(form, args, named, around);
-    PyObject *bound = PyObject_CallFunctionObjArgs(form->bind, args, named, NULL);
-    if (!bound) return NULL;
-    PyObject *found = NULL;
-    if (bound == Py_None)
-        found = Py_NewRef(Py_NotImplemented);
-    else if (!PyTuple_CheckExact(bound) || PyTuple_GET_SIZE(bound) != 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(bound, 0)) ||
-             !PyDict_CheckExact(PyTuple_GET_ITEM(bound, 1)))
-        PyErr_SetString(PyExc_TypeError, "arguments are bound to a tuple and a dict");
-    else
-        found = call_bound(form, PyTuple_GET_ITEM(bound, 0), PyTuple_GET_ITEM(bound, 1), around);
-    Py_DECREF(bound);
-    return found;
+    Arguments given = {((PyTupleObject *)args)->ob_item, requires_grad, tensors, packed, firsts, integers, 0};
+    int fits = PyTuple_GET_SIZE(args) == form->leaves && is_for_form(form, &given) && read_arguments(form, &given, around);
+    return fits ? call_variants(form, &given, around) : Py_NewRef(Py_NotImplemented);
 }
 
 /* Whether a mode or transform intercepts operators now; -1 with an exception. Within a level of forward differentiation
@@ -272,32 +187,14 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
         around.watched = is_watched();
     }
     found = Py_NewRef(Py_NotImplemented);
-    for (Py_ssize_t number = 0; found == Py_NotImplemented && number < entry->forms; number++) {
+    for (Py_ssize_t number = 0; found == Py_NotImplemented && !PyDict_GET_SIZE(args[1]) && number < entry->forms; number++) {
         Py_DECREF(found);
-        found = call_form(&entry->form[number], args[0], args[1], &around);
+        found = call_form(&entry->form[number], args[0], &around);
     }
 done:
     Py_XDECREF(around.grad_mode);
     Py_XDECREF(around.default_dtype);
     return found;
-}
-
-/* How many leaves a structure has; -1 where `flatten` does not support it. */
-static Py_ssize_t leaves_of(PyObject *shape) {
-    if (shape == Py_None) return 1;
-    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 3) return -1;
-    PyObject *kind = PyTuple_GET_ITEM(shape, 0), *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
-    if (!PyTuple_CheckExact(keys) || !PyTuple_CheckExact(children)) return -1;
-    if (kind == (PyObject *)&PyDict_Type ? PyTuple_GET_SIZE(keys) != PyTuple_GET_SIZE(children)
-                                         : kind != (PyObject *)&PyTuple_Type && kind != (PyObject *)&PyList_Type)
-        return -1;
-    Py_ssize_t count = 0;
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++) {
-        Py_ssize_t inside = leaves_of(PyTuple_GET_ITEM(children, place));
-        if (inside < 0) return -1;
-        count += inside;
-    }
-    return count;
 }
 
 /* The leaves passed to a program; NULL with an exception. */
@@ -312,23 +209,15 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
 
 static PyTypeObject *program_type;
 
-/* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), captured_state, variants), a variant
-   (program, values, grad_mode, default_dtype, around, tensors, integers, firsts, done). */
+/* -1 with an exception. A form is (((kind, class, rank), ...), variants), a variant (program, values, grad_mode,
+   default_dtype, tensors, integers, firsts). */
 static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     PyObject *leaves, *variants;
-    if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->captured_state, &PyTuple_Type,
-                          &variants))
-        return -1;
+    if (!PyArg_ParseTuple(given, "O!O!", &PyTuple_Type, &leaves, &PyTuple_Type, &variants)) return -1;
     form->leaves = PyTuple_GET_SIZE(leaves);
     form->variants = PyTuple_GET_SIZE(variants);
-    PyObject *structure = form->structure;
-    int known = structure == Py_None;
-    if (PyTuple_CheckExact(structure) && PyTuple_GET_SIZE(structure) == 2 && PyTuple_GET_ITEM(structure, 1) != Py_None) {
-        Py_ssize_t unnamed = leaves_of(PyTuple_GET_ITEM(structure, 0)), count = leaves_of(PyTuple_GET_ITEM(structure, 1));
-        known = unnamed >= 0 && count >= 0 && unnamed + count == form->leaves;
-    }
-    if (!known || form->leaves > ON_STACK) {
-        PyErr_SetString(PyExc_ValueError, "an unsupported pytree structure of arguments");
+    if (form->leaves > ON_STACK) {
+        PyErr_Format(PyExc_ValueError, "%zd arguments", form->leaves);
         return -1;
     }
     Leaf *leaf = take(block, used, (size_t)form->leaves * sizeof *leaf);
@@ -349,9 +238,8 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     for (Py_ssize_t number = 0; number < form->variants; number++) {
         Variant made;
         PyObject *program, *tensors, *integers, *firsts;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOOOO", program_type, &program, &PyTuple_Type,
-                              &made.values, &made.grad_mode, &made.default_dtype, &made.around, &tensors, &integers,
-                              &firsts, &made.done))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOO", program_type, &program, &PyTuple_Type,
+                              &made.values, &made.grad_mode, &made.default_dtype, &tensors, &integers, &firsts))
             return -1;
         made.program = (const Program *)program;
         if (PyTuple_GET_SIZE(made.values) != form->leaves || !PyTuple_CheckExact(firsts) ||

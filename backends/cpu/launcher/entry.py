@@ -1,4 +1,4 @@
-"""Flatten the arguments of a call in C, and run the program that matches them.
+"""Find the program for the arguments of a call, and run it, in C.
 
     >>> import torch
     >>> from backends.cpu.launcher import launcher
@@ -16,9 +16,9 @@
     >>> entry((x, 0.25), {}), entry((x,), {})
     (NotImplemented, NotImplemented)
 
-An entry returns NotImplemented for a call that it does not support: the arguments have another pytree structure or
-other classes; a torch mode or transform intercepts operators; or no program accepts the sizes. It checks all guards of
-a program, as nothing checks them later.
+An entry takes positional arguments. It returns NotImplemented for a call that it does not support: their number or
+classes are others; a torch mode or transform intercepts operators; or no program accepts the sizes. It checks all
+guards of a program, as nothing checks them later.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ Asks: TypeAlias = Literal["modes", "requires_grad", "marks"]
 EVERYTHING: Final[tuple[Asks, ...]] = ("modes", "requires_grad", "marks")
 KINDS: Final = ("tensor", "integer", "value", "object")
 
-Structure: TypeAlias = "tuple[type, tuple[object, ...], tuple[Structure, ...]] | None"
-"""How an argument nests: a tuple, a list or a dict, the keys, the children; None is a leaf."""
 Call: TypeAlias = Callable[[tuple[object, ...], Mapping[str, object]], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A flattened argument: a tensor of a class and rank, an integer that guards may be about, a value (by equality),
+    """An argument: a tensor of a class and rank, an integer that guards may be about, a value (by equality),
     an object (by identity). A tensor's class is torch's or one that offers the DLPack C exchange API; the tensors of a
     program are of one library, and so are its results."""
 
@@ -57,39 +55,26 @@ class Variant:
 
     Attributes:
         values: by leaf: whether a tensor of torch requires a gradient, the value, or the object.
-        around: what the form's captured_state give.
         tensors: which leaves are the tensors of the program.
         integers: which leaves are its integers.
         same: by leaf that is the same tensor as one before it, which one that is.
-        done: what is called without arguments when the program has run, if anything is.
     """
 
     program: NativeProgram
     values: tuple[object, ...]
     grad_mode: bool
     default_dtype: object
-    around: object = None
     tensors: tuple[int, ...] = ()
     integers: tuple[int, ...] = ()
     same: Mapping[int, int] = field(default_factory=dict)
-    done: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Calls that give their arguments in one way.
-
-    Attributes:
-        structure: of the positional arguments and of the named ones; None where all are positional, and leaves.
-        captured_state: the state of what the function reads besides.
-        bind: the arguments as the function has them, or None for another form; None where they are that already.
-    """
+    """Calls with arguments of the same classes and ranks, and the programs for them."""
 
     leaves: tuple[Leaf, ...]
     variants: Sequence[Variant]
-    structure: tuple[Structure, Structure] | None = None
-    captured_state: Callable[[], object] | None = None
-    bind: Call | None = None
 
 
 def made_entry(forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING) -> Call:
@@ -98,7 +83,7 @@ def made_entry(forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING) ->
     call takes a third less. Classes, ranks, dtypes, devices, sizes and strides are always read.
 
     Raises:
-        NotNative: arguments that the launcher does not take apart.
+        NotNative: arguments that the launcher cannot read.
     """
     found = launcher()
     if isinstance(found, Unavailable):
@@ -116,6 +101,5 @@ def _described(form: Form) -> tuple[object, ...]:
     variants = []
     for v in form.variants:
         firsts = tuple([v.same.get(place, place) for place in range(len(leaves))])
-        ambient = v.grad_mode, v.default_dtype, v.around
-        variants.append((v.program, v.values, *ambient, v.tensors, v.integers, firsts, v.done))
-    return form.bind, form.structure, leaves, form.captured_state, tuple(variants)
+        variants.append((v.program, v.values, v.grad_mode, v.default_dtype, v.tensors, v.integers, firsts))
+    return leaves, tuple(variants)

@@ -83,12 +83,11 @@ def of_variant(variant: Variant) -> Conditions:
         for symbol, path in given.symbols
         if is_backed(variant, symbol)
     }
-    read = [each for each in variant.integers if not each.computed]
-    numbers = {each.symbol: each.name for each in read if each.choice.kind != "unbacked"}
+    numbers = {each.symbol: each.name for each in variant.integers if each.choice.kind != "unbacked"}
     known: dict[str, tuple[int | None, int | None]] = dict.fromkeys(names, (0, LARGEST))
     sources = {symbol: place for place, symbol in enumerate([*names, *numbers])}
     check = variant.env.compile_guards(sources, known=known)
-    floats = {each.symbol for each in read if each.is_float}
+    floats = {each.symbol for each in variant.integers if each.is_float}
     requirements = check.plan.requirements
     conditions = conditions_of(requirements, floats)
     return stated(conditions, names | numbers, list(numbers.values()), assumed=about(requirements, floats))

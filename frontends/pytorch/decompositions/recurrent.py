@@ -30,7 +30,7 @@ from frontends.pytorch.symbolic.tensor import current_trace
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
 
-AS_EAGER: Final = "leave it out of the compiled function; fullgraph=False runs it as eager torch does"
+AS_EAGER: Final = "leave it out of the compiled function"
 
 
 def layered(mode: str) -> None:

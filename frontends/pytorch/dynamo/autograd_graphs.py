@@ -21,10 +21,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from frontends.pytorch.dynamo.graph_function import function_of
-from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes
 from frontends.pytorch.variants.compiled_graph import CompiledGraph
-from frontends.pytorch.variants.policy import Policy
 
 
 def has_subclasses(graph: torch.fx.Graph) -> bool:
@@ -34,23 +31,13 @@ def has_subclasses(graph: torch.fx.Graph) -> bool:
 
 
 def by_autograd(
-    module: torch.fx.GraphModule, inputs: Sequence[Any], *, backend: str, policy: Policy | None
-) -> tuple[Callable[..., Any], list[CompiledGraph]]:
-    """A graph compiled through AOTAutograd, and the graphs that this has led to: forward and backward."""
-    graphs: list[CompiledGraph] = []
+    module: torch.fx.GraphModule, inputs: Sequence[Any], compiled: Callable[[torch.fx.GraphModule], CompiledGraph]
+) -> Callable[..., Any]:
+    """A graph compiled through AOTAutograd: `compiled` makes what runs the graphs that this leads to."""
 
-    def compiled(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
-        sizes = GraphSizes(inner.graph)
-        graph = CompiledGraph(
-            function_of(inner.graph, inner, sizes.names),
-            sizes.names,
-            inner.forward,
-            backend=backend,
-            policy=policy,
-            dynamism=lambda: GraphDynamism(sizes),
-        )
-        graphs.append(graph)
-        boxed: Callable[..., Any] = make_boxed_func(graph)
-        return boxed
+    def boxed(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
+        run: Callable[..., Any] = make_boxed_func(compiled(inner))
+        return run
 
-    return aot_autograd(fw_compiler=compiled, bw_compiler=compiled)(module, inputs), graphs
+    found: Callable[..., Any] = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(module, inputs)
+    return found

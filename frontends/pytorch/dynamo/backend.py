@@ -124,6 +124,8 @@ class Graph:
         cause: str = "first call",
     ) -> None:
         self.module = module
+        self.backend = backend
+        self.policy = policy
         self.name: str = module.meta.get("backend_id", "")
         self.cause = cause
         self.ended = break_after(module)
@@ -136,16 +138,16 @@ class Graph:
         self.parts: list[CompiledGraph] = []
         try:
             if has_subclasses(module.graph):
-                self.call, self.parts = by_autograd(module, inputs, backend=backend, policy=policy)
+                self.call = by_autograd(module, inputs, lambda inner: self._part(inner, GraphSizes(inner.graph)))
             else:
-                self._compile(backend, policy)
+                self._compile()
         except ShapeError:
             raise
         except Exception as error:
             self._reason = reason_of(error)
             log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
 
-    def _compile(self, backend: str, policy: Policy | None) -> None:
+    def _compile(self) -> None:
         module = self.module
         with_checkpoints(module)
         self._floats = unwrapped(module)
@@ -156,18 +158,31 @@ class Graph:
         self.call = module.forward
         sizes = self._sizes = GraphSizes(module.graph)
         kind = CompiledGraph if self.ended is None else BrokenGraph
-        self.compiled = kind(
+        self.compiled = self._part(module, sizes, kind, added=self._added, is_guarded=True)
+        self.call = self._with_floats if self._floats else self.compiled
+
+    def _part(
+        self,
+        module: torch.fx.GraphModule,
+        sizes: GraphSizes,
+        kind: type[CompiledGraph] = CompiledGraph,
+        *,
+        added: Callable[[Variant], None] = lambda variant: None,
+        is_guarded: bool = False,
+    ) -> CompiledGraph:
+        """One compiled graph of those that this one consists of."""
+        made = kind(
             function_of(module.graph, module, sizes.names),
             sizes.names,
             module.forward,
-            backend=backend,
-            policy=policy,
+            backend=self.backend,
+            policy=self.policy,
             dynamism=lambda: GraphDynamism(sizes),
-            added=self._added,
-            is_guarded=True,
+            added=added,
+            is_guarded=is_guarded,
         )
-        self.parts = [self.compiled]
-        self.call = self._with_floats if self._floats else self.compiled
+        self.parts.append(made)
+        return made
 
     @property
     def variants(self) -> list[Variant]:

@@ -1,2 +1,1 @@
-"""Graphs from a recording: size computations as nodes, joint forward and backward, functionalization, partition,
-debugging."""
+"""Graphs from a recording: size computations as nodes, joint forward and backward, functionalization, partition."""

@@ -52,7 +52,7 @@ class Captured:
     Attributes:
         env: the facts about its sizes.
         inputs: the distinct tensors among the arguments, in order.
-        integers: the integers and floats among the arguments, and the symbolic bools.
+        integers: the integers and floats among the arguments.
         outputs: the flat results.
         with_gradient: which outputs have a gradient.
         joint: the backward, if it was recorded.

@@ -34,7 +34,7 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.autograd.function import FunctionCtx
 
 from backends import eager
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.graph import GraphBuilder, numbered, told_by, unused_removed
 from frontends.pytorch.graphs.undefined_gradients import without
@@ -103,7 +103,7 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         if constant.constant.requires_grad:
             leaves.append((constant, constant.constant))
     if not leaves:
-        eager_only("a tensor is returned whose gradient leads to nothing that the caller has", "detach it", None)
+        unsupported("a tensor is returned whose gradient leads to nothing that the caller has", "detach it", None)
     kinds = [_kind_of_tangent(recorder, each.metadata) for each in outputs.values()]
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True

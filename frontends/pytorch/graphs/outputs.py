@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.marked import Mark
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Operation
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
-Of: TypeAlias = Literal["input", "output", "base", "constant", "hidden"]
+Of: TypeAlias = Literal["input", "output", "base", "hidden"]
 PLAIN_VIEW: Final = torch._C._autograd.CreationMeta.DEFAULT
 WITHOUT_GRADIENT: Final = torch._C._autograd.CreationMeta.NO_GRAD_MODE
 CUSTOM: Final = torch._C._autograd.CreationMeta.IN_CUSTOM_FUNCTION
@@ -46,14 +46,13 @@ class View:
     """An output that is a view.
 
     Attributes:
-        of: its base: the input, the output or the base at this index, a constant, or a tensor that nobody else has.
+        of: its base: the input, the output or the base at this index, or a tensor that nobody else has.
         creation: autograd's creation metadata, if it forbids writes.
         is_detached: whether it was created without gradients.
     """
 
     of: Of
     place: int
-    constant: torch.Tensor | None
     creation: object = None
     is_detached: bool = False
 
@@ -78,16 +77,7 @@ class View:
         return view
 
     def _base(self, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
-        if self.of == "constant":
-            return self.constant
         return tensors[self.place] if self.of == "input" else values[self.place + count * (self.of == "base")]
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """An output that is a tensor of the program: a parameter, a buffer, a global."""
-
-    tensor: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +86,18 @@ class Outputs:
 
     Attributes:
         how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
-            "apart", a separate tensor in shared memory; a view; a lazy conjugate or negative; or a tensor of the
-            program.
+            "apart", a separate tensor in shared memory; a view; or a lazy conjugate or negative.
         is_followed: whether autograd records the graph operator by operator.
     """
 
-    how: tuple[View | Own | Mark | int | Literal["apart"] | None, ...]
+    how: tuple[View | Mark | int | Literal["apart"] | None, ...]
     is_followed: bool = False
 
     def with_marks(self, marks: Mapping[int, Mark]) -> Outputs:
         """The same with lazy bits for some outputs, by index, which have no other relation.
 
         Raises:
-            EagerOnly: one has another relation.
+            Unsupported: one has another relation.
         """
         how = list(self.how)
         for place, mark in marks.items():
@@ -116,7 +105,7 @@ class Outputs:
             if known is None or (isinstance(known, View) and known.of == "hidden" and known.creation is None):
                 how[place] = mark
             elif not isinstance(known, int):
-                eager_only("a conjugate or a negative is returned that is a view of something else", MADE, None)
+                unsupported("a conjugate or a negative is returned that is a view of something else", MADE, None)
         return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
@@ -125,7 +114,6 @@ class Outputs:
             value
             for value, how in zip(values, self.how)
             if not (isinstance(value, Traced) and value.is_given)
-            and not isinstance(how, Own)
             and not (isinstance(how, View) and how.is_made_again)
         ]
 
@@ -141,8 +129,6 @@ class Outputs:
             for place, how in steps:
                 if type(how) is int:
                     values[place] = values[how]
-                elif type(how) is Own:
-                    values[place] = how.tensor
                 elif type(how) is Mark:
                     values[place] = how.marked(how.computed(values[place]))
                 elif type(how) is View:
@@ -161,7 +147,7 @@ def related(
     `detached` are graph values that some tensor represents without gradient.
 
     Raises:
-        EagerOnly: one is a leaf of autograd's graph, which a graph cannot return.
+        Unsupported: one is a leaf of autograd's graph, which a graph cannot return.
     """
     with torch._C.DisableTorchFunction():
         for value in values:
@@ -202,9 +188,9 @@ class _Relations:
         """Whether this is the first occurrence of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
-    def _how(self, place: int, value: object) -> View | Own | int | Literal["apart"] | None:
+    def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced):
-            return Own(value)
+            unsupported("a tensor is returned that the function was not given and did not make", COPY, None)
         if not isinstance(value, Traced) or id(value) in self._inputs:
             return None
         if self._first[id(value)] != place:
@@ -215,45 +201,45 @@ class _Relations:
         if base.dtype is not value.dtype:
             if value.requires_grad and (not isinstance(base, Traced) or id(base) in self._inputs):
                 what = "a view of another dtype is returned of what has a gradient"
-                eager_only(what, "return a copy of it, by `.clone()`", None)
+                unsupported(what, COPY, None)
             return None
         creation = _creation(value)
         if creation == CUSTOM:
             # its gradient belongs to the program
-            return View("hidden", 0, None, creation)
+            return View("hidden", 0, creation)
         detached = creation == WITHOUT_GRADIENT
         creation = creation if creation == SEVERAL else None
         if not isinstance(base, Traced):
-            return View("constant", 0, base, creation, detached)
+            unsupported("a view is returned of a tensor that the function was not given", COPY, None)
         known: dict[Of, dict[int, int]] = {"input": self._inputs, "base": self._at, "output": self._first}
         for of, places in known.items():
             found = places.get(id(base))
             if found is not None:
-                return View(of, found, None, creation, detached)
+                return View(of, found, creation, detached)
         if value.requires_grad and value.is_leaf:
             what = "a view is returned that was made without gradients, of what has one"
-            eager_only(what, "return that as well", None)
-        return View("hidden", 0, None, creation)
+            unsupported(what, "return that as well", None)
+        return View("hidden", 0, creation)
 
 
 def check(value: Traced, operations: Sequence[Operation]) -> None:
     """Refuse to return a tensor with autograd state of its own.
 
     Raises:
-        EagerOnly: it is a leaf that requires a gradient, a parameter, or retains its gradient.
+        Unsupported: it is a leaf that requires a gradient, a parameter, or retains its gradient.
     """
     base = value._base
     # a view created without gradients requires one if its base does
     is_own = value.requires_grad and value.is_leaf and (base is None or not base.requires_grad)
     refused = (
-        (getattr(value, "_is_param", False), "a parameter is returned that the call made", MADE),
         (is_own, "a tensor is returned that requires a gradient and was made so by the call", MADE),
         (value.retains_grad, "a tensor is returned whose gradient is kept (retain_grad)", RETAIN),
     )
     for holds, what, fix in refused:
         if holds:
-            eager_only(what, fix, next((each.origin for each in operations if value.result in each.outputs), None))
+            unsupported(what, fix, next((each.origin for each in operations if value.result in each.outputs), None))
 
 
 MADE: Final = "make it outside of the function"
+COPY: Final = "return a copy of it, by `.clone()`"
 RETAIN: Final = "call retain_grad() on what is returned"

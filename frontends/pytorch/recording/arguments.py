@@ -26,7 +26,6 @@ from frontends.pytorch.recording.inputs import (
     symbolic_float,
     symbolic_input,
     symbolic_number,
-    symbolic_truth,
 )
 
 if TYPE_CHECKING:
@@ -93,21 +92,8 @@ def known_arguments(
         elif type(leaf) is float:
             made, number = symbolic_float(recorder, name, leaf, dynamism)
             numbers.append(number)
-        elif type(leaf) is bool and (truth := dynamism.truth(name, leaf)) is not None:
-            made, number = symbolic_truth(recorder, name, truth)
-            numbers.append(number)
         symbolic.append(made)
-    return Arguments(leaves, structure, names, inputs, read_once(inputs, numbers), symbolic, first)
-
-
-def read_once(inputs: Sequence[Input], numbers: Sequence[Number]) -> list[Number]:
-    """The numbers, each symbol read from a tensor if one has it, else from the first number that is it."""
-    known = {symbol for each in inputs for symbol, _ in each.symbols}
-    found: list[Number] = []
-    for each in numbers:
-        found.append(replace(each, computed=True) if each.is_read and each.symbol in known else each)
-        known.add(each.symbol)
-    return found
+    return Arguments(leaves, structure, names, inputs, numbers, symbolic, first)
 
 
 def with_offset(env: ShapeEnv, given: Input) -> Input:

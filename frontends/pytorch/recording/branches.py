@@ -23,7 +23,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
-from frontends.pytorch.errors import TraceError, refusal
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import Branch, Operation, bound, flat, is_written, listed, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.source_location import origin
@@ -209,14 +209,14 @@ class Choice:
         if type(one) is type(other) and not isinstance(one, torch.Tensor) and one == other:
             return one
         what = f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}"
-        raise TraceError(refusal(what, "return tensors or integers of the same kind from both", origin()))
+        unsupported(what, "return tensors or integers of the same kind from both")
 
     def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[JoinedSize]) -> Traced:
         kinds = self.recorder.kinds
         first, second = one.metadata, other.metadata
         if (first.dtype, first.device, len(first.sizes)) != (second.dtype, second.device, len(second.sizes)):
             what = f"the branches of torch.cond return {first} and {second} at place {place}"
-            raise TraceError(refusal(what, "return the same dtype, device and number of axes from both", origin()))
+            unsupported(what, "return the same dtype, device and number of axes from both")
         if first.key == second.key and all(self._is_outside(size) for size in (*first.sizes, *first.strides)):
             metadata = kinds.of(first.sizes, first.strides, first.offset, first.dtype, first.device)
         else:
@@ -298,7 +298,7 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
     """The results that alias an outer tensor.
 
     Raises:
-        TraceError: one of them is mutated.
+        Unsupported: one of them is mutated.
     """
     shared = set(placeholders)
     for operation in operations:
@@ -312,7 +312,7 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
             if touched and is_written(argument):
                 what = f"a branch of torch.cond changes a tensor from outside in place ({target._schema.name})"
                 fix = "compute a new one in the branch, return it, and copy it outside"
-                raise TraceError(refusal(what, fix, operation.origin or origin()))
+                unsupported(what, fix, operation.origin or origin())
             if touched:
                 shared.update(results_of(operation.output))
     return shared

@@ -21,7 +21,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import bound, flat, is_written
 from frontends.pytorch.symbolic.tensor import Traced
 
@@ -36,7 +36,7 @@ def refuse_followed_writes(
     """Refuse an operator that adds the caller's tensor to autograd's graph.
 
     Raises:
-        EagerOnly: it writes a value with a gradient to such a tensor.
+        Unsupported: it writes a value with a gradient to such a tensor.
     """
     if not any((tensor if tensor.lifted is None else tensor.lifted).requires_grad for tensor in tensors):
         return
@@ -45,7 +45,7 @@ def refuse_followed_writes(
         if is_written(argument) and argument.name[:8] != "running_":
             for each in flat(written):
                 if isinstance(each, torch.Tensor) and _is_callers(each):
-                    eager_only("what has a gradient is written to a tensor that the caller has", RETURN)
+                    unsupported("what has a gradient is written to a tensor that the caller has", RETURN)
 
 
 def _is_callers(tensor: torch.Tensor) -> bool:
@@ -91,25 +91,25 @@ def check_given(given: Iterable[tuple[Traced, bool]], versions: Versions) -> Non
     another tensor of the program.
 
     Raises:
-        EagerOnly: it has.
+        Unsupported: it has.
     """
     with torch._C.DisableTorchFunction():
         for own, _ in versions.values():
             if isinstance(own.grad, Traced):
                 own.grad = None
-                eager_only("backward() gives a gradient to a tensor that the caller has", RETURN, None)
+                unsupported("backward() gives a gradient to a tensor that the caller has", RETURN, None)
         for tensor, had_gradient in given:
             if tensor.requires_grad is not had_gradient or not tensor.is_leaf or tensor.grad is not None:
-                eager_only("what autograd knows of an argument is changed", RETURN, None)
+                unsupported("what autograd knows of an argument is changed", RETURN, None)
 
 
 def refuse_gradients(values: Iterable[object]) -> None:
     """Refuse results with gradients in a trace without gradients.
 
     Raises:
-        EagerOnly: it does.
+        Unsupported: it does.
     """
     with torch._C.DisableTorchFunction():
         if any(isinstance(value, Traced) and value.requires_grad and not value.is_given for value in values):
             what = "a call without gradients returns a tensor with one"
-            eager_only(what, "call the function with gradients enabled", None)
+            unsupported(what, "call the function with gradients enabled", None)

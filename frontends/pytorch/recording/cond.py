@@ -30,12 +30,11 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from frontends.pytorch.errors import TraceError, refusal
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.branches import Choice, Ways, equality
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.special import refuse_control_flow
-from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import running_trace
@@ -57,14 +56,14 @@ def cond(
     if ways[0].structure != ways[1].structure:
         shown = " and ".join([shape_of(way.structure) for way in ways])
         fix = "return as many tensors from both, in the same containers"
-        raise TraceError(refusal(f"the branches of torch.cond return different structures: {shown}", fix, origin()))
+        unsupported(f"the branches of torch.cond return different structures: {shown}", fix)
     outer = {**ways[0].outer, **ways[1].outer}
     learned = [tensor for tensor in outer.values() if tensor.requires_grad] if torch.is_grad_enabled() else []
     if not learned:
         return tree_unflatten(choice.joined(ways), ways[0].structure)
     if any(is_random(operation) for way in ways for operation in way.branch.operations):
         what = "random numbers in a branch of torch.cond that is differentiated"
-        raise TraceError(refusal(what, "draw them before it", origin()))
+        unsupported(what, "draw them before it")
     gradient = Gradient(choice, (then, otherwise), operands, ways, learned)
     tensors = iter(_Differentiable.apply(gradient, *learned))
     return tree_unflatten(

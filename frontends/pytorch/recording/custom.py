@@ -38,11 +38,10 @@ from torch._library import custom_ops, fake_impl, simple_registry
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
-from frontends.pytorch.errors import GraphBreak, TraceError, refusal
+from frontends.pytorch.errors import TraceError, unsupported
 from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import bound
-from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
@@ -157,7 +156,7 @@ def template(
         len(func._schema.returns) > 1 and _is_list(func)
     ):
         what = f"{func.name()} gives more than tensors: {func._schema}"
-        raise GraphBreak(refusal(what, "return tensors, or a single list of tensors", origin()))
+        unsupported(what, "return tensors, or a single list of tensors")
     rule = RULES.get(func)
     if rule is None and (not func._schema.returns or has_meta(func)):
         fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel

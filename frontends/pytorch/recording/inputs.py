@@ -31,14 +31,13 @@ from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
 from shapes.environment.symbols import RESERVED
-from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats.ordinals import pattern
 from solver.floats.values import from_pattern
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.guards.arguments import Path
-    from solver.terms.expr import Expr
 
 LARGEST: Final = 2**63 - 1
 
@@ -69,24 +68,19 @@ DYNAMIC: Final = Choice("dynamic")
 
 
 class Dynamism:
-    """How the numbers among the arguments of one trace are treated: each is a constant, a symbol that the trace
-    declares, or a number that the trace's environment has."""
+    """How the numbers among the arguments of one trace are treated: each is a constant or a symbol."""
 
     def __init__(self, decide: Dynamic) -> None:
         self._decide = decide
 
-    def choose(self, name: str, axis: int, size: int) -> Choice | SymInt:
-        """Decide how this size is treated, or this integer, whose axis is -1; or the number that it is."""
+    def choose(self, name: str, axis: int, size: int) -> Choice:
+        """Decide how this size is treated, or this integer, whose axis is -1."""
         choice = self._decide(name, axis, size)
         return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
 
-    def is_varying(self, name: str, value: float) -> bool | SymFloat:
-        """Whether a float is a symbol; else it is a constant of the graph. Or the number that it is."""
+    def is_varying(self, name: str, value: float) -> bool:
+        """Whether a float is a symbol; else it is a constant of the graph."""
         return False
-
-    def truth(self, name: str, value: bool) -> SymBool | None:
-        """The truth value that a bool is, or None: a constant of the graph."""
-        return None
 
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Assume the relations between them."""
@@ -103,31 +97,24 @@ class Input:
     requires_grad: bool
     contiguous: bool
     symbols: tuple[tuple[str, Path], ...]
-    """The symbols of its sizes and strides: name and path in the tensor. A size that is an expression over symbols of
-    the trace's environment is none of them."""
-    choices: tuple[Choice, ...]
-    """How its sizes are treated, by axis."""
+    """The symbols of its sizes and strides: name and path in the tensor."""
+    rank: int
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An integer, float or bool argument that is a symbol: a float's symbol is its 64 bits, a bool's is 0 or 1.
-
-    If it is `computed`, from symbols that the graph has from other arguments, it is no input of the graph; `symbol` is
-    then the text of the expression.
-    """
+    """An integer or float argument: a float's symbol is its 64 bits."""
 
     name: str
     symbol: str
     choice: Choice
     is_float: bool = False
-    computed: bool = False
 
     @property
     def is_read(self) -> bool:
         """Whether it is an input of the graph."""
-        return self.choice.kind != "static" and not self.computed
+        return self.choice.kind != "static"
 
 
 def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism) -> tuple[Traced, Input]:
@@ -136,18 +123,10 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     env, nodes = recorder.env, recorder.nodes
     sizes: list[object] = []
     symbols: list[tuple[str, Path]] = []
-    choices: list[Choice] = []
     for axis, size in enumerate(tensor.shape):
         choice = dynamism.choose(name, axis, size)
-        if isinstance(choice, SymInt):
-            choices.append(DYNAMIC)
-            if is_symbol(choice.expr):
-                symbols.append((str(choice), (".shape", axis)))
-            sizes.append(nodes.wrap(env.adopt(choice)))
-            continue
         if size == 0 and (choice.lo is None or choice.lo > 0):
             choice = replace(choice, kind="static")
-        choices.append(choice)
         word = free_name(env, choice.word or f"{name}_size{axis}")
         symbols.append((word, (".shape", axis)))
         sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.size({axis})", 1)))
@@ -160,9 +139,6 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     result = recorder.recording.result(metadata)
     recorder.given.add(result)
     made = argument_of(metadata, result)
-    if isinstance(tensor, torch.nn.Parameter):
-        # by which torch recognizes a parameter of another class
-        made._is_param = True
     if tensor.requires_grad:
         made.requires_grad_(True)
     return made, Input(
@@ -173,7 +149,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
         tensor.requires_grad,
         tensor.is_contiguous(),
         tuple(symbols),
-        tuple(choices),
+        tensor.dim(),
         offset,
     )
 
@@ -181,9 +157,6 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
 def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A symbolic number for an integer argument."""
     choice = dynamism.choose(name, -1, value)
-    if isinstance(choice, SymInt):
-        made = recorder.nodes.wrap(recorder.env.adopt(choice))
-        return made, Number(name, str(choice), DYNAMIC, computed=not is_symbol(choice.expr))
     word = free_name(recorder.env, name)
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
 
@@ -191,34 +164,13 @@ def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamis
 def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A symbolic number for a float argument: a double whose 64 bits are the symbol, since 0.0 == -0.0."""
     env = recorder.env
-    varying = dynamism.is_varying(name, value)
-    if isinstance(varying, SymFloat):
-        given = varying.value
-        is_read = given.text == "double({0})" and is_symbol(given.arguments[0])
-        text = str(given.arguments[0]) if is_read else str(varying)
-        made = recorder.nodes.wrap(SymFloat(env, given, varying.domain))
-        return made, Number(name, text, DYNAMIC, is_float=True, computed=not is_read)
     word = free_name(env, name)
-    if not varying:
+    if not dynamism.is_varying(name, value):
         declared(env, word, STATIC, pattern(value), name, 0)
         return value, Number(name, word, STATIC, is_float=True)
     bits = env.symbol(word, lo=0, hi=2**64 - 1, hint=pattern(value), source=name)
     made = SymFloat(env, from_pattern(bits.expr), bits.domain)
     return recorder.nodes.wrap(made), Number(name, word, DYNAMIC, is_float=True)
-
-
-def symbolic_truth(recorder: Recorder, name: str, truth: SymBool) -> tuple[TorchValue, Number]:
-    """A symbolic truth value for a bool argument: readable if it states that a symbol is 1, or not 0."""
-    interner = recorder.env.interner
-    prop = truth.prop
-    symbols = [atom for atom in prop.symbols if prop in (interner.eq(atom.expr, 1), interner.ne(atom.expr, 0))]
-    made = recorder.nodes.wrap(SymBool(recorder.env, prop, truth.domain))
-    return made, Number(name, symbols[0].name if symbols else str(truth), DYNAMIC, computed=not symbols)
-
-
-def is_symbol(expr: Expr) -> bool:
-    """Whether an expression is a single symbol."""
-    return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
 
 
 def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:

@@ -7,7 +7,7 @@
     1
     >>> trace(lambda z: z.conj().mul_(2), (z,))
     Traceback (most recent call last):
-    frontends.pytorch.errors.EagerOnly: a conjugate or a negative, which is a view, is changed in place, or what it ...
+    frontends.pytorch.errors.Unsupported: a conjugate or a negative, which is a view, is changed in place, or what ...
 
 C++ operators dispatch differently on a tensor with such a bit. A computed copy is correct unless the program writes to
 it or its base, reads the bit, or returns it.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import follow, roots_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
@@ -84,7 +84,7 @@ def asked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyword
     """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
-        eager_only("a conjugate or a negative is asked whether it is marked as one", RESOLVE)
+        unsupported("a conjugate or a negative is asked whether it is marked as one", RESOLVE)
     return NotImplemented
 
 
@@ -109,11 +109,11 @@ def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bo
     Otherwise they are read as their values, so the graph is valid for plain arguments as well.
 
     Raises:
-        EagerOnly: there is one.
+        Unsupported: there is one.
     """
     if (written or recorder.marks_asked) and any(isinstance(each, torch.Tensor) and each.is_neg() for each in given):
         what = "an argument that is only marked as negative is changed in place, or asked whether it is"
-        eager_only(what, "pass what its `.resolve_neg()` gives", None)
+        unsupported(what, "pass what its `.resolve_neg()` gives", None)
 
 
 def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Mark]:
@@ -122,7 +122,7 @@ def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Ma
     A conjugate of a tensor that nobody else has may be returned: the outputs at these indices get their bit again.
 
     Raises:
-        EagerOnly: another one is returned, or it or its base is mutated.
+        Unsupported: another one is returned, or it or its base is mutated.
     """
     marked = recorder.recording.marked
     if not marked:
@@ -141,7 +141,7 @@ def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Ma
         if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
             written = [] if operation.backward else written_and_read(operation)[0]
             if any(roots.get(each, each) in shared for each in written):
-                eager_only(CHANGED, RESOLVE, operation.origin)
+                unsupported(CHANGED, RESOLVE, operation.origin)
         elif isinstance(made, Result) and made in marked:
             shared |= {made, roots.get(marked[made], marked[made])}
     again: dict[int, Mark] = {}
@@ -151,6 +151,6 @@ def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Ma
             source = roots.get(marked.get(value, value), marked.get(value, value))
             if value not in marks or source in marked or source not in made_here or of_outputs[source]:
                 what = "a conjugate or a negative is returned, which is a view that is marked as one"
-                eager_only(what, RESOLVE, None)
+                unsupported(what, RESOLVE, None)
             again[place] = marks[value]
     return again

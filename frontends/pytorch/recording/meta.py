@@ -9,7 +9,7 @@ import torch
 from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
-from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.recording.operations import is_written
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
@@ -64,7 +64,7 @@ def by_meta(
         output = decomposed(*on_meta_args, **on_meta_kwargs)
     except RuntimeError as error:
         if RESIZED in str(error):
-            raise GraphBreak(
+            raise Unsupported(
                 f"{func}: a tensor given as out= is resized to what the operator gives; give one of the right sizes"
             ) from error
         if WANTS_NUMBERS not in str(error) or mutates:

@@ -167,6 +167,14 @@ class Recording:
         self.count += 1
         return Result(self.count - 1, metadata, constant)
 
+    def changed(self) -> set[Result]:
+        """The tensors whose memory or sizes are changed in place: none of them is a view that the program made."""
+        operations = [*self.operations, *self.ends]
+        roots = roots_of(operations)
+        ours = [each for each in operations if isinstance(each.target, torch._ops.OpOverload)]
+        mutable = [each for each in ours if each.target._schema.is_mutable]
+        return {roots.get(result, result) for each in mutable for result in written_and_read(each)[0]}
+
 
 def follow(operation: Operation, roots: dict[Result, Result]) -> None:
     """Record the base of a view: `roots` maps results to their bases."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.pointwise import in_place_overloads, out_overloads
 from frontends.pytorch.recording.operations import Operation, follow, is_view, results_of, written_and_read
@@ -88,7 +88,7 @@ def settle_overlaps(recorder: Recorder) -> None:
     which have no functional form.
 
     Raises:
-        EagerOnly: an operator that torch may reject by other rules.
+        Unsupported: an operator that torch may reject by other rules.
     """
     recording = recorder.recording
     roots: dict[Result, Result] = {}
@@ -126,7 +126,7 @@ def _settle(
             proofs.append(proven[kinds])
     if not all(proof is not None for proof in proofs) and not elementwise:
         what = f"{target}: what is changed in place may overlap what is read for it"
-        eager_only(what, "clone() what is read", operation.origin)
+        unsupported(what, "clone() what is read", operation.origin)
     if changed in strided and not operation.backward:
         proofs.append(injective(_layout(changed), _holding(env)))
     needed: list[Truth] = []

@@ -28,8 +28,7 @@ from typing import Any, Final, Literal
 import torch
 import torch.utils.checkpoint
 
-from frontends.pytorch.errors import GraphBreak, eager_only, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
@@ -74,7 +73,7 @@ def blocks() -> list[Block]:
     """The checkpointed blocks that are being computed, the outermost first.
 
     Raises:
-        EagerOnly: there are hooks of the program's own.
+        Unsupported: there are hooks of the program's own.
     """
     if _top(True) is None:
         return []
@@ -91,7 +90,7 @@ def _block(pack: Callable[..., object]) -> Block:
     inner = inspect.unwrap(pack)
     found = HOOKS.get(getattr(inner, "__qualname__", "").partition(".")[0])
     if getattr(inner, "__module__", None) != CHECKPOINT or found is None:
-        eager_only("random numbers are drawn where hooks for saved tensors are set", "draw them before")
+        unsupported("random numbers are drawn where hooks for saved tensors are set", "draw them before")
     kind, name = found
     frame: Any = inspect.getclosurevars(inner).nonlocals[name]
     return Block(pack, frame() if kind == "again" else frame, kind == "again")
@@ -127,13 +126,13 @@ class Draws:
         """The numbers that an operator draws: new ones, or those of the block's first computation.
 
         Raises:
-            GraphBreak: a recomputation does not draw the same numbers.
+            Unsupported: a recomputation does not draw the same numbers.
         """
         around = blocks()
         if not around:
             node = torch._C._current_autograd_node()
             if node is not None and node.name() == REENTRANT:
-                eager_only("random numbers are drawn in a checkpoint with use_reentrant=True", "use_reentrant=False")
+                unsupported("random numbers are drawn in a checkpoint with use_reentrant=True", "use_reentrant=False")
             return run()
         place = len(self._made)
         again = next((block for block in reversed(around) if block.is_again), None)
@@ -159,7 +158,7 @@ class Draws:
         assert isinstance(func, torch._ops.OpOverload)
         if draw is None or draw.call != call:
             what = f"{func}: a block that is computed again draws other random numbers than the first time"
-            raise GraphBreak(refusal(what, AGAIN, origin()))
+            unsupported(what, AGAIN)
         if func._schema.is_mutable:
             trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
             return args[0]

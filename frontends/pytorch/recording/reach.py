@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import roots_of
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
@@ -52,7 +52,7 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
         return made
     if _is_empty(env, base) or not env.guard(_last(view) <= _last(base)):
         what = "`as_strided` reaches elements outside of the tensor that it is given"
-        eager_only(what, "take it of the tensor that the memory belongs to, inside of its elements")
+        unsupported(what, "take it of the tensor that the memory belongs to, inside of its elements")
     return made
 
 

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.decompositions.registry import is_composite
-from frontends.pytorch.errors import eager_only, unsupported
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
@@ -69,19 +69,13 @@ class Recorder(Trace):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
-        return self.seen(func, types, args, kwargs)
-
-    def seen(
-        self, func: torch._ops.OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None
-    ) -> Any:
-        """Dispatch an operator."""
         if isinstance(func, torch._ops.HigherOrderOperator):
             refuse_control_flow(func.name())
         if types and any(hasattr(kind, "__tensor_flatten__") for kind in types):
             # a wrapper subclass dispatches first
             return NotImplemented
         if torch.is_inference_mode_enabled() is not self._is_inference:
-            eager_only("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
+            unsupported("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
         special = SPECIAL.get(func)
         if special is not None:
             done = special(self, func, args, kwargs or {})
@@ -221,7 +215,7 @@ class Recorder(Trace):
             if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
                 # torch.cond receives them wrapped; all other operators see the contents
                 what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
-                eager_only(what, "torch.where, or the transform inside of the branches")
+                unsupported(what, "torch.where, or the transform inside of the branches")
             if tensor.is_conj() or tensor.is_neg():
                 name = "conjugate" if tensor.is_conj() else "negative"
                 unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")

@@ -8,8 +8,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import torch
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak, refusal, unsupported
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import Unsupported, unsupported
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
@@ -20,7 +19,7 @@ aten = torch.ops.aten
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
 
 
-CONTROL: Final = "a loop in Python, torch.cond, or tensor operators; fullgraph=False runs it between two graphs"
+CONTROL: Final = "a loop in Python, torch.cond, or tensor operators"
 
 
 def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -134,9 +133,9 @@ def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, k
     """A truth value that C++ needs at once.
 
     Raises:
-        GraphBreak: always.
+        Unsupported: always.
     """
-    raise GraphBreak(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
+    raise Unsupported(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
 
 
 @special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
@@ -174,7 +173,7 @@ def refuse_control_flow(name: str) -> NoReturn:
     """Refuse an unsupported higher-order operator.
 
     Raises:
-        GraphBreak: always.
+        Unsupported: always.
     """
     what = f"{name}: of torch's operators that take functions, only torch.cond is traced"
-    raise GraphBreak(refusal(what, CONTROL, origin()))
+    unsupported(what, CONTROL)

@@ -17,13 +17,12 @@ sizes to ints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType, SimpleNamespace
 from typing import Final
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from frontends.pytorch.errors import eager_only
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.symbolic.function_mode import (
     HANDLERS,
     Arguments,
@@ -243,34 +242,16 @@ for name in NAMES:
 
 # ---------------------------------------------------------------------- leaving torch
 
-OUTSIDE: Final = "keep it in torch (`torch.where`, `torch.cond`, tensor operators), or do it outside of the function"
+@handles(torch.Tensor._version.__get__)
+def version(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
+    """A number that differs in each call; Dynamo reads it where `.data` is set."""
+    unsupported("the version of a tensor is read", "do it outside of the function")
 
 
-def _leaving(what: str) -> Handler:
-    def handler(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-        # those of a captured tensor may be others when the graph runs
-        if args and isinstance(args[0], torch.Tensor) and not args[0].is_meta:
-            mode.refuse(what, OUTSIDE)
-        return NotImplemented
-
-    return handler
-
-
-for names, why in (
-    (("numpy", "__array__"), "the elements are known only when the graph runs"),
-    (("data_ptr", "untyped_storage", "storage", "share_memory_", "__dlpack__"), "a tensor of a trace has no memory"),
-    (("apply_", "map_", "map2_"), "Python is called with elements, known only when the graph runs"),
-):
-    for name in names:
-        HANDLERS[getattr(torch.Tensor, name)] = _leaving(f"{name}(): {why}")
-HANDLERS[torch.save] = _leaving("torch.save: the elements are known only when the graph runs")
-
-
-@handles(torch.Tensor.tolist)
-def tolist(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Unbacked numbers, also for a captured tensor."""
-    (tensor,) = args
-    return NotImplemented if tensor.is_meta else mode.trace.lift(tensor).tolist()
+@handles(torch.Tensor.data.__set__)
+def data_set(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
+    """Another memory, of which no operator knows."""
+    unsupported("`.data` of a tensor is set", "write to it by `copy_`, or give it another memory by `set_`")
 
 
 @handles(torch._make_dual)
@@ -279,7 +260,7 @@ def make_dual(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Key
     not traced."""
     tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
     if isinstance(tangent, Traced):
-        eager_only("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
+        unsupported("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
     return NotImplemented
 
 
@@ -291,47 +272,6 @@ def compared(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyw
     """An unbacked truth value, which C++ would need at once."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
     return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
-
-
-@handles(torch.Tensor.__bool__)
-def truth(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The truth value of a tensor with one element, of any rank."""
-    (found,) = args
-    if not isinstance(found, Traced) or found.dim() == 0:
-        return NotImplemented
-    if found.numel() == 1:
-        return bool(found.reshape(()))
-    count = "no values" if found.numel() == 0 else "more than one value"
-    raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
-
-
-@handles(torch.is_nonzero, torch.Tensor.is_nonzero)
-def is_nonzero(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The truth value of a tensor with one element."""
-    (tensor,) = args or kwargs.values()
-    return tensor.item() != 0
-
-
-def _none(condition: torch.Tensor) -> bool:
-    aten._assert_async.msg(~condition.any(), "var has negative entry/entries")
-    return False
-
-
-GAUSSIAN: Final = FunctionType(
-    torch.nn.functional.gaussian_nll_loss.__code__,
-    {
-        **vars(torch.nn.functional),
-        "has_torch_function_variadic": lambda *values: False,
-        "torch": SimpleNamespace(**{**vars(torch), "any": _none}),
-    },
-    argdefs=torch.nn.functional.gaussian_nll_loss.__defaults__,
-)
-"""Torch's function, with its check of the variances at run time."""
-
-
-@handles(torch.nn.functional.gaussian_nll_loss)
-def gaussian_nll_loss(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    return GAUSSIAN(*args, **kwargs)
 
 
 # ---------------------------------------------------------------------- numbers computed by torch's Python

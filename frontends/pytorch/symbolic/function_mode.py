@@ -19,8 +19,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
-from frontends.pytorch.source_location import origin
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.symbolic.autocast import kernel_in_autocast
 from frontends.pytorch.symbolic.tensor import Trace
 
@@ -54,24 +53,13 @@ class TorchFunctions(TorchFunctionMode):
                 if done is not NotImplemented:
                     return done
             elif name := kernel_in_autocast(func):
-                eager_only(f"{name} is called in autocast, in which its kernel may run", "call it outside of autocast")
+                unsupported(f"{name} is called in autocast, in which its kernel may run", "call it outside of autocast")
             return func(*args, **kwargs) if kwargs else func(*args)
-        except TraceError as error:
-            self.trace.nodes.raised.append(error)
-            raise
         except RuntimeError as error:
             if OF_LEAVES in str(error):
                 # arguments are leaves in a trace, but perhaps not for the caller
-                eager_only("an argument that requires a gradient is changed in place", CHANGED)
+                unsupported("an argument that requires a gradient is changed in place", CHANGED)
             raise
-
-    def refuse(self, what: str, fix: str) -> None:
-        """Refuse something that a graph cannot do.
-
-        Raises:
-            GraphBreak: with the line of the program.
-        """
-        raise GraphBreak(refusal(what, fix, origin()))
 
 
 def handles(*functions: object) -> Callable[[Handler], Handler]:
@@ -99,5 +87,3 @@ def dtype_of(data: object) -> torch.dtype:
 
 def dtype_of_one(leaf: object) -> torch.dtype:
     return leaf.dtype if isinstance(leaf, torch.Tensor) else dtype_of([leaf])
-
-

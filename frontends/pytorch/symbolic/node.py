@@ -18,7 +18,6 @@ operation and answer is memoized by identity: nodes live as long as their table,
 from __future__ import annotations
 
 import builtins
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,15 +25,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
-from frontends.pytorch.errors import TraceError
-from frontends.pytorch.source_location import is_told
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.checks import stated
 from frontends.pytorch.symbolic.methods import Computing
 from frontends.pytorch.symbolic.values import AnyValue, Value, channels_last_strides
 from shapes.environment import layout
-from shapes.errors import Contradiction, FalseAtHint, UndecidedGuard
+from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always, Never
@@ -161,11 +158,7 @@ class Node(Computing):
 
     __str__ = __repr__ = str
 
-    def _graph_repr(self) -> builtins.str:
-        """The text of torch's number: the digits, if the traced function asks, which may depend on them."""
-        if self.nodes.is_traced and not self.is_plain and is_told(sys._getframe(2).f_code.co_filename):
-            return builtins.str(self._concrete({"int": int, "float": float, "bool": bool}[self.kind]))
-        return self.str()
+    _graph_repr = str
 
     def wrap_int(self, value: float) -> Node:
         return self.nodes.constant(value)
@@ -215,21 +208,14 @@ class Node(Computing):
             general = formulas.answer(self.nodes.env, self.value, file) if file and not self.nodes.inferring else None
             if general is not None:
                 return general
-            found = truths[self] = self._concrete(bool)
+            found = truths[self] = bool(self.value)
         return found
 
     def guard_int(self, file: builtins.str = "", line: int = 0) -> int:
-        return self._concrete(int)
+        return int(self.value)
 
     def guard_float(self, file: builtins.str = "", line: int = 0) -> float:
-        return self._concrete(float)
-
-    def _concrete(self, kind: Callable[[AnyValue], AnyValue]) -> AnyValue:
-        try:
-            return kind(self.value)
-        except UndecidedGuard as error:
-            self.nodes.raised.append(error)
-            raise
+        return float(self.value)
 
     def bool_(self) -> bool:
         return self.guard_bool()
@@ -353,10 +339,6 @@ class Nodes:
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
         """What was answered where a fallback was named, False or True, and what was known then."""
         self.answers = Answers(env)
-        self.is_traced = False
-        """While the traced function runs."""
-        self.raised: list[TraceError | UndecidedGuard] = []
-        """Errors of the trace, which eager torch would not raise and the program may have caught."""
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
         env.attach(lambda: self._forget)

@@ -69,5 +69,5 @@ def counted(subclass: type[Tensor], tensor: torch.Tensor) -> Tensor:
 
 def become(tensor: torch.Tensor, other: torch.Tensor) -> None:
     """Change a tensor's metadata in place."""
-    with _without_dispatch():
+    with _without_dispatch(), torch._C.DisableTorchFunction():
         _data.__set__(tensor, other)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from frontends.pytorch.errors import EscapedTensor, TraceError, eager_only, refusal
+from frontends.pytorch.errors import EscapedTensor, TraceError, refusal
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
@@ -23,9 +23,6 @@ from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.node import Nodes, TorchValue
     from shapes.env import ShapeEnv
-
-TEXT: Final = "write it outside of the function"
-_data: Final = torch.Tensor.data
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -66,41 +63,10 @@ class Traced(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
-    @property  # type: ignore[misc]  # of `object` it can be set as well, of a tensor nobody does
-    def __class__(self) -> type:
-        """The class that the program sees."""
-        return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
-
-    def __getattr__(self, name: str) -> Any:  # torch's class, which has the others, is Any
-        kind = "Parameter" if "_is_param" in vars(self) else "Tensor"
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
-
     def storage_offset(self) -> int:
         """The storage offset; reading it makes it a precondition."""
         self.metadata.offset_read = True
         return super().storage_offset()
-
-    @property
-    def data(self) -> torch.Tensor:
-        """An alias without autograd, whose writes do not increment the version counter."""
-        trace = running_trace()
-        if trace is not None:
-            trace.data_read = True
-        return _data.__get__(self)
-
-    @data.setter
-    def data(self, other: torch.Tensor) -> None:
-        if not isinstance(other, Traced):
-            other = current_trace().lift(other)
-        become(self, other.metadata, other.result)
-
-    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        """`copy.copy` and `pickle` would make an alias that autograd does not know.
-
-        Raises:
-            EagerOnly: always.
-        """
-        eager_only("a tensor is copied by `copy.copy`, or pickled", "write `.detach()` or `.clone()`")
 
     def tolist(self) -> object:
         """Unbacked numbers in nested lists; the lengths are specialized."""
@@ -108,16 +74,6 @@ class Traced(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"Traced({self.metadata})"
-
-    def __format__(self, specification: str) -> str:
-        """Format a single number as specified; formatting another tensor is `str` or an error.
-
-        Raises:
-            EagerOnly: it is a single number.
-        """
-        if self.dim() == 0:
-            eager_only("a tensor is written as text, for which its elements are needed", TEXT)
-        return super().__format__(specification)
 
 
 Traced.__name__ = torch.Tensor.__name__
@@ -132,7 +88,6 @@ class Trace(TorchDispatchMode, ABC):
         nodes: the symbolic numbers of the trace.
         kinds: the interned metadata of its tensors.
         backward: whether the frontend differentiates the outputs, after the function has returned.
-        data_read: whether the program has read a tensor's `.data`, whose writes are not counted.
         marks_asked: whether it has read a tensor's conjugate or negative bit.
     """
 
@@ -144,7 +99,6 @@ class Trace(TorchDispatchMode, ABC):
         self.first_elements: Final[dict[Result, TorchValue]] = {}
         """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
         self.backward = False
-        self.data_read = False
         self.marks_asked = False
 
     @abstractmethod
@@ -177,9 +131,8 @@ def current_trace() -> Trace:
 def running_trace() -> Trace | None:
     """The running trace, or None."""
     for mode in reversed(_get_current_dispatch_mode_stack()):
-        trace = getattr(mode, "recorder", mode)
-        if isinstance(trace, Trace):
-            return trace
+        if isinstance(mode, Trace):
+            return mode
     return None
 
 

@@ -177,7 +177,7 @@ class GraphArguments:
         named = [leaf for leaf in self.leaves if leaf.kind == "float"]
         if floats:
             bits_of = zip(named, numbers, strict=True)
-            sources.update({number.symbol: (f"{leaf.name}_bits",) for leaf, number in bits_of if not number.computed})
+            sources.update({number.symbol: (f"{leaf.name}_bits",) for leaf, number in bits_of})
         doubles = set(sources)
         for place, given in zip(self.tensors, variant.inputs, strict=True):
             for symbol, path in given.symbols:
@@ -186,7 +186,7 @@ class GraphArguments:
                     sized.add(symbol)
         integers = [leaf for leaf in self.leaves if leaf.kind == "integer"]
         for leaf, each in zip(integers, [each for each in variant.integers if not each.is_float], strict=True):
-            if not each.computed and each.choice.kind != "unbacked":
+            if each.choice.kind != "unbacked":
                 sources[each.symbol] = (leaf.name,)
         known = {**dict.fromkeys(sized, (0, LARGEST)), **dict.fromkeys(doubles, (0, 2**64 - 1))}
         return variant.env.compile_guards(sources, arguments=self.names, known=known)

@@ -47,7 +47,7 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
         values = {
             symbol: value.shape[path[1]]
             for each in variant.inputs
-            if isinstance(value := given.get(each.name), torch.Tensor) and value.dim() == len(each.choices)
+            if isinstance(value := given.get(each.name), torch.Tensor) and value.dim() == each.rank
             for symbol, path in each.symbols
             if path[0] == ".shape" and isinstance(path[1], int)
         }

@@ -107,7 +107,6 @@ def native_variant(
         tuple([_expected(leaf.kind, given[leaf.name]) for leaf in leaves]),
         given["grad_mode"],
         given["default_dtype"],
-        None,
         tensors,
         integers,
     )

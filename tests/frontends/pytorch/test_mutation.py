@@ -100,17 +100,6 @@ def data_written(x):
     return x * 1
 
 
-def data_replaced(x):
-    y = x.clone()
-    y.data = x * 2
-    return y + 1
-
-
-def data_of_argument_replaced(x, y):
-    x.data = y
-    return x * 2, y
-
-
 def set_to_another(x, y):
     z = x.clone()
     z.set_(y)
@@ -195,9 +184,9 @@ def in_a_loop(x):
 
 
 ONE = {argument, view_of_argument, row_of_argument, overlapping_views, expanded_then_copied, outputs_share}
-ONE |= {argument_is_output, fresh_outputs_share, resized, data_written, data_replaced, turned_in_place, argument_turned}
+ONE |= {argument_is_output, fresh_outputs_share, resized, data_written, turned_in_place, argument_turned}
 ONE |= {argument_squeezed, written_down, written_number, written_numbers, written_number_changed, scattered}
-TWO = {given_tensors, given_tensor_resized, data_of_argument_replaced, set_to_another, swapped}
+TWO = {given_tensors, given_tensor_resized, set_to_another, swapped}
 
 
 @pytest.mark.parametrize("program", sorted(ONE, key=lambda each: each.__name__))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from frontends.pytorch import Variant, trace
-from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.errors import Unsupported
 from shapes.errors import UndecidedGuard
 from tests.effort import examples
 from tests.frontends.pytorch.against_eager import admits, run, same
@@ -105,7 +105,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
     del expected_here
     try:
         variant = trace(function, copy.deepcopy(inputs))
-    except (UndecidedGuard, Unsupported, GraphBreak):
+    except (UndecidedGuard, Unsupported):
         return
     for case in (sizes, *others):
         theirs, ours = program.inputs(case), program.inputs(case)

@@ -18,17 +18,11 @@ from torch.utils.checkpoint import checkpoint
 from backends import cpu, eager
 from backends.backend import AnyBackend
 from frontends.pytorch import Variant, trace
-from frontends.pytorch.errors import EscapedTensor, GraphBreak
-from frontends.pytorch.recording.inputs import Choice, Dynamism
+from frontends.pytorch.errors import EscapedTensor, Unsupported
 from frontends.pytorch.recording.torch_internals import REPLACED
-from frontends.pytorch.symbolic.policy import general_path
 from frontends.pytorch.symbolic.tensor import Traced
 from frontends.pytorch.tracing import OPERATORS
-from shapes import ShapeEnv
 from shapes.errors import ShapeError
-from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
-from solver.floats.ordinals import pattern
-from solver.floats.values import from_pattern
 
 layer = torch.nn.Linear(4, 2)
 
@@ -170,69 +164,6 @@ def test_a_block_that_draws_otherwise() -> None:
         count[0] += 1
         return torch.dropout(x.exp(), 0.1 * count[0], True).exp()
 
-    with pytest.raises(GraphBreak, match="draws other random numbers than the first time"):
+    with pytest.raises(Unsupported, match="draws other random numbers than the first time"):
         x = torch.randn(3, requires_grad=True)
         trace(lambda x: checkpoint(block, x, use_reentrant=False), (x,), gradients=True)
-
-
-# ---------------------------------------------------------------------- an environment of others
-
-
-class Known(Dynamism):
-    """The numbers of `test_numbers_of_another_environment`."""
-
-    def __init__(self, numbers: dict[tuple[str, int], SymInt], factor: SymFloat, truth: SymBool) -> None:
-        super().__init__(lambda name, axis, size: False)
-        self.numbers, self.factor, self.flag = numbers, factor, truth
-
-    def choose(self, name: str, axis: int, size: int) -> Choice | SymInt:
-        found = self.numbers.get((name, axis))
-        return super().choose(name, axis, size) if found is None else found
-
-    def is_varying(self, name: str, value: float) -> bool | SymFloat:
-        return self.factor
-
-    def truth(self, name: str, value: bool) -> SymBool | None:
-        return self.flag
-
-
-@pytest.mark.parametrize("backend", [eager, cpu], ids=["eager", "cpu"])
-def test_numbers_of_another_environment(backend: AnyBackend) -> None:
-    """If it fails, sizes that are expressions over others are symbols of their own, which need guards; or the graph
-    reads a number where it is not."""
-    env = ShapeEnv(origin=lambda: None, policy=general_path)
-    b, n = env.symbol("b", lo=1, hint=3), env.symbol("n", hint=5)
-    flag = env.symbol("flag", lo=0, hi=1, hint=1)
-    bits = env.symbol("factor", lo=0, hi=2**64 - 1, hint=pattern(0.5))
-    factor = SymFloat(env, from_pattern(bits.expr), bits.domain)
-    numbers = {("x", 0): 2 * b, ("y", 0): b, ("n", -1): n, ("m", -1): n + 1, ("again", -1): n}
-    fork = env.fork()
-
-    def program(x, y, n, m, again, factor, flag):
-        joined = torch.cat([y, y]) * factor + x * m
-        return joined, x.shape[0] + again, torch.sym_ite(flag, n, m), flag
-
-    arguments = torch.ones(6, 4), torch.ones(3, 4), 5, 6, 5, 0.5, True
-    variant = trace(program, arguments, dynamic=Known(numbers, factor, flag == 1), env=fork)
-    assert variant.env is fork and variant.guards == env.guards() == ()
-    assert [each.symbols[0] for each in variant.inputs] == [("x_size1", (".shape", 1)), ("b", (".shape", 0))]
-    assert [each.symbol for each in variant.integers if each.is_read] == ["n", "factor", "flag"]
-    assert [each.symbol for each in variant.integers if each.computed] == ["n + 1", "n"]
-    run = variant.run_by(backend)
-    for given in (arguments, (torch.randn(4, 4), torch.randn(2, 4), 7, 8, 7, -1.25, False)):
-        found = variant.assembled(run([given[place] for place in variant.places]))
-        torch.testing.assert_close(found, program(*given))
-
-
-def test_a_branch_on_a_number_of_another_environment() -> None:
-    """If it fails, a branch on such a size is a guard nowhere, or of the environment that was forked."""
-    env = ShapeEnv(origin=lambda: None, policy=general_path)
-    b = env.symbol("b", lo=1, hint=3)
-    fork = env.fork()
-
-    class OfB(Dynamism):
-        def choose(self, name: str, axis: int, size: int) -> Choice | SymInt:
-            return 2 * b
-
-    variant = trace(lambda x: x * 2 if x.shape[0] > 5 else x, (torch.ones(6),), dynamic=OfB(lambda *_: True), env=fork)
-    assert [str(guard) for guard in variant.guards] == ["b >= 3"] and env.guards() == ()

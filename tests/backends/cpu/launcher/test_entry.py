@@ -1,4 +1,4 @@
-"""Calls taken apart in C: which ones a program is run for, and what is left to Python."""
+"""Calls in C: which ones a program is run for, and what is left to Python."""
 
 import sys
 
@@ -7,7 +7,6 @@ import torch
 
 from backends.cpu.launcher.entry import EVERYTHING, Form, Leaf, Variant, made_entry
 from backends.cpu.launcher.program import Description, Given, Made, Number, TensorArgument, make_native
-from shapes import ShapeEnv
 from shapes.guards.emit_c import NotNative
 from solver.terms.interner import Interner
 from tests.backends.cpu.launcher.programs import program
@@ -223,92 +222,8 @@ def test_integers_are_of_their_own_class():
         assert run((other,), {}) is NotImplemented
 
 
-def nested():
-    """f({"x": x, "n": [n]}, (value,), y=y)"""
-    arguments = (tuple, (), ((dict, ("x", "n"), (None, (list, (), (None,)))), (tuple, (), (None,))))
-    named = (dict, ("y",), (None,))
-    leaves = (TENSORS[2], Leaf("integer", int), Leaf("value", str), TENSORS[2])
-    env = ShapeEnv()
-    n = env.symbol("n").expr
-    run = make_native(
-        Description(
-            tensors=[TensorArgument("y", "float32", 1), TensorArgument("x", "float32", 1)],
-            integers=["n"],
-            symbols={n: ("n",)},
-            outputs=[Given(0), Given(1), Number(n)],
-            launches=[],
-            structure=tuple,
-        )
-    )
-    return made_entry([Form(leaves, [variant(run, (False, None, "a", False), (3, 0), (1,))], (arguments, named))])
-
-
-def test_nested_arguments():
-    """What is inside of a list or dict is given to another place, or not looked at."""
-    run = nested()
-    x, y = torch.ones(2), torch.zeros(3)
-    found = run(({"x": x, "n": [7]}, ("a",)), {"y": y})
-    assert found[0] is y and found[1] is x and found[2] == 7
-    for args, kwargs in [
-        (({"n": [7], "x": x}, ("a",)), {"y": y}),
-        (({"x": x, "m": [7]}, ("a",)), {"y": y}),
-        (({"x": x, "n": [7], "z": 1}, ("a",)), {"y": y}),
-        (({"x": x, "n": (7,)}, ("a",)), {"y": y}),
-        (({"x": x, "n": [7, 8]}, ("a",)), {"y": y}),
-        (({"x": x, "n": []}, ("a",)), {"y": y}),
-        (({"x": x, "n": [7]}, ["a"]), {"y": y}),
-        (({"x": x, "n": [7]}, ("b",)), {"y": y}),
-        (({"x": x, "n": [7]}, ("a",)), {"z": y}),
-        (({"x": x, "n": [7]}, ("a",)), {}),
-        (({"x": x, "n": [7]}, ("a",)), {"y": y, "z": y}),
-        (({"x": x, "n": [7]}, ("a",)), {"y": x}),
-        ((x, ("a",)), {"y": y}),
-        ((), {"y": y}),
-    ]:
-        assert run(args, kwargs) is NotImplemented, (args, kwargs)
-
-
-def test_arguments_are_bound_first():
-    """A default is not filled in, or one that has changed is."""
-    stale = []
-    form = Form(
-        (Leaf("tensor", torch.Tensor, 1), Leaf("value", float)),
-        [variant(identity(), (False, 0.5), (0,))],
-        bind=lambda args, kwargs: None if stale or len(args) != 1 else ((*args, 0.5), kwargs),
-    )
-    run = made_entry([form])
-    x = torch.ones(3)
-    assert run((x,), {}) is x and run((x, 0.5), {}) is NotImplemented
-    stale.append(1)
-    assert run((x,), {}) is NotImplemented
-
-
-def test_surroundings_are_looked_at():
-    """A program runs after a global that it read has changed."""
-    state = [0]
-    made = variant(identity(), (False,), (0,), around=0)
-    run = made_entry([Form((TENSORS[2],), [made], captured_state=lambda: state[0])])
-    x = torch.ones(3)
-    assert run((x,), {}) is x
-    state[0] = 1
-    assert run((x,), {}) is NotImplemented
-
-
-def test_errors_of_python_are_passed_on():
-    """An error in what is asked is lost, or a later call fails."""
-
-    def fails():
-        raise KeyError("gone")
-
-    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))], captured_state=fails)])
-    with pytest.raises(KeyError):
-        run((torch.ones(3),), {})
-    with pytest.raises(TypeError):
-        run(torch.ones(3))
-
-
 def test_what_no_entry_is_for():
-    """Arguments that C does not take apart are given to it anyway."""
+    """Arguments that C cannot read are given to it anyway."""
     own = type("Own", (torch.Tensor,), {})
     for form in [
         Form((Leaf("tensor", own, 1),), [variant(identity(), (False,), (0,))]),
@@ -316,34 +231,28 @@ def test_what_no_entry_is_for():
         Form((TENSORS[2],), [variant(identity(), (False,), (1,))]),
         Form((TENSORS[2],), [variant(identity(), (False,), ())]),
         Form((TENSORS[2],), [variant(identity(), (False, False), (0,))]),
-        Form((TENSORS[2],) * 2, [variant(identity(), (False, False), (0,))], ((tuple, (), (None,)), (dict, (), ()))),
         Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (0,))]),
     ]:
         with pytest.raises(NotNative):
             made_entry([form])
 
 
-def test_arguments_may_go_away_while_they_are_looked_at():
-    """What a list held is read after it has been freed."""
-    inside = [torch.ones(100)]
-    leaves = (Leaf("tensor", torch.Tensor, 1),)
-    structure = ((tuple, (), ((list, (), (None,)),)), (dict, (), ()))
-    form = Form(leaves, [variant(identity(), (False,), (0,))], structure, captured_state=lambda: inside.clear())
-    found = made_entry([form])((inside,), {})
-    assert torch.equal(found, torch.ones(100)) and not inside
+def test_calls_of_another_form_are_errors():
+    """An entry reads what is no tuple of arguments as one."""
+    run = entry()
+    for given in [(X, {}), ([X, Y, Z], {}), ((X, Y, Z),), ((X, Y, Z), None)]:
+        with pytest.raises(TypeError):
+            run(*given)
 
 
 def test_nothing_is_kept():
     """Each call leaves a reference behind."""
-    run, inner = entry("rows == 3"), nested()
-    x, y, three = torch.ones(2), torch.zeros(3), torch.randn(2, 5)
-    counted = (X, Y, Z, x, y, three, torch.float32, NotImplemented, None)
+    run, three = entry("rows == 3"), torch.randn(2, 5)
+    counted = (X, Y, Z, three, torch.float32, NotImplemented, None)
     before = [sys.getrefcount(each) for each in counted]
     for _ in range(10_000):
         run((X, Y, Z), {})
         assert run((three, three.clone(), Z), {}) is NotImplemented
-        inner(({"x": x, "n": [7]}, ("a",)), {"y": y})
-        assert inner(({"x": x, "n": (7,)}, ("a",)), {"y": y}) is NotImplemented
     after = [sys.getrefcount(each) for each in counted]
     assert max(abs(a - b) for a, b in zip(after, before)) < 20
 
@@ -359,7 +268,7 @@ def test_threads_call_at_once():
             launches=[],
         )
     )
-    call = made_entry([Form((TENSORS[2],), [variant(run, (False,), (0,), around=None)], captured_state=lambda: None)])
+    call = made_entry([Form((TENSORS[2],), [variant(run, (False,), (0,))])])
     wrong = []
 
     def work(seed):

@@ -157,7 +157,6 @@ def test_modes_of_the_user_do_not_see_the_launcher():
     seen = Seen(2, 0)
     with Watching() as mode:
         seen.kernel(BASE, READABLE["complex"])
-        launcher().Layouts((BASE, READABLE["parameter"]))()
         with pytest.raises(TypeError):
             seen.kernel(BASE, negative)
     assert len(seen.calls) == 1 and not mode.asked

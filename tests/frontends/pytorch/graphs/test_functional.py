@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 
 from frontends.pytorch import trace
-from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional
 from shapes.errors import UndecidedGuard
 from tests.effort import examples
@@ -117,7 +117,7 @@ def check(program: RandomProgram, sizes: Mapping[str, int], others: Sequence[Map
     try:
         variant = trace(program, program.inputs(sizes))
         form = functional(variant)
-    except (UndecidedGuard, Unsupported, GraphBreak):
+    except (UndecidedGuard, Unsupported):
         return
     pure(form.graph)
     against_graph(program, variant, lambda inputs: form.graph(*inputs), (sizes, *others))

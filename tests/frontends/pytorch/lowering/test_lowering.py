@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from benchmarks.models import MODELS, step
 from benchmarks.models.running import admitted, close, traced
 from frontends.pytorch import trace
-from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.lowering import LOWERINGS
 from shapes.errors import UndecidedGuard
@@ -120,7 +120,7 @@ def check(function: RandomProgram, sizes: Mapping[str, int], others: Sequence[Ma
     try:
         variant = trace(function, function.inputs(sizes))
         program, _ = written(functional(variant), variant)
-    except (UndecidedGuard, Unsupported, GraphBreak):
+    except (UndecidedGuard, Unsupported):
         return
     against_graph(function, variant, lambda inputs: evaluate(program, inputs), (sizes, *others))
 

@@ -193,17 +193,6 @@ def test_no_size_of_a_graph_is_a_constant() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_stays_whole_above_autograd(kind: str) -> None:
-    layer = KINDS[kind](4, 5, 2, batch_first=True)
-    variant = trace(layer, (torch.randn(3, 2, 4),), pre_autograd=True)
-    x = torch.randn(6, 7, 4)
-    mine, theirs = variant.graph(x)[0], layer(x)[0]
-    torch.testing.assert_close(mine, theirs)
-    assert mine.stride() == theirs.stride()
-    assert f"aten.{MODES[kind]}.input" in [str(node.target) for node in variant.graph.graph.nodes]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_only_what_is_wanted_has_a_gradient(kind: str) -> None:
     """Frozen parameters, and outputs that nobody uses."""
     torch.manual_seed(0)
