@@ -8,8 +8,8 @@
     >>> type(ShapeEnv()).__name__
     'ShapeEnv'
 
-Replaced meanwhile are some of torch's shape rules and the constructors of its environments and nodes, which make ours in
-the thread of the block.
+Replaced meanwhile are some of torch's shape rules, and the constructors of its environments and nodes: they make ours
+in the thread of the block.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 
-from backends import cpu, eager
-from backends.backend import AnyBackend
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.errors import EscapedTensor, Unsupported
 from frontends.pytorch.recording.torch_internals import REPLACED
