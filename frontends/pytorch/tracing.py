@@ -25,7 +25,6 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import tree_unflatten
 
 from frontends.pytorch.decompositions import COMPOSITES
-from frontends.pytorch.differentiation import GRADIENTS
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located, unsupported
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
@@ -55,7 +54,7 @@ for name in ("contraction", "masks", "torch_functions"):
     # they register themselves
     importlib.import_module(f"frontends.pytorch.recording.{name}")
 
-OPERATORS: Final = {**COMPOSITES, **GRADIENTS, **RESAMPLED}
+OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 """The operators that have another kernel in a trace."""
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("

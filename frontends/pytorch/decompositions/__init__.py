@@ -20,7 +20,7 @@ from typing import Final
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
-    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "recurrent", "packing",
+    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema", "recurrent", "packing",
 )  # fmt: skip
 
 for family in FAMILIES:

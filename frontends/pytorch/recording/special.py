@@ -52,6 +52,12 @@ def detach_in_place(recorder: Recorder, func: torch._ops.OpOverload, args: Argum
     return tensor
 
 
+@special(aten._efficientzerotensor.default)
+def zeros(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+    """Zeros without memory, as some gradients are in eager: kernels want to read them."""
+    return recorder.operator(aten.zeros.default, args, kwargs)
+
+
 @special(aten.lift_fresh.default)
 def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A literal tensor: copied in each run, since it may be mutated; its value is known until then."""

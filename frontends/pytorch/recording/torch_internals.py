@@ -11,7 +11,7 @@
 
 | replaced | why no mode does it | seen by another thread |
 |---|---|---|
-| `py_kernels` of operators in `decompositions/`, `differentiation/`, `resampling` | C++ calls them too | as torch's |
+| `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
 | helpers of `torch._refs` and `torch._decomp` (`references`) | plain functions | as torch's |
 | functions of `torch._C._nn` (`pools`) | their parser refuses sizes before a mode sees them | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |

@@ -16,6 +16,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import torch
+
+from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.values import AnyValue, Value, largest, rounded
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymInt
@@ -70,6 +73,7 @@ class Computing:
     __slots__ = ()
 
     nodes: Any
+    is_plain: bool
     value: AnyValue
 
     add = _operation(operator.add)
@@ -77,7 +81,6 @@ class Computing:
     mul = _operation(operator.mul)
     mod = _operation(operator.mod, ZeroDivisionError)
     floordiv = int_floordiv = _operation(operator.floordiv, ZeroDivisionError)
-    truediv = int_truediv = float_truediv = _operation(operator.truediv)
     pow = float_pow = pow_by_natural = _operation(operator.pow)
     lshift = _operation(operator.lshift, ValueError)
     rshift = _operation(operator.rshift, ValueError)
@@ -96,6 +99,16 @@ class Computing:
     sym_int = _unary(choices.sym_int)
     sym_sqrt = _unary(choices.sym_sqrt)
     is_integer = _unary(lambda value: value.is_integer())
+
+    _quotient = _operation(operator.truediv)
+
+    def truediv(self, other: Node) -> Node:
+        """Python's quotient; where a gradient formula in C++ divides a number by zero, the machine's, under a guard."""
+        if self.is_plain and formulas.is_running() and other.eq(self.nodes.constant(0)).guard_bool():
+            return self.nodes.constant((torch.tensor(self.value, dtype=torch.float64) / 0).item())
+        return self._quotient(other)
+
+    int_truediv = float_truediv = truediv
 
     def round(self, digits: int | None = None) -> Node:
         return self.nodes.node(rounded(self.value, digits))
