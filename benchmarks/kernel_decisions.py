@@ -120,7 +120,7 @@ def trained(form: Callable[..., torch.Tensor], inputs: Sequence[torch.Tensor]) -
 
 
 def asked(form: Compiled) -> Counter[str]:
-    """How many questions of each kind there were."""
+    """Count the questions of each kind."""
     return Counter([each.kind for host in hosts(form) for each in host.program.decisions.log])
 
 

@@ -1,4 +1,4 @@
-"""What is measured of a compiled function: the kernels of one call, each with its arguments, to be replayed.
+"""The measured parts of a compiled function: the kernels of one call, each with its arguments, to be replayed.
 
 A form is called once with everything that it calls recorded, then the recorded calls are run over and over: so neither
 side pays for guards, allocation or Python in between. What a form calls besides kernels, such as the operator that

@@ -14,7 +14,7 @@
     repeated: (0, 20, 5, 1)
     repeated inside: (12, 4, 1, 0)
 
-What is compared: the strides of each result wherever an axis has two elements or more, as the graph gives them and as
+These are compared: the strides of each result wherever an axis has two elements or more, as the graph gives them and as
 the trace foresaw them, which is what kernels and the program's own questions go by; and values, sizes and dtypes.
 """
 
