@@ -140,8 +140,7 @@ class Variant:
     # ------------------------------------------------------------------ decisions
 
     def always(self, question: object) -> bool:
-        """Return True if it holds for every size that this variant accepts. Asking leaves no trace. Asking leaves no
-        trace."""
+        """Return True if it holds for every size that this variant accepts. Asking leaves no trace."""
         return question is True or isinstance(self.env.ask(question), Always)  # type: ignore[arg-type]
 
     def worth_a_guard(self, question: object) -> bool:

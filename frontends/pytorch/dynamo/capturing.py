@@ -120,7 +120,7 @@ class Captures:
             after_failed_capture(error)
 
     def _wrapper(self, compiler: object) -> object | None:
-        """What torch has wrapped the backend in, with the options; None if the compiler is another."""
+        """Torch's wrapper around the backend, with the options; None if the compiler is another."""
         while compiler is not None:
             if compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend:
                 return compiler

@@ -69,7 +69,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What Dynamo has captured.
+    """A frame as Dynamo has captured it.
 
     Attributes:
         module: the graph.
@@ -93,7 +93,7 @@ class Captured:
 
     @classmethod
     def now(cls, module: torch.fx.GraphModule) -> Captured:
-        """What Dynamo is about to compile."""
+        """The frame that Dynamo is about to compile."""
         translator: Any = InstructionTranslator.current_tx()
         effects = translator.output.side_effects
         known = effects.id_to_variable
@@ -251,7 +251,7 @@ def mixed_maximum(captured: Captured) -> Iterator[Origin | None]:
 
 
 def is_whole(value: object) -> bool:
-    """Whether an argument is an integer."""
+    """Return True if an argument is an integer."""
     given = value.meta.get("example_value") if isinstance(value, torch.fx.Node) else value
     return isinstance(given, int | torch.SymInt)
 

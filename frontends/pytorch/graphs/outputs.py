@@ -58,7 +58,7 @@ class View:
 
     @property
     def is_made_again(self) -> bool:
-        """Whether it is regenerated from its base, and has its gradient from there."""
+        """True if it is regenerated from its base, and has its gradient from there."""
         return self.of != "hidden"
 
     def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
@@ -185,7 +185,7 @@ class _Relations:
         return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
 
     def _is_made(self, place: int, value: object) -> bool:
-        """Whether this is the first occurrence of a tensor that is no argument."""
+        """Return True if this is the first occurrence of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
     def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
