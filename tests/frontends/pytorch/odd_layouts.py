@@ -142,7 +142,7 @@ def arranged_samples(name: str, count: int, *, backward: bool = False) -> Iterat
 
 @dataclass(slots=True)
 class Found:
-    """What a search has met.
+    """The counts and differences of a search.
 
     Attributes:
         runs: how often a graph was checked against eager.
@@ -189,7 +189,7 @@ def differences(
     backend: ModuleType = eager,
     others: int = OTHERS,
 ) -> Iterator[str]:
-    """What differs from eager, on these tensors and at as many other sizes that the guards admit."""
+    """Yield differences from eager, on these tensors and at as many other sizes that the guards admit."""
     if by_operators(program, tensors).error is not None:
         return
     try:
@@ -224,7 +224,7 @@ def by_graph(variant: Variant, run: Callable[..., Sequence[object]], tensors: Se
 
 
 def told(variant: Variant, tensors: Sequence[torch.Tensor], wanted: Run, got: Run, *, values: bool) -> Iterator[str]:
-    """What differs, in words."""
+    """Describe the differences."""
     if got.error is not None or got.structure != wanted.structure:
         yield "another structure" if got.error is None else f"raised {got.error!r}"
         return
