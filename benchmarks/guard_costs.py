@@ -45,8 +45,8 @@ class Case:
         passes: the trip count of the loop for each row.
         write: writes the program for sizes a, b, c.
         inputs: the tensors for so many rows of a length.
-        rows: how many there are; as many as make `ELEMENTS`, if not given.
-        is_each: whether it saves something for each element, and not for each row; None for once a call.
+        rows: the number of rows; as many as make `ELEMENTS`, if not given.
+        is_each: True if it saves time for each element, False for each row; None for once a call.
     """
 
     kind: str

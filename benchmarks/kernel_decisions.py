@@ -45,8 +45,8 @@ class Contest:
     """One program with nothing, each kind that is asked about it, and everything withheld.
 
     Attributes:
-        runs: what is run, at one of the sizes.
-        is_first: whether this is the first size.
+        runs: the call of each form, at one of the sizes.
+        is_first: True at the first size.
     """
 
     group: str

@@ -32,8 +32,8 @@ class Form:
     Attributes:
         function: the compiled function.
         by_kernels: the same, by a way on which its kernels are called one by one.
-        recording: what its next calls of kernels are recorded into.
-        seconds: how long the first call took, compiling included, by name of what was called.
+        recording: a context that records its next calls of kernels.
+        seconds: the times of first calls, compiling included.
     """
 
     name: str

@@ -112,7 +112,7 @@ class Node:
         """The number of elements of an input that lists sizes.
 
         Raises:
-            NotKnown: that is unknown.
+            NotKnown: the value is unknown.
         """
         shape = self.shape(index)
         if len(shape) != 1:

@@ -54,8 +54,8 @@ class Captures:
 
     Attributes:
         backend: the function that torch calls for each graph.
-        active: what is installed while one is under way.
-        asked: how often each code object was compiled again, by the question.
+        active: the settings installed while one is under way.
+        asked: the recompilations of each code object, by the question.
     """
 
     def __init__(self, backend: object) -> None:

@@ -57,8 +57,8 @@ class Difference:
     """A known difference.
 
     Attributes:
-        name: what the program does.
-        effect: how its graph differs.
+        name: the feature that the program uses.
+        effect: the difference of its graph.
         found: the lines that do it, None where no line is known.
     """
 
@@ -73,7 +73,7 @@ class Captured:
 
     Attributes:
         module: the graph.
-        breaks: whether a graph break ends it.
+        breaks: True if a graph break ends it.
         tracked: the objects of the program that the frame reads or changes, with Dynamo's variables for them.
             codes: the program's code that was traced, the frame's first.
         changed: the ids of the caller's objects that the frame changes.

@@ -58,7 +58,7 @@ class FailedGuard:
         key: equal for other values of the same source.
         text: the description.
         code: the transformed code of the entry.
-        is_size: whether it is that of a static size, which becomes a symbol once it differs.
+        is_size: True if it is that of a static size, which becomes a symbol once it differs.
     """
 
     key: str

@@ -52,7 +52,7 @@ class GraphSizes:
     Attributes:
         expressions: sizes in torch's symbols, by the input's name and the axis.
         names: of the inputs, in order: those of the program where it has them.
-        is_complete: whether the last variant tests all facts about sizes that Dynamo's guards test.
+        is_complete: True if the last variant tests all facts about sizes that Dynamo's guards test.
     """
 
     def __init__(self, graph: torch.fx.Graph) -> None:

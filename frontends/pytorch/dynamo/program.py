@@ -62,7 +62,7 @@ class Program:
 
     Attributes:
         fn: the function or module.
-        options: how it is compiled.
+        options: the options of the compilation.
         graphs: in the order in which they were captured.
         recompilations: why each of them was.
         fallbacks: calls that run eagerly, and why.

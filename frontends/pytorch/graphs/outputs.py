@@ -48,7 +48,7 @@ class View:
     Attributes:
         of: its base: the input, the output or the base at this index, or a tensor that nobody else has.
         creation: autograd's creation metadata, if it forbids writes.
-        is_detached: whether it was created without gradients.
+        is_detached: True if it was created without gradients.
     """
 
     of: Of
@@ -87,7 +87,7 @@ class Outputs:
     Attributes:
         how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
             "apart", a separate tensor in shared memory; a view; or a lazy conjugate or negative.
-        is_followed: whether autograd records the graph operator by operator.
+        is_followed: True if autograd records the graph operator by operator.
     """
 
     how: tuple[View | Mark | int | Literal["apart"] | None, ...]

@@ -145,8 +145,8 @@ class Found:
     """The counts and differences of a search.
 
     Attributes:
-        runs: how often a graph was checked against eager.
-        differences: what was not the same.
+        runs: the number of checks of a graph against eager.
+        differences: the differences from eager.
     """
 
     runs: int = 0

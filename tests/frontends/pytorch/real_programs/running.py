@@ -50,8 +50,8 @@ class Outcome:
 
     Attributes:
         wrong: where it differs from eager torch.
-        how: how its calls run, one of `KINDS`.
-        variants: how many graphs there are in the end.
+        how: the way its calls run, one of `KINDS`.
+        variants: the number of graphs in the end.
     """
 
     wrong: tuple[str, ...]
@@ -69,7 +69,7 @@ class Case:
     """A program.
 
     Attributes:
-        feature: what of torch it uses.
+        feature: the feature of torch that it uses.
         make: gives what is called with a size, and what it keeps.
     """
 
