@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
 BASE, EACH = 3.0, 0.01
-"""What a call may take: so many microseconds, and so many for each parameter and buffer."""
+"""The time that a call may take: microseconds per call, and for each parameter and buffer."""
 TEXT = {"vocab_size": 100, "num_hidden_layers": 12, "hidden_size": 64, "num_attention_heads": 4}
 TEXT |= {"intermediate_size": 128, "max_position_embeddings": 64}
 GPT = {"vocab_size": 100, "n_layer": 12, "n_embd": 64, "n_head": 4, "n_positions": 64}

@@ -85,7 +85,7 @@ def _cells(line: str) -> list[str]:
 
 
 def worse(recorded: Mapping[Cell, float], runs: Sequence[Mapping[Cell, float]], margin: float) -> list[Regression]:
-    """What got worse than recorded by more than the margin in every run that has the cell."""
+    """Return the cells that are worse than recorded by more than the margin in every run that has the cell."""
     found = []
     for cell, before in recorded.items():
         fresh = [run[cell] for run in runs if cell in run]
@@ -107,7 +107,7 @@ def recorded_sections(path: Path = RESULTS) -> dict[str, tuple[list[str], str]]:
 
 
 def run(command: Sequence[str]) -> str:
-    """What a benchmark prints.
+    """Run a benchmark and return its output.
 
     Raises:
         CalledProcessError: it failed.

@@ -122,7 +122,7 @@ def step(module: torch.nn.Module, function: Callable[..., torch.Tensor], trainin
 
 @dataclass(slots=True)
 class Measured:
-    """What a process has measured of a model: by engine, as its lines of JSON say one after the other.
+    """The measurements of a model in one process: by engine, as its lines of JSON arrive.
 
     Attributes:
         first: CPU seconds of the first call.
@@ -139,7 +139,7 @@ class Measured:
     problem: str = ""
 
     def read(self, text: str) -> None:
-        """What a process has printed; of a line that it did not finish, nothing."""
+        """Read the output of a process, except a line that it did not finish."""
         for line in text.splitlines():
             try:
                 found = json.loads(line)

@@ -103,7 +103,7 @@ def baseline_table() -> Table | None:
 
 
 def stated_baseline_table(judged: Judged, seconds: float) -> Table:
-    """What the baselines scored when the corpus was recorded, on a shared core; and this run."""
+    """The baselines' scores when the corpus was recorded, on a shared core; and those of this run."""
     text = (CORPUS / "STATS.md").read_text().partition("# Baselines")[2]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     header, body = rows[0], rows[2:]

@@ -30,7 +30,7 @@ TROUBLES = ("not expressible", "error", "left out", "ended")
 
 @dataclass
 class Score:
-    """What one engine answered, over some sessions."""
+    """The score of one engine over some sessions."""
 
     count: Counter[str] = field(default_factory=Counter)
     micros: dict[int, list[float]] = field(default_factory=dict)  # of its questions, by the session's place
@@ -54,7 +54,7 @@ class Score:
 
 
 def witnesses_hold(session: Session, until: int, answer: Answer) -> bool:
-    """Whether both assignments satisfy everything before line `until`, and its question one way each."""
+    """Return True if both assignments satisfy everything before line `until`, and its question one way each."""
     facts = [line for line in session.lines[:until] if line["op"] != "ask"]
     for values, wanted in ((answer.true_at, True), (answer.false_at, False)):
         if values is None:

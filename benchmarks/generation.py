@@ -87,14 +87,14 @@ def measure(options: argparse.Namespace) -> str:
 
 
 def inductors(times: dict[str, list[float]], first: dict[str, float], eager: float) -> list[report.Cell]:
-    """What Inductor takes, where it was asked for."""
+    """Inductor's times, where it was asked for."""
     return [statistics.median(times["inductor"]) / eager, first["inductor"]] if "inductor" in times else [None, None]
 
 
 def generated(
     model: Any, number: int, tokens: int, chosen: dict[str, object]
 ) -> tuple[tuple[torch.Tensor, torch.Tensor], float, float]:
-    """What a `generate` gives, tokens and the state of the random numbers; the processor's and the clock's seconds."""
+    """Run a `generate`: tokens and the state of the random numbers; the processor's and the clock's seconds."""
     import torch
 
     torch.manual_seed(number)

@@ -47,7 +47,7 @@ def symbol(name: str, hint: int) -> Line:
 
 
 class Topology(Protocol):
-    """How symbol `i` is declared and known, and two questions near it: one that follows, one that is open."""
+    """Hint and fact of symbol `i`, and two questions near it: one that follows, one that is open."""
 
     def hint(self, i: int) -> int: ...
 

@@ -45,8 +45,8 @@ class Case:
         passes: the trip count of the loop for each row.
         write: writes the program for sizes a, b, c.
         inputs: the tensors for so many rows of a length.
-        rows: how many there are; as many as make `ELEMENTS`, if not given.
-        is_each: whether it saves something for each element, and not for each row; None for once a call.
+        rows: the number of rows; as many as make `ELEMENTS`, if not given.
+        is_each: True if it saves time for each element, False for each row; None for once a call.
     """
 
     kind: str
@@ -91,7 +91,7 @@ def strided(program: Program, a: Expr, b: Expr, c: Expr) -> None:
 
 
 def seen_otherwise(program: Program, a: Expr, b: Expr, c: Expr) -> None:
-    """What is made of rows, a of them, is seen as c of them."""
+    """View memory that has `a` rows as one with `c` rows."""
     build = program.build
     x = program.input("x", "float32", (a, b), (b, build.one))
     first = program.stored(build.apply("mul", x, x), (b, build.one))
@@ -229,7 +229,7 @@ def fitted(found: list[tuple[int, int, float]]) -> dict[str, float]:
 
 
 def kept(gains: list[float]) -> float:
-    """What several programs gain in the mean, three digits of it, and no less than nothing."""
+    """The mean gain of several programs, rounded to three digits and at least zero."""
     return max(float(f"{statistics.fmean(gains):.3g}"), 0.0)
 
 

@@ -135,7 +135,7 @@ def calls_table(rounds: int) -> str:
 
 
 def building(env: ShapeEnv, saved: float) -> str:
-    """What making the forms costs, and after how many calls the native one has paid."""
+    """Measure the cost of building the forms, and the calls after which the native one has paid."""
     python, native, loaded = [], [], []
     before = os.environ.get("SYMSHAPE_CACHE")
     try:

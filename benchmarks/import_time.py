@@ -1,4 +1,4 @@
-"""What `import shapes` adds to the start of Python, and modules that it must not import.
+"""The time that `import shapes` adds to the start of Python, and modules that it must not import.
 
     python -m benchmarks.import_time [--rounds 7] [--write]
 """

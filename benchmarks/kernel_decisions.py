@@ -45,8 +45,8 @@ class Contest:
     """One program with nothing, each kind that is asked about it, and everything withheld.
 
     Attributes:
-        runs: what is run, at one of the sizes.
-        is_first: whether this is the first size.
+        runs: the call of each form, at one of the sizes.
+        is_first: True at the first size.
     """
 
     group: str
@@ -120,7 +120,7 @@ def trained(form: Callable[..., torch.Tensor], inputs: Sequence[torch.Tensor]) -
 
 
 def asked(form: Compiled) -> Counter[str]:
-    """How many questions of each kind there were."""
+    """Count the questions of each kind."""
     return Counter([each.kind for host in hosts(form) for each in host.program.decisions.log])
 
 

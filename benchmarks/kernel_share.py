@@ -1,4 +1,4 @@
-"""How much of a model is lowered to kernels: the share of its ATen graph's nodes, and the operators still called.
+"""The share of a model that is lowered to kernels, by nodes of its ATen graph, and the operators still called.
 
     python -m benchmarks.kernel_share [--models gpt2,t5] [--write]
 
@@ -69,7 +69,7 @@ class Share:
 
 
 def kind_of(target: object) -> str:
-    """What an operator is."""
+    """Classify an operator."""
     import torch
 
     if not isinstance(target, torch._ops.OpOverload):
@@ -81,7 +81,7 @@ def kind_of(target: object) -> str:
 
 
 def share_of(form: Functional, env: ShapeEnv) -> Share:
-    """What becomes of a graph."""
+    """Lower a graph, and count the nodes that became kernels and those that are called."""
     from backends.decisions.questions import Decisions
     from backends.loops.kernels import Kernel
     from backends.loops.program import Program

@@ -23,7 +23,7 @@ Measured = Mapping[str, np.ndarray]
 
 @dataclass
 class Judged:
-    """How many sizes there are and are known, and every one that is wrong, in words."""
+    """The numbers of sizes, and of known ones, and a description of every wrong one."""
 
     dimensions: int = 0
     known: int = 0

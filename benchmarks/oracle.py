@@ -51,12 +51,12 @@ def compiled(prop: str) -> CodeType:
 
 
 def value(text: str, values: Mapping[str, int]) -> object:
-    """What `text` is at these sizes; ZeroDivisionError where a divisor is zero."""
+    """The value of `text` at these sizes; ZeroDivisionError where a divisor is zero."""
     return eval(compiled(text), {"__builtins__": {}, **FUNCTIONS, **values})
 
 
 def holds(prop: str, values: Mapping[str, int]) -> bool | None:
-    """Whether `prop` is true; None where a divisor is zero."""
+    """Return True if `prop` holds; None where a divisor is zero."""
     try:
         return bool(value(prop, values))
     except ZeroDivisionError:

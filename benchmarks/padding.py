@@ -1,4 +1,4 @@
-"""Whether padding a matrix product to friendly sizes pays on this machine: why the CPU backend does not pad.
+"""The effect of padding a matrix product to friendly sizes on this machine: why the CPU backend does not pad.
 
     python -m benchmarks.padding [--rounds 15] [--write]
 

@@ -50,7 +50,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def ratio(part: float, whole: float) -> str:
-    """How many times `whole` is `part`, the way the tables say it: `x53`, `x0.8`."""
+    """The ratio of `part` to `whole` in the format of the tables: `x53`, `x0.8`."""
     return f"x{text(part / whole)}" if whole else "-"
 
 

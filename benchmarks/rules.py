@@ -119,7 +119,7 @@ def symbolic(call: Call, env: ShapeEnv, *, shared: bool, hinted: bool) -> tuple[
 
 
 def needs_hints(rule: Rule, call: Call, shared: bool) -> bool:
-    """Whether a size decides how many axes or outputs there are, so that it must be known."""
+    """Return True if a size decides the number of axes or outputs, so that it must be known."""
     env = ShapeEnv()
     args, kwargs = symbolic(call, env, shared=shared, hinted=False)
     try:

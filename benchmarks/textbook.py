@@ -45,7 +45,7 @@ def fact_sets() -> list[tuple[bool, list[Line]]]:
 
 
 def judged_consistent(pool: Pool, engine: str, lines: list[Line]) -> bool | None:
-    """What the engine says of the facts: when they are stated, or asked whether they can hold together."""
+    """Ask the engine if the facts are consistent: when they are stated, or by a question."""
     result = pool.run(engine, [*lines, {"op": "consistent"}], LONGEST)
     if result is None:
         return None
@@ -77,7 +77,7 @@ def sets_table(pool: Pool) -> str:
 
 
 def operators(text: str) -> int:
-    """How many operators a result has; a call of n arguments counts n - 1, and at least one.
+    """Count the operators of a result; a call of n arguments counts n - 1, and at least one.
 
     >>> operators("min(a, b, c) + -d // 2")
     5
@@ -125,7 +125,8 @@ def assignments(ranges: Mapping[str, Sequence[int | None]], facts: Sequence[str]
 
 
 def equal_where_known(expr: str, result: str, case: Line, symbols: Mapping[str, str]) -> bool:
-    """Whether the result agrees with the expression at sizes that satisfy the facts; baselines rename symbols."""
+    """Return True if the result agrees with the expression at sizes that satisfy the facts; baselines rename
+    symbols."""
     code = compile(result.strip(), "result", "eval")
     scope = {"__builtins__": {}, **oracle.FUNCTIONS, **PEER_FUNCTIONS}
     for number, values in enumerate(assignments(case["symbols"], case["facts"])):

@@ -145,7 +145,7 @@ def offline(wanted: Sequence[str]) -> str:
 
 
 def cells(step: Step) -> list[Cell]:
-    """What is seen of one launch."""
+    """The table cells for one launch."""
     form, seen = step.aligned.form, read(step.aligned)
     tile = f"{form.rows}x{form.columns}{', looped' if form.is_looped else ''}"
     accesses = (seen.wide_accesses, seen.narrow_accesses, seen.predicated)

@@ -38,7 +38,7 @@ FUNCTIONS: Final = {
     "cos": "__builtin_cos(x)",
     "rsqrt": "1 / __builtin_sqrt(x)",
 }
-"""What is approximated, and the right value of it as a C expression of a double."""
+"""The approximated functions, each with its exact value as a C expression of a double."""
 STEP: Final = 997
 """Of a sample: every so many bit patterns."""
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "vector.md"

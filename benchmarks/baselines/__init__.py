@@ -17,7 +17,7 @@ class Inexpressible(Exception):
 
 
 class Answer(NamedTuple):
-    """What a baseline concluded, with the evidence that this project's own engine gives and most baselines do not."""
+    """A baseline's conclusion, with the evidence that this project's own engine gives and most baselines do not."""
 
     verdict: Literal["always", "never", "depends"] | None
     rung: str | None = None

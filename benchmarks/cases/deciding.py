@@ -160,7 +160,7 @@ def extremes(ranges: Ranges, facts: list[str], expression: str) -> tuple[int, in
 
 
 def guarded(ranges: Ranges, text: str) -> bool:
-    """Whether a divisor that can be zero stands where short-circuiting could pass it by: readings differ there."""
+    """Return True if a divisor that can be zero stands where short-circuiting could skip it: readings differ there."""
     if not any(isinstance(node, ast.BoolOp | ast.IfExp) for node in ast.walk(meaning.parsed(text))):
         return False
     names = {name for code in meaning.divisors(text) for name in code.co_names}

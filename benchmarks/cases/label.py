@@ -187,7 +187,7 @@ def bracketed(text: str) -> str:
 
 
 def operators(text: str) -> int:
-    """How many operators the text has: arithmetic, comparisons, choices, signs of non-literals, calls (n arguments
+    """Count the operators of the text: arithmetic, comparisons, choices, signs of non-literals, calls (n arguments
     count n - 1, at least one).
     """
 

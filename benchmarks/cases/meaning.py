@@ -1,4 +1,4 @@
-"""What a proposition of the cases means: its value at an assignment, and its translation to z3.
+"""The meaning of a proposition of the cases: its value at an assignment, and its translation to z3.
 
 Both are written apart from the engine (on Python's own parser), so that a label never rests on what it is to test.
 Division and remainder are Python's: the floor, and the sign of the divisor. A zero divisor makes `value_at` raise
@@ -61,7 +61,7 @@ def divisors(text: str) -> tuple[Any, ...]:
 
 
 def defined_at(text: str, values: Mapping[str, int]) -> bool:
-    """Whether no divisor anywhere in the text is zero, also where short-circuiting would pass it by."""
+    """Return True if no divisor anywhere in the text is zero, also where short-circuiting would skip it."""
     scope = {"__builtins__": {}, **FUNCTIONS}
     try:
         return all(eval(code, scope, dict(values)) != 0 for code in divisors(text))

@@ -245,7 +245,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def difference(name: str, call: Call, shared: bool) -> Finding | None:
-    """How the exported function differs from the function at the same sizes. None too where it cannot be exported."""
+    """Compare the exported function with the function at the same sizes. None too where it cannot be exported."""
     import jax
     from jax import export
 

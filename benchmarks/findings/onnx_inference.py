@@ -65,7 +65,7 @@ def model_of(kind: str, call: Call, outputs: int) -> tuple[Any, dict[str, Any]]:
 
 
 def kernel(model: Any, feeds: dict[str, Any]) -> Seen | str:
-    """What ONNX Runtime gives, or why it refuses."""
+    """Run the model in ONNX Runtime: its outputs, or the reason of its refusal."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -82,7 +82,7 @@ def kernel(model: Any, feeds: dict[str, Any]) -> Seen | str:
 
 
 def inferred(model: Any) -> Seen | str:
-    """What shape inference says."""
+    """Run ONNX's shape inference: the inferred shapes, or the reason of its refusal."""
     import onnx
 
     try:
@@ -100,7 +100,7 @@ def inferred(model: Any) -> Seen | str:
 
 
 def reason(refusal: Exception) -> str:
-    """What a refusal says, without the places in somebody's sources."""
+    """The text of a refusal, without the places in somebody's sources."""
     text = " ".join(str(refusal).split())
     for noise in NOISE:
         text = re.sub(noise, "", text)

@@ -77,7 +77,7 @@ SURVEYS = {
 
 @dataclass
 class Summary:
-    """What a survey ran over."""
+    """The scope of a survey: its operators, calls and versions."""
 
     survey: str
     operators: int
@@ -111,7 +111,7 @@ def publish() -> None:
 
 
 def seen() -> tuple[dict[str, Summary], dict[str, list[Examined]]]:
-    """What `seen.jsonl` says: the summaries, and the operators with findings."""
+    """Read `seen.jsonl`: the summaries, and the operators with findings."""
     summaries: dict[str, Summary] = {}
     found: dict[str, list[Examined]] = {}
     for line in SEEN.read_text().splitlines():
@@ -135,7 +135,7 @@ def page() -> str:
 
 
 def table(summaries: dict[str, Summary], found: dict[str, list[Examined]]) -> str:
-    """How much was run, and operators by kind of finding."""
+    """Tabulate the amount that was run, and operators by kind of finding."""
     kinds = [kind for kind in KINDS if any(f.kind == kind for each in found.values() for o in each for f in o.findings)]
     header = ["survey", "versions", "operators", "calls", "rule has no answer", *[KINDS[kind] for kind in kinds]]
     rows = [header, ["---"] * 2 + ["---:"] * (len(header) - 2)]

@@ -1,4 +1,4 @@
-"""What a survey found, as lines of JSON.
+"""The findings of a survey, as lines of JSON.
 
 >>> one = Finding("sizes", "Call((Input((1,)),))", "((1,),)", "((2,),)")
 >>> Examined("addmv", 300, 0, [one]).line()[:60]
@@ -24,7 +24,7 @@ KINDS = {
     "kernel": "the kernel itself",
     "crash": "the process dies",
 }
-"""How a rule and a kernel may differ, worst first."""
+"""The kinds of difference between a rule and a kernel, worst first."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass
 class Examined:
-    """What came of one operator."""
+    """The findings about one operator."""
 
     operator: str
     calls: int = 0
@@ -81,7 +81,7 @@ def last_under_way(process: int) -> tuple[str, str]:
 
 
 def first_line(error: object) -> str:
-    """What an error says, short enough for a table."""
+    """The first line of an error, short enough for a table."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else ""
     return f"{type(error).__name__}: {text}" if len(text) <= 110 else f"{type(error).__name__}: {text[:107]}..."

@@ -33,7 +33,7 @@ UNSUPPORTED = (
 )
 NEEDS_DATA = ("item()", "meta tensor", "data-dependent", "not implemented for", "is not supported", "no attribute")
 DATA_REFUSED = ("in the valid range", "out of bounds", "index out of range", "not implemented for")
-"""What a kernel says of the values in its tensors or of their dtype."""
+"""Parts of a kernel's message when it refuses the values in its tensors or their dtype."""
 
 Seen = tuple[tuple[int | None, ...] | None, ...]
 
@@ -53,7 +53,7 @@ def kernel(name: str, call: Call) -> Seen | str:
 
 
 def on_meta(name: str, call: Call) -> Seen | str:
-    """What the rules for tensors without data say."""
+    """Run the rules for tensors without data."""
     import torch
 
     def without_data(given: Input) -> Any:
@@ -69,7 +69,7 @@ def on_meta(name: str, call: Call) -> Seen | str:
 
 
 def on_symbols(name: str, call: Call) -> Seen | str:
-    """What the rules for fake tensors with symbolic sizes say."""
+    """Run the rules for fake tensors with symbolic sizes."""
     return _rule(torch_call(name, call))
 
 
@@ -77,7 +77,7 @@ RULES = {"meta": on_meta, "symbolic": on_symbols}
 
 
 def difference(name: str, call: Call, where: str) -> Finding | None:
-    """How a rule of torch differs from its kernel on a call."""
+    """Compare a rule of torch with its kernel on a call."""
     text = repr(call)
     under_way(where, text)
     real = kernel(name, call)
@@ -97,7 +97,7 @@ def difference(name: str, call: Call, where: str) -> Finding | None:
 
 
 def refused_by_sizes(name: str, call: Call) -> bool:
-    """Whether sizes and arguments alone show that the call is illegal."""
+    """Return True if sizes and arguments alone show that the call is illegal."""
     args, kwargs = call.replaced(lambda given: Input(given, dtype=given.dtype, strides=given.strides))
     try:
         rules[name](ShapeEnv(origin=lambda: None), *args, **kwargs)

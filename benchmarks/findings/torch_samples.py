@@ -70,7 +70,7 @@ def again(name: str, finding: Finding) -> Finding | None:
 
 
 def compared(name: str, number: int, sample: Any) -> list[Finding] | None:
-    """How the meta function differs on a sample; None where there is none, or where it needs data."""
+    """Compare the meta function with the kernel on a sample; None where there is no sample, or where it needs data."""
     import torch
 
     where, call = f"sample {number}", told(sample)
@@ -158,7 +158,7 @@ def _on_meta(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def outputs_of(result: Any) -> list[Output]:
-    """What is compared of each tensor in a result."""
+    """The properties of each tensor in a result that are compared."""
     return [_output(tensor) for tensor in _tensors(result)]
 
 

@@ -109,7 +109,7 @@ def interleaved(calls: dict[str, Calls], rounds: int, clock: Clock) -> dict[str,
 
 
 def enough(calls: Calls, clock: Clock) -> int:
-    """How often to run so that it takes long enough."""
+    """Find a number of runs that takes long enough to measure."""
     count = 1
     while (spent := stretch(lambda: replay(calls), count, clock) * count / 1e6) < LEAST:
         count = max(count * 2, int(count * LEAST / max(spent, 1e-9)))

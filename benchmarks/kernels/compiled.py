@@ -49,7 +49,7 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a compiled kernel is like on an sm_90.
+    """The properties of a compiled kernel on an sm_90.
 
     Attributes:
         spilled: bytes of a thread's local memory.
@@ -119,7 +119,7 @@ def read(source: Source) -> Seen:
 
 
 def resources(cubin: bytes) -> dict[str, int]:
-    """What the assembler says that a kernel takes."""
+    """The resources that a kernel takes, by the assembler."""
     from triton import knobs
 
     with tempfile.TemporaryDirectory() as folder:

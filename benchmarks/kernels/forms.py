@@ -1,4 +1,4 @@
-"""What is measured of a compiled function: the kernels of one call, each with its arguments, to be replayed.
+"""The measured parts of a compiled function: the kernels of one call, each with its arguments, to be replayed.
 
 A form is called once with everything that it calls recorded, then the recorded calls are run over and over: so neither
 side pays for guards, allocation or Python in between. What a form calls besides kernels, such as the operator that
@@ -32,8 +32,8 @@ class Form:
     Attributes:
         function: the compiled function.
         by_kernels: the same, by a way on which its kernels are called one by one.
-        recording: what its next calls of kernels are recorded into.
-        seconds: how long the first call took, compiling included, by name of what was called.
+        recording: a context that records its next calls of kernels.
+        seconds: the times of first calls, compiling included.
     """
 
     name: str

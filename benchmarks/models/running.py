@@ -51,12 +51,12 @@ def refusing_lines(variant: Variant, inputs: Mapping[str, object]) -> list[str]:
 
 
 def admitted(variant: Variant, inputs: Mapping[str, object]) -> bool:
-    """Whether the guards accept these arguments."""
+    """Return True if the guards accept these arguments."""
     return not refusing_lines(variant, inputs)
 
 
 def agree(module: torch.nn.Module, program: Program, variant: Variant, inputs: Mapping[str, object]) -> bool:
-    """Whether the graph gives what eager does: the loss and all gradients, and the same running statistics."""
+    """Return True if the graph agrees with eager: the loss, all gradients and the running statistics."""
     state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     torch.manual_seed(1)
     expected = program(**inputs)

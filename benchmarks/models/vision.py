@@ -103,7 +103,7 @@ TRANSFORMER: Final = {
 TOWER: Final = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
 
 LABELS: Final = "single_label_classification"
-"""What the models would find out at their first call, and write into their configurations."""
+"""The problem type that the models would infer at their first call, and write into their configurations."""
 
 MODELS: Final = (
     Model(

@@ -28,7 +28,7 @@ AT_EDGES: Final = 3
 NUDGES: Final = 3
 """As often arguments are rounded otherwise."""
 ROUNDINGS: Final = 3.0
-"""How much farther than these eager may be from a graph."""
+"""The largest distance of a graph from eager, as a multiple of the distance of these roundings from eager."""
 OVERWRITING: Final = ("cov",)
 """Operators of which eager spoils an argument: with weights, one observation becomes its deviation."""
 UNCHECKED: Final = ("nn.functional.embedding_bag",)
@@ -47,7 +47,7 @@ UNINITIALIZED: Final = (
 
 @dataclass
 class Run:
-    """What a program gave, and what became of its arguments; or why it did not run."""
+    """The results of a program, and its arguments after the run; or the error that ended it."""
 
     values: list[object]
     structure: object
@@ -196,7 +196,7 @@ class Judged:
                 outcome.elsewhere += 1
 
     def reproduced(self, wanted: Run, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether eager gives the same again, and did not read memory that it should not have."""
+        """Return True if eager is reproducible, and did not read memory that it should not have."""
         for filling in (1e30, -7.0):
             _ = [torch.full((size,), filling) for size in (1, 4, 16, 64, 256, 1024)]
             again = by_operators(self.program, tensors)
@@ -205,7 +205,7 @@ class Judged:
         return True
 
     def rounded(self, wanted: Run, got: Run, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether eager differs as much from itself where its arguments are rounded otherwise."""
+        """Return True if eager differs as much from itself where its arguments are rounded otherwise."""
         others = [by_operators(self.program, nudged(tensors, seed)) for seed in range(NUDGES)]
         if any(other.structure != wanted.structure for other in (*others, got)):
             return False
@@ -225,7 +225,7 @@ class Judged:
         return "; ".join([f"{guard} ({_line(guard.origin)})" for guard in refusing[:2]])
 
     def difference(self, wanted: Run, got: Run, tensors: Sequence[torch.Tensor] | None = None) -> str:
-        """What differs from eager; what the trace foresaw of the outputs is compared as well."""
+        """Describe the difference from eager; the trace's predictions of the outputs are compared as well."""
         if wanted.structure != got.structure:
             return f"another structure: {got.structure}, not {wanted.structure}"
         for place, (right, ours) in enumerate(zip(wanted.values, got.values)):
@@ -239,7 +239,7 @@ class Judged:
         return self.foreseen(got, self.tensors if tensors is None else tensors)
 
     def foreseen(self, got: Run, tensors: Sequence[torch.Tensor]) -> str:
-        """Whether outputs are of the kind that the trace took them for."""
+        """Describe an output that differs from the trace's prediction; empty if there is none."""
         values = self.values(tensors)
         for place, (output, right) in enumerate(zip(self.variant.outputs, got.values)):
             if not isinstance(output, Result) or output.metadata is None or not isinstance(right, torch.Tensor):
@@ -268,7 +268,7 @@ def _at(number: object, values: dict[Atom, int], actual: int) -> int:
 
 
 def _read(tensor: torch.Tensor, path: Sequence[int | str]) -> int:
-    """What a path leads to: `(".shape", 0)`, `(".stride()", 1)`, `(".storage_offset()",)`."""
+    """Follow a path: `(".shape", 0)`, `(".stride()", 1)`, `(".storage_offset()",)`."""
     found: Any = tensor
     for step in path:
         if isinstance(step, int):
@@ -284,7 +284,8 @@ def _line(origin: object) -> str:
 
 
 def compared(right: object, ours: object, *, values: bool = True, as_a_whole: bool = False) -> str:
-    """What differs; nothing where they are alike, each element or, where equations were solved, all together."""
+    """Describe the difference; nothing where they are alike, each element or, where equations were solved, all
+    together."""
     if not isinstance(right, torch.Tensor):
         alike = type(right) is type(ours) and (right == ours or (right != right and ours != ours))
         return "" if alike else f"{ours!r}, not {right!r}"

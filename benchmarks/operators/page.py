@@ -31,7 +31,7 @@ and the sizes and dtypes that the trace foresaw.
 
 
 def summary(directions: Mapping[str, Sequence[Outcome]]) -> str:
-    """What the whole comes to."""
+    """Summarize all operators."""
     rows: list[list[Cell]] = []
     counts: list[tuple[str, Callable[[Sequence[Outcome]], Cell]]] = [
         ("operators", len),

@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 SEED: Final = 42
-"""That of the database itself, some of whose operators set it when they run."""
+"""The seed of the database itself, some of whose operators set it when they run."""
 PLAIN: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
@@ -152,7 +152,8 @@ def resampled(tensor: torch.Tensor, sizes: Sequence[int], most: int | None, gene
 
 
 def _shaped_like(old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-    """What an operator may rely on: an order along the last axis, matrices that are definite or triangular."""
+    """Give a new tensor the properties that an operator may rely on: order along the last axis, definite or triangular
+    matrices."""
     if old.dim() and old.shape[-1] > 1 and not old.is_complex() and old.dtype is not torch.bool:
         if bool((old.diff(dim=-1) >= 0).all()) and bool((old.diff(dim=-1) > 0).any()):
             return new.sort(dim=-1).values

@@ -31,7 +31,7 @@ class Outcome:
     failed: list[str] = field(default_factory=list)
     """Why a sample could not be traced or its graph not run: the sample's number and the error."""
     wrong: list[str] = field(default_factory=list)
-    """What differs from eager, on a sample or at sizes that the guards admit."""
+    """Differences from eager, on a sample or at sizes that the guards admit."""
     pinned: list[str] = field(default_factory=list)
     """Sizes other than 1 that became a number."""
     ones: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Outcome:
 
     @property
     def general(self) -> bool:
-        """Whether no size is pinned, and at least two other sizes, if there are any, were right and none failed."""
+        """True if no size is pinned, and at least two other sizes, if there are any, were right and none failed."""
         if self.verdict != "full" or self.pinned or self.stopped:
             return False
         return self.elsewhere >= 2 or not self.refused
@@ -108,7 +108,7 @@ def cut(value: object) -> object:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, short enough for a table."""
+    """The first line of an error, short enough for a table."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = f"{type(error).__name__}: {lines[0] if lines else ''}"
     return text if len(text) <= 180 else f"{text[:177]}..."

@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks.operators.record import ROOT, Outcome, first_line
 
 SECONDS: Final = 240
-"""What an operator may take."""
+"""The time limit of an operator."""
 
 
 class Strict(logging.Handler):

@@ -14,7 +14,7 @@
     ['columns*rows % 4 == 0'] ['v2: 4 at a time', 'scale: 64-bit offsets', 'v3: 4 at a time']
     [] ['v2: 1 at a time', 'scale: 64-bit offsets', 'v3: 1 at a time']
 
-What a compiler needs from the engine, in the order of this file:
+A compiler needs this from the engine, in the order of this file:
 
 1. shapes: every operator runs the rule of its name on symbols, which also says what the sizes have to satisfy;
 2. decisions: `env.ask` whether something always holds. Where it depends, a decision that pays is *guarded*, if it is
@@ -140,11 +140,11 @@ class Variant:
     # ------------------------------------------------------------------ decisions
 
     def always(self, question: object) -> bool:
-        """Whether it holds for every size that this variant accepts. Asking leaves no trace."""
+        """Return True if it holds for every size that this variant accepts. Asking leaves no trace."""
         return question is True or isinstance(self.env.ask(question), Always)  # type: ignore[arg-type]
 
     def worth_a_guard(self, question: object) -> bool:
-        """Whether it holds; where that depends, this time's sizes decide, and a guard keeps others away."""
+        """Return True if it holds; where that depends, this time's sizes decide, and a guard keeps others away."""
         if self.always(question):
             return True
         if isinstance(self.env.ask(question), Never) or not self.env.hint(question):  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ class Variant:
         return self.env.guard(question)  # type: ignore[arg-type]
 
     def step(self, node: Node, count: Int) -> int:
-        """How many elements a loop handles at a time: more than one only without a remainder."""
+        """Choose the elements that a loop handles per iteration: more than one only without a remainder."""
         step = UNROLLED if self.worth_a_guard(count % UNROLLED == 0) else 1
         self.decisions.append(f"{node.name}: {step} at a time")
         return step

@@ -36,7 +36,7 @@ class Sized(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """What is known of a model's values.
+    """A model's values and the facts about their sizes.
 
     Attributes:
         env: answers questions about sizes, and has the nodes' preconditions as guards.
@@ -81,7 +81,7 @@ class OnnxModel:
         return self.env.compile_guards({str(size): str(size) for size in self.symbols.values()})
 
     def accepts(self, arrays: Mapping[str, Sized]) -> bool:
-        """Whether arrays, by input, have sizes that match the model's declarations and satisfy the guards."""
+        """Return True if arrays, by input, have sizes that match the model's declarations and satisfy the guards."""
         sizes: dict[str, int] = {}
         for name in self.inputs:
             shape, given = self.values[name].shape, arrays[name].shape

@@ -109,10 +109,10 @@ class Node:
         return [int(number) for number in numbers]
 
     def count(self, index: int) -> int:
-        """How many elements an input has that lists sizes.
+        """The number of elements of an input that lists sizes.
 
         Raises:
-            NotKnown: that is unknown.
+            NotKnown: the value is unknown.
         """
         shape = self.shape(index)
         if len(shape) != 1:

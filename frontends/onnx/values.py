@@ -54,7 +54,7 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
-        """Whether every element is a plain number."""
+        """True if every element is a plain number."""
         if self.elements is None:
             return False
         numbers: list[object] = self.elements.reshape(-1).tolist()
@@ -69,7 +69,7 @@ UNKNOWN: Final = Value(None)
 
 
 def few(sizes: Sequence[object]) -> bool:
-    """Whether an array of these sizes is small enough to keep its elements; asked before it is allocated."""
+    """Return True if an array of these sizes is small enough to keep its elements; asked before it is allocated."""
     known = [size for size in sizes if isinstance(size, int)]
     return len(known) == len(sizes) and len(known) <= MOST_AXES and math.prod(known) <= MOST_ELEMENTS
 

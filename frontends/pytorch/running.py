@@ -65,7 +65,7 @@ class Running:
         note: why it does not run as kernels, if it does not.
         guard_candidates: guards that would make kernels faster, if the policy wants them; `bought` are those that were
             added.
-        is_plain: whether the call is its one host alone, which mutates nothing. `draws`: whether it draws random
+        is_plain: True if the call is its one host alone, which mutates nothing. `draws`: True if it draws random
             numbers.
     """
 

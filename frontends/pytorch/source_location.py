@@ -31,7 +31,7 @@ _owners: dict[str, bool] = {}
 
 
 def is_users(file: str) -> bool:
-    """Whether a file belongs to the program: not to torch, us or Python's standard library."""
+    """Return True if a file belongs to the program: not to torch, us or Python's standard library."""
     found = _owners.get(file)
     if found is None:
         standard = file.startswith(STANDARD) and INSTALLED not in file

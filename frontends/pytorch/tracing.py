@@ -58,7 +58,7 @@ OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 """The operators that have another kernel in a trace."""
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("
-"""How the engine's advice for an undecided guard begins."""
+"""The beginning of the engine's advice for an undecided guard."""
 
 
 def trace(

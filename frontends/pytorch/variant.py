@@ -48,7 +48,7 @@ class Variant(Captured):
     Attributes:
         structure: the pytree structure of the function's results.
         places: the indices of inputs and numbers among the leaves of the arguments.
-        marks_matter: whether it is valid only for arguments without the negative bit.
+        marks_matter: True if it is valid only for arguments without the negative bit.
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
     """

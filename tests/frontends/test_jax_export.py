@@ -52,7 +52,7 @@ def jax_text(draw: random.Random, depth: int) -> str:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_their_dimensions_are_ours(seed: int) -> None:
-    """If it fails, a dimension of JAX has another value here than in JAX."""
+    """A dimension of JAX has the value here that it has in JAX."""
     draw = random.Random(seed)
     texts = [jax_text(draw, 3) for _ in range(5)]
     dims = export.symbolic_shape("(" + ", ".join([*NAMES, *texts]) + ")")
@@ -86,7 +86,7 @@ def our_size(draw: random.Random, names: list[SymInt], depth: int) -> Int:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_our_sizes_are_theirs(seed: int) -> None:
-    """If it fails, a size has another value in JAX than here, or does not survive the way there and back."""
+    """A size has the same value in JAX as here, and survives the way there and back."""
     draw = random.Random(seed)
     env = environment()
     names = [env.symbol(name, lo=1) for name in NAMES]
@@ -111,7 +111,7 @@ CONSTRAINTS = [
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=str)
 def test_constraints_are_facts(constraints: list[str]) -> None:
-    """If it fails, a constraint of JAX is not known here, or is known as another one."""
+    """A constraint of JAX is a fact here."""
     env = environment()
     dims = export.symbolic_shape("b, s, t", constraints=constraints)
     from_jax(env, dims)
@@ -127,7 +127,7 @@ def test_constraints_are_facts(constraints: list[str]) -> None:
 
 
 def holds(constraint: str, sizes: dict[str, int]) -> bool:
-    """What a constraint says, by Python."""
+    """Evaluate a constraint by Python."""
     calls = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "max": max, "min": min}
     return bool(eval(constraint, calls, sizes))
 
@@ -144,7 +144,7 @@ FACTS = [
 
 @pytest.mark.parametrize("facts", FACTS, ids=str)
 def test_facts_are_constraints(facts: list[str]) -> None:
-    """If it fails, JAX gets a wrong constraint, or lacks a possible one."""
+    """JAX gets every fact that it can express as a constraint."""
     env = environment()
     names = [env.symbol(name, lo=1) for name in NAMES]
     for fact in facts:
@@ -160,7 +160,7 @@ def test_facts_are_constraints(facts: list[str]) -> None:
 
 
 def test_what_jax_has_no_form_for() -> None:
-    """If it fails, JAX accepts a wider or narrower set of sizes."""
+    """Facts without a form in JAX are listed as left out, or refused."""
     env = environment()
     b, s = env.sizes("b s", lo=1)
     u = env.symbol("u")
@@ -174,7 +174,7 @@ def test_what_jax_has_no_form_for() -> None:
 
 
 def test_a_scope_that_contradicts() -> None:
-    """If it fails, constraints that cannot hold are taken without a word."""
+    """Constraints that cannot hold are an error."""
     env = environment()
     env.symbol("b", lo=1)
     env.assume("b <= 3")
@@ -186,7 +186,7 @@ def test_a_scope_that_contradicts() -> None:
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=str)
 def test_no_answer_contradicts_jax(constraints: list[str]) -> None:
-    """If it fails, this engine and JAX decide a comparison differently: one of them is wrong."""
+    """This engine and JAX decide every comparison alike."""
     draw = random.Random(7)
     dims = export.symbolic_shape("b, s, t", constraints=constraints)
     scope = dims[0].scope if hasattr(dims[0], "scope") else dims[1].scope
@@ -223,7 +223,7 @@ def flat(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @pytest.mark.parametrize("function", [attention, halves, windows, flat])
 def test_exported_functions(function: object) -> None:
-    """If it fails, the sizes of an exported program are not those with which it runs."""
+    """The sizes of an exported program are those with which it runs."""
     b, s, t = export.symbolic_shape("b, s, t", constraints=["s >= 3"])
     given = [jax.ShapeDtypeStruct((b, s, 8), "float32"), jax.ShapeDtypeStruct((b, t, 8), "float32")]
     exported = export.export(jax.jit(function))(*given)  # type: ignore[arg-type]

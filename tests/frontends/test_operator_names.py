@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def test_no_library_is_loaded() -> None:
-    """If it fails, who uses a table pays for the library whose names it has."""
+    """Using a table does not import the library whose names it has."""
     program = (
         "import sys\nfrom frontends.operator_names import aten, lax, numpy\n"
         "for names in (aten, lax, numpy):\n    [names[name] for name in names]\n"
@@ -30,7 +30,7 @@ def test_no_library_is_loaded() -> None:
 
 
 def test_errors_are_in_the_words_of_the_library() -> None:
-    """If it fails, a person reads of an operator that the program does not call."""
+    """An error names the operator that the program calls."""
     env = ShapeEnv(origin=lambda: None)
     with pytest.raises(Refused, match=r"^numpy.concatenate\(arrays=\[\(2, 3\), \(2, 4\)\]\): axes differ"):
         numpy.concatenate(env, [(2, 3), (2, 4)])
@@ -45,7 +45,7 @@ def test_errors_are_in_the_words_of_the_library() -> None:
 
 
 def test_losses_of_aten_take_what_aten_takes() -> None:
-    """If it fails, an argument that is wrong goes unnoticed, or a person reads of another operator."""
+    """A wrong argument of a loss is an error in the words of ATen."""
     env = ShapeEnv(origin=lambda: None)
     assert "reduction=1" in repr(aten["mse_loss"])
     with pytest.raises(TypeError, match="too many positional arguments"):
@@ -60,7 +60,7 @@ def test_losses_of_aten_take_what_aten_takes() -> None:
 
 
 def test_arguments_stay_where_the_library_has_them() -> None:
-    """If it fails, a number of another argument is taken for one that keeps axes, or a keyword is not understood."""
+    """Positional and keyword arguments of reductions are those of the library."""
     env = ShapeEnv(origin=lambda: None)
     for name in ("all", "any", "argmax", "argmin", "mean", "nansum", "sum"):
         with pytest.raises(TypeError, match="positional argument"):
@@ -71,7 +71,7 @@ def test_arguments_stay_where_the_library_has_them() -> None:
 
 
 def test_words_that_are_asked_for_are_not_written_down() -> None:
-    """If it fails, how many names there are depends on what was looked up before."""
+    """Looking up a name does not change the list of names."""
     before = list(aten)
     assert "repeat_interleave.Tensor" not in before
     assert aten["repeat_interleave.Tensor"] is aten["repeat_interleave.Tensor"]
@@ -88,7 +88,7 @@ DIFFERENT = {
     "linalg.matrix_rank", "linalg.pinv", "tensor_split", "dsplit", "hsplit", "vsplit", "split",  # by overload
     "fft.fftfreq", "fft.rfftfreq", "poisson_nll_loss", "huber_loss", "max_unpool2d", "max_unpool3d",
 }  # fmt: skip
-"""What ATen spells in a way that no word stands for."""
+"""Names that ATen spells in a way that no word stands for."""
 
 
 def schemas(torch: object, name: str) -> Iterator[object]:
@@ -103,7 +103,7 @@ def schemas(torch: object, name: str) -> Iterator[object]:
 
 
 def test_argument_names_of_aten() -> None:
-    """If it fails, a node of a graph of PyTorch cannot be given to the rule of its operator as it is."""
+    """Nodes of PyTorch's graphs can be passed to the rules of their operators as they are."""
     torch = pytest.importorskip("torch")
     agreed, wrong = 0, []
     for name in sorted({*aten, *rules} - DIFFERENT):
@@ -119,7 +119,7 @@ def test_argument_names_of_aten() -> None:
 
 
 def fits(signature: inspect.Signature, schema: object) -> bool:
-    """Whether a node's arguments, by position and by name, are those of the word."""
+    """Return True if a node's arguments, by position and by name, are those of the word."""
     parameters = list(signature.parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
     others = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -168,7 +168,7 @@ ATEN_CALLS = [
 
 @pytest.mark.parametrize("name, arguments", ATEN_CALLS, ids=lambda one: one if isinstance(one, str) else "")
 def test_calls_of_aten(name: str, arguments: list[object]) -> None:
-    """If it fails, a word of ATen gives other sizes than the operator."""
+    """A word of ATen gives the sizes of the operator."""
     torch = pytest.importorskip("torch")
     plain, _, overload = name.partition(".")
     packet = getattr(torch.ops.aten, plain)
@@ -278,7 +278,7 @@ def real(module: object, name: str, one: object, place: int) -> object:
 
 @pytest.mark.parametrize("name, arguments, named", NUMPY_CALLS, ids=lambda one: one if isinstance(one, str) else "")
 def test_calls_of_numpy(name: str, arguments: list[object], named: dict[str, object]) -> None:
-    """If it fails, a word of NumPy gives other sizes than the function, or takes what that refuses."""
+    """A word of NumPy gives the sizes of the function, or refuses what it refuses."""
     np = pytest.importorskip("numpy")
     function = np
     for part in name.split("."):
@@ -294,7 +294,7 @@ def test_calls_of_numpy(name: str, arguments: list[object], named: dict[str, obj
 
 
 def test_argument_names_of_numpy() -> None:
-    """If it fails, a call of NumPy by keyword is not one of the word."""
+    """A call of NumPy by keyword is one of the word."""
     np = pytest.importorskip("numpy")
     wrong = []
     for name in numpy:
@@ -346,7 +346,7 @@ LAX_CALLS: list[tuple[str, list[object], dict[str, object]]] = [
 
 @pytest.mark.parametrize("name, arguments, named", LAX_CALLS, ids=lambda one: one if isinstance(one, str) else "")
 def test_calls_of_lax(name: str, arguments: list[object], named: dict[str, object]) -> None:
-    """If it fails, a word of JAX gives other sizes than the primitive, or takes what that refuses."""
+    """A word of JAX gives the sizes of the primitive, or refuses what it refuses."""
     jax = pytest.importorskip("jax")
     arrays = [
         [jax.numpy.ones(each) for each in one] if isinstance(one, list) else jax.numpy.ones(one) for one in arguments
@@ -380,7 +380,7 @@ def shapes_of(output: object) -> list[tuple[int | SymInt, ...]]:
 
 
 def test_types_of_onnx() -> None:
-    """If it fails, an operator of ONNX cannot be used outside of a model."""
+    """An operator of ONNX can be used outside of a model."""
     pytest.importorskip("onnx")
     from frontends.onnx import Refused as Unfit
     from frontends.operator_names import onnx

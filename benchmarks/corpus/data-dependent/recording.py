@@ -1,5 +1,5 @@
 # ruff: noqa: B023, E402, E501
-"""What torch's environment and ours are asked while a program is traced, as one file per program and producer.
+"""Questions to torch's environment and ours while a program is traced, one file per program and producer.
 
     python recording.py MODULE [NAME ...]
 

@@ -45,7 +45,7 @@ GONE: Final = "its graph is not kept, and with it what its guards are about"
 
 
 def is_compiled(compiled: object) -> bool:
-    """Whether it is a result of `torch.compile`."""
+    """Return True if it is a result of `torch.compile`."""
     if isinstance(compiled, torch.nn.Module):
         return isinstance(compiled, OptimizedModule) or compiled._compiled_call_impl is not None
     return callable(getattr(compiled, "_torchdynamo_orig_callable", None))
@@ -82,7 +82,7 @@ def context_of(compiled: Any) -> Any:
 
 
 def is_for(read: Conditions, module: torch.nn.Module) -> bool:
-    """Whether a module's weights have the guarded sizes."""
+    """Return True if a module's weights have the guarded sizes."""
     for each in read.conditions:
         weight = WEIGHT.search(each.text) if each.static else None
         if weight is not None:
@@ -157,7 +157,7 @@ def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
 
 
 def is_captured(module: torch.fx.GraphModule) -> bool:
-    """Whether it is Dynamo's original graph, with its example inputs."""
+    """Return True if it is Dynamo's original graph, with its example inputs."""
     return any("example_value" in node.meta for node in module.graph.find_nodes(op="placeholder"))
 
 

@@ -180,7 +180,7 @@ class Reader:
         return Condition(text, origin, why, static=self.is_setting(symbols), derived=bool(why) or is_operators(sloc))
 
     def is_setting(self, symbols: Sequence[sympy.Symbol]) -> bool:
-        """Whether it is about integers other than arguments and sizes: attributes and globals."""
+        """Return True if it is about integers other than arguments and sizes: attributes and globals."""
         names = [self.names[str(symbol)] for symbol in symbols]
         return all(not name.isidentifier() and ".shape[" not in name for name in names)
 
@@ -236,13 +236,13 @@ def first_use(node: torch.fx.Node) -> Origin | None:
 
 
 def is_operators(sloc: Any) -> bool:
-    """Whether an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
+    """Return True if an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
     file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
 
 
 def is_left(expression: sympy.Basic) -> bool:
-    """Whether it is excluded: about floats only, or checked at run time."""
+    """Return True if it is excluded: about floats only, or checked at run time."""
     symbols = expression.free_symbols
     return any(map(is_unbacked, symbols)) or (bool(symbols) and all(map(is_float, symbols)))
 

@@ -41,7 +41,7 @@ def max_pool1d(
 
 
 def is_contiguous(tensor: Tensor) -> bool:
-    """Whether a traced tensor is known to be contiguous."""
+    """Return True if a traced tensor is known to be contiguous."""
     return type(tensor) is Traced and is_packed(tensor.metadata)
 
 

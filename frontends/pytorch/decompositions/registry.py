@@ -57,7 +57,7 @@ def _here(
 def _otherwise(
     operator: torch._ops.OpOverload, key: DispatchKey, theirs: Callable[..., object] | None
 ) -> Callable[..., object]:
-    """What torch calls in a thread without a trace."""
+    """The kernel that torch calls in a thread without a trace."""
     if theirs is not None:
         return theirs
     composite = DispatchKey.CompositeImplicitAutograd
@@ -85,7 +85,7 @@ def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., obje
 
 @cache
 def is_composite(func: object) -> bool:
-    """Whether an operator is composite: inference mode skips autograd, which decomposes it otherwise."""
+    """Return True if an operator is composite: inference mode skips autograd, which decomposes it otherwise."""
     return (
         isinstance(func, torch._ops.OpOverload)
         and func.namespace == "aten"

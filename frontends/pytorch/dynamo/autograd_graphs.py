@@ -25,7 +25,7 @@ from frontends.pytorch.variants.compiled_graph import CompiledGraph
 
 
 def has_subclasses(graph: torch.fx.Graph) -> bool:
-    """Whether a graph has inputs of wrapper subclasses."""
+    """Return True if a graph has inputs of wrapper subclasses."""
     inputs = [node.meta.get("example_value") for node in graph.find_nodes(op="placeholder")]
     return any(isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value) for value in inputs)
 

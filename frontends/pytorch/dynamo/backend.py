@@ -246,7 +246,7 @@ def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
 
 
 def is_float(node: torch.fx.Node) -> bool:
-    """Whether a tensor input is a float of the program, not for example a NumPy scalar."""
+    """Return True if a tensor input is a float of the program, not for example a NumPy scalar."""
     number = getattr(node.meta.get("example_value"), "item_memo", None)
     symbol = number.node._expr if isinstance(number, torch.SymFloat) else None
     return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, SymT.FLOAT)

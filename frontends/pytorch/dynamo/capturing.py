@@ -54,8 +54,8 @@ class Captures:
 
     Attributes:
         backend: the function that torch calls for each graph.
-        active: what is installed while one is under way.
-        asked: how often each code object was compiled again, by the question.
+        active: the settings installed while one is under way.
+        asked: the recompilations of each code object, by the question.
     """
 
     def __init__(self, backend: object) -> None:
@@ -120,7 +120,7 @@ class Captures:
             after_failed_capture(error)
 
     def _wrapper(self, compiler: object) -> object | None:
-        """What torch has wrapped the backend in, with the options; None if the compiler is another."""
+        """Torch's wrapper around the backend, with the options; None if the compiler is another."""
         while compiler is not None:
             if compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend:
                 return compiler

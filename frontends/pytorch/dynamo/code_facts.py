@@ -83,13 +83,13 @@ def numbers_looked_for(code: CodeType) -> Iterator[Origin]:
 
 
 def tests_of(comparison: ast.Compare) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What is looked for, and in what."""
+    """Pairs of item and container, one per membership test."""
     sides = [comparison.left, *comparison.comparators]
     return ((a, b) for a, op, b in zip(sides, comparison.ops, sides[1:]) if isinstance(op, ast.In | ast.NotIn))
 
 
 def may_miss(item: ast.expr, container: ast.expr, function: ast.AST) -> bool:
-    """Whether a number may be looked for among sizes."""
+    """Return True if a membership test may look for a number among sizes."""
     if literal(container) or isinstance(container, ast.Set | ast.Dict | ast.SetComp | ast.DictComp):
         # hashed: Dynamo makes sizes constants
         return False
@@ -99,14 +99,14 @@ def may_miss(item: ast.expr, container: ast.expr, function: ast.AST) -> bool:
 
 
 def is_table(container: ast.expr, item: ast.expr, function: ast.AST) -> bool:
-    """Whether the function reads or writes a container at what it looks for, as of a dictionary."""
+    """Return True if the function uses a container as a dictionary: it reads or writes it at the item."""
     wanted = ast.dump(container), ast.dump(item)
     entries = [each for each in ast.walk(function) if isinstance(each, ast.Subscript)]
     return any((ast.dump(each.value), ast.dump(each.slice)) == wanted for each in entries)
 
 
 def literal(node: ast.expr) -> bool:
-    """Whether an expression is made of constants alone."""
+    """Return True if an expression is made of constants alone."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError):
@@ -119,7 +119,7 @@ def is_number(node: ast.expr) -> bool:
 
 
 def mentions_sizes(node: ast.expr, function: ast.AST, seen: frozenset[str]) -> bool:
-    """Whether an expression reads sizes, by itself or by the variables of its function."""
+    """Return True if an expression reads sizes, by itself or by the variables of its function."""
     for each in ast.walk(node):
         name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
         if name in SIZES:
@@ -195,7 +195,7 @@ COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 def has_state(code: CodeType) -> bool:
-    """Whether a function may read or change what outlives a call, other than globals that it reads."""
+    """Return True if a function may access state that outlives a call, other than globals that it reads."""
     stores = ("STORE_GLOBAL", "STORE_ATTR", "DELETE_GLOBAL", "DELETE_ATTR")
     return bool(code.co_freevars) or any(each.opname in stores for each in instructions(code))
 

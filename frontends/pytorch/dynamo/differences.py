@@ -57,8 +57,8 @@ class Difference:
     """A known difference.
 
     Attributes:
-        name: what the program does.
-        effect: how its graph differs.
+        name: the feature that the program uses.
+        effect: the difference of its graph.
         found: the lines that do it, None where no line is known.
     """
 
@@ -69,11 +69,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What Dynamo has captured.
+    """A frame as Dynamo has captured it.
 
     Attributes:
         module: the graph.
-        breaks: whether a graph break ends it.
+        breaks: True if a graph break ends it.
         tracked: the objects of the program that the frame reads or changes, with Dynamo's variables for them.
             codes: the program's code that was traced, the frame's first.
         changed: the ids of the caller's objects that the frame changes.
@@ -93,7 +93,7 @@ class Captured:
 
     @classmethod
     def now(cls, module: torch.fx.GraphModule) -> Captured:
-        """What Dynamo is about to compile."""
+        """The frame that Dynamo is about to compile."""
         translator: Any = InstructionTranslator.current_tx()
         effects = translator.output.side_effects
         known = effects.id_to_variable
@@ -251,7 +251,7 @@ def mixed_maximum(captured: Captured) -> Iterator[Origin | None]:
 
 
 def is_whole(value: object) -> bool:
-    """Whether an argument is an integer."""
+    """Return True if an argument is an integer."""
     given = value.meta.get("example_value") if isinstance(value, torch.fx.Node) else value
     return isinstance(given, int | torch.SymInt)
 

@@ -58,7 +58,7 @@ class FailedGuard:
         key: equal for other values of the same source.
         text: the description.
         code: the transformed code of the entry.
-        is_size: whether it is that of a static size, which becomes a symbol once it differs.
+        is_size: True if it is that of a static size, which becomes a symbol once it differs.
     """
 
     key: str
@@ -93,7 +93,7 @@ class DirectCalls:
 
     @property
     def is_current(self) -> bool:
-        """Whether all entries of Dynamo are known."""
+        """True if all entries of Dynamo are known."""
         return len(eval_frame._get_cache_entries_for_region(self.function.__code__, self._region)) == len(self.entries)
 
     def refresh(self, region: int, direct: Direct | None = None) -> None:
@@ -202,7 +202,7 @@ def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> Co
 
 
 def has_hooks(module: Any) -> bool:
-    """Whether a call of a module runs hooks beside its forward."""
+    """Return True if a call of a module runs hooks beside its forward."""
     return bool(
         module._forward_hooks
         or module._forward_pre_hooks

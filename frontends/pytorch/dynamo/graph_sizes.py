@@ -52,7 +52,7 @@ class GraphSizes:
     Attributes:
         expressions: sizes in torch's symbols, by the input's name and the axis.
         names: of the inputs, in order: those of the program where it has them.
-        is_complete: whether the last variant tests all facts about sizes that Dynamo's guards test.
+        is_complete: True if the last variant tests all facts about sizes that Dynamo's guards test.
     """
 
     def __init__(self, graph: torch.fx.Graph) -> None:
@@ -78,7 +78,7 @@ class GraphSizes:
                     self.expressions[name, axis] = sympy.Integer(size)
 
     def choice(self, name: str, axis: int) -> Choice | None:
-        """How a size is treated; None if torch has no fact about it."""
+        """The treatment of a size; None if torch has no fact about it."""
         expression = self.expressions.get((name, axis))
         if expression is None:
             return None
@@ -88,7 +88,7 @@ class GraphSizes:
         return Choice("dynamic", lo=lo, hi=hi, strict=self._is_strict(name, axis))
 
     def _is_strict(self, name: str, axis: int) -> bool:
-        """Whether a size has a strict mark, so that no variant makes it a constant."""
+        """Return True if a size has a strict mark, so that no variant makes it a constant."""
         if not isinstance(self._shapes, EngineShapeEnv):
             return False
         choices = self._shapes.symbols.choices.items()

@@ -155,7 +155,8 @@ def structure_of(spec: TreeSpec, order: Sequence[int], count: int) -> Callable[[
 
 
 def is_subsumed(manager: Any) -> bool:
-    """Whether the launcher's checks imply all guards of a tree, but for those about sizes, which variants have."""
+    """Return True if the launcher's checks imply all guards of a tree, but for those about sizes, which variants
+    have."""
     return all(
         type(guard).__name__ in SUBSUMED or any(OF_GRADIENTS in part for part in guard.verbose_code_parts())
         for guard in leaf_guards(manager)

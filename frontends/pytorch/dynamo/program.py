@@ -62,7 +62,7 @@ class Program:
 
     Attributes:
         fn: the function or module.
-        options: how it is compiled.
+        options: the options of the compilation.
         graphs: in the order in which they were captured.
         recompilations: why each of them was.
         fallbacks: calls that run eagerly, and why.
@@ -158,7 +158,7 @@ class Program:
 
     @contextmanager
     def _settings(self) -> Iterator[None]:
-        """What Dynamo captures with, in this thread."""
+        """The settings under which Dynamo captures in this thread."""
         with (
             installed(self.stated.policies),
             # a frame that Dynamo fails on runs as Python
@@ -181,7 +181,7 @@ class Program:
             self.enter = self._enter()
 
     def _called(self, name: str, value: object) -> Callable[..., object] | None:
-        """How Dynamo's code calls a graph, or the rest of a function after a graph break."""
+        """The function with which Dynamo's code calls a graph, or the rest of a function after a graph break."""
         if isinstance(value, FunctionType) and name.startswith(RESUMED):
             return self._resumed(value)
         return next((graph.call for graph in self.graphs if graph.name == name), None)
@@ -247,7 +247,7 @@ class Program:
 
     @functools.cached_property
     def _context(self) -> Any:
-        """What compiles functions by torch, with this program as the backend."""
+        """The context that compiles functions by torch, with this program as the backend."""
         return torch._dynamo.optimize(
             backend_of(self),
             nopython=self.fullgraph,
@@ -340,7 +340,7 @@ class Program:
         return times.call(call)
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
-        """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
+        """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
         given): Always, or sizes that no variant accepts (`false_at`)."""
         from frontends.pytorch.variants.coverage import coverage
 

@@ -1,4 +1,4 @@
-"""What users state about sizes, as policies of torch's ShapeEnv: marks, relations, and functions given as `dynamic`.
+"""Users' statements about sizes, as policies of torch's ShapeEnv: marks, relations, and functions given as `dynamic`.
 
     >>> import torch
     >>> from frontends.pytorch import mark_static
@@ -97,7 +97,7 @@ class StatedSizes:
         )
 
     def choice(self, source: str, value: object, axis: int) -> Choice | None:
-        """How a number of the arguments is treated, if that is stated."""
+        """The treatment of a number of the arguments, if that is stated."""
         name = shown(source)
         stated = None if self.relations is None else self.relations.choice(name, axis)
         mark = marks_of(value).get(axis) if isinstance(value, torch.Tensor) else None

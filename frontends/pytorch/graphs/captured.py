@@ -123,5 +123,5 @@ class Captured:
 
 
 def in_graph(output: object) -> bool:
-    """Whether the graph itself returns this output."""
+    """Return True if the graph itself returns this output."""
     return type(output) in (Result, Node, int, float, bool, str, type(None))

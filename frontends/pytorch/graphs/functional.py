@@ -84,8 +84,8 @@ class Functional:
         return builder.module(outputs)
 
     def overlaps(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether the form may be wrong for these inputs because a mutated one overlaps another. Numbers after them are
-        ignored."""
+        """Return True if the form may be wrong for these inputs because a mutated one overlaps another. Numbers after
+        them are ignored."""
         if not self.changed:
             return False
         found = None if self._apart is None else self._apart(tensors)
@@ -273,7 +273,8 @@ def sizes_in(results: object) -> list[Atom]:
 
 
 def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bool:
-    """Whether the memory of a written tensor, by index, may hold an element of another tensor, or one of its own twice.
+    """Return True if the memory of a written tensor, by index, may hold an element of another tensor, or one of its own
+    twice.
 
     Address ranges are compared, so interleaved tensors count as overlapping. A sweep in the order of their starts keeps
     the furthest end.
@@ -295,7 +296,7 @@ def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bo
 
 
 def _overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Whether a tensor may overlap itself: it does not if each stride exceeds the extent of all inner axes."""
+    """Return True if a tensor may overlap itself: it does not if each stride exceeds the extent of all inner axes."""
     reach = 0
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
         if size > 1:

@@ -264,7 +264,7 @@ NAMED_OTHERWISE: Final[dict[object, object]] = {
 
 
 def _has_its_memory(shared: Shared) -> bool:
-    """Whether a tensor is the whole of its memory, from the beginning."""
+    """Return True if a tensor is the whole of its memory, from the beginning."""
     while shared.parent is not None:
         if shared.view is None or shared.view.target not in (aten.alias.default, aten.detach.default):
             return False
@@ -273,7 +273,7 @@ def _has_its_memory(shared: Shared) -> bool:
 
 
 def _meets(operation: Operation, kind: Metadata) -> bool:
-    """Whether a result has the dtype of its `out` tensor."""
+    """Return True if a result has the dtype of its `out` tensor."""
     given = [arg for arg in operation.args if isinstance(arg, Result)]
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 

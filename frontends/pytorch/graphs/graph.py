@@ -59,7 +59,7 @@ class Sizes:
     def __init__(self, graph: fx.Graph) -> None:
         self.graph = graph
         self.bound: dict[Atom, Callable[[], fx.Node]] = {}
-        """How the value of a symbol is read."""
+        """Readers of the values of symbols."""
         self._leaves: list[Atom] = []
         self._operations = Operations()
         self._lowering = Lowering(self._operations, {})
@@ -74,7 +74,7 @@ class Sizes:
             self.bound[atom] = read
 
     def is_bound(self, e: Expr) -> bool:
-        """Whether every symbol of an expression is bound."""
+        """Return True if every symbol of an expression is bound."""
         return all(
             atom in self.bound or (atom.definition is not None and self.is_bound(atom.definition)) for atom in e.symbols
         )
@@ -97,7 +97,7 @@ class Sizes:
         return self._node(self._complete(self._lowering.proposition(prop)))
 
     def _complete(self, lowered: Lowered) -> Lowered:
-        """Whether every symbol in it is bound."""
+        """Check that every symbol in it is bound."""
         missing = [atom.name for atom in self._lowering.missing]
         if missing:
             raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
@@ -351,7 +351,7 @@ def check_text(check: RuntimeAssert) -> str:
 
 
 def is_symbol(expr: Expr) -> bool:
-    """Whether an expression is a single symbol."""
+    """Return True if an expression is a single symbol."""
     return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
 
 

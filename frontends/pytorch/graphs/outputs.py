@@ -48,7 +48,7 @@ class View:
     Attributes:
         of: its base: the input, the output or the base at this index, or a tensor that nobody else has.
         creation: autograd's creation metadata, if it forbids writes.
-        is_detached: whether it was created without gradients.
+        is_detached: True if it was created without gradients.
     """
 
     of: Of
@@ -58,7 +58,7 @@ class View:
 
     @property
     def is_made_again(self) -> bool:
-        """Whether it is regenerated from its base, and has its gradient from there."""
+        """True if it is regenerated from its base, and has its gradient from there."""
         return self.of != "hidden"
 
     def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
@@ -87,7 +87,7 @@ class Outputs:
     Attributes:
         how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
             "apart", a separate tensor in shared memory; a view; or a lazy conjugate or negative.
-        is_followed: whether autograd records the graph operator by operator.
+        is_followed: True if autograd records the graph operator by operator.
     """
 
     how: tuple[View | Mark | int | Literal["apart"] | None, ...]
@@ -185,7 +185,7 @@ class _Relations:
         return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
 
     def _is_made(self, place: int, value: object) -> bool:
-        """Whether this is the first occurrence of a tensor that is no argument."""
+        """Return True if this is the first occurrence of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
     def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:

@@ -120,7 +120,7 @@ def computed_again(
     makers = {output: each for each in forward for output in each.outputs if isinstance(output, Result)}
 
     def is_moved(result: Result, maker: Operation | None) -> bool:
-        """Whether kernels write it only for the backward."""
+        """Return True if kernels write it only for the backward."""
         return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
 
     def factor(result: Result, maker: Operation | None) -> int:
@@ -208,12 +208,12 @@ def sources(operation: Operation) -> Iterator[Result]:
 
 
 def is_dear(operation: Operation | None) -> bool:
-    """Whether it is more expensive to recompute than to write and read."""
+    """Return True if it is more expensive to recompute than to write and read."""
     return operation is not None and FUNCTIONS.get(operation.target, 0) >= DEAR
 
 
 def is_cheap(operation: Operation) -> bool:
-    """Whether it may be recomputed."""
+    """Return True if it may be recomputed."""
     target = operation.target
     if not isinstance(target, torch._ops.OpOverload) or has_effects(operation):
         return False
@@ -225,7 +225,7 @@ def is_cheap(operation: Operation) -> bool:
 
 
 def _is_side_by_side(window: object, step: object = (), padding: object = 0, *more: object) -> bool:
-    """Whether windows partition the input, so that kernels read each element once."""
+    """Return True if windows partition the input, so that kernels read each element once."""
     return (not step or step == window) and not any(listed(padding)) and more in SIMPLE
 
 

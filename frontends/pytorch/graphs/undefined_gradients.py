@@ -106,7 +106,7 @@ def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
 
 
 def _is_zero(operation: Operation, given: set[Result], zeros: set[Result]) -> bool:
-    """Whether the result is certainly zero if these are; `given` are the gradient arguments."""
+    """Return True if the result is certainly zero if these are; `given` are the gradient arguments."""
     target, args = operation.target, operation.args
     if not isinstance(target, torch._ops.OpOverload):
         return False
@@ -139,5 +139,5 @@ def _is_nothing(number: object) -> bool:
 
 
 def _is_place(dtype: torch.dtype) -> bool:
-    """Whether it is a dtype of indices or masks, not of gradients."""
+    """Return True if it is a dtype of indices or masks, not of gradients."""
     return not dtype.is_floating_point and not dtype.is_complex

@@ -18,7 +18,7 @@ Gradients: TypeAlias = tuple[Value, Value, Value]
 
 
 def are_channels_last(*images: Value) -> bool:
-    """Whether all of these are channels-last, or elementwise functions of such tensors."""
+    """Return True if all of these are channels-last, or elementwise functions of such tensors."""
     return all(image.is_float and is_channels_last(image.tensor) for image in images)
 
 

@@ -71,7 +71,7 @@ def triu(at: Site, x: Value, diagonal: Size = 0) -> Value:
 
 
 def _below(at: Site, x: Value, diagonal: Size) -> Value:
-    """Whether an index pair is on a diagonal or below it."""
+    """A mask of the index pairs on a diagonal or below it."""
     if x.rank < 2 or isinstance(diagonal, Value):
         raise Declined
     return at.iota(x.rank - 1) <= at.iota(x.rank - 2) + diagonal

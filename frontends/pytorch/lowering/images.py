@@ -54,7 +54,7 @@ def images_of(operation: Operation, results: Results, *, begins: bool) -> Sequen
 
 
 def begins(operations: Sequence[Operation]) -> bool:
-    """Whether there is more than one convolution, so that one can pass its layout to another."""
+    """Return True if there is more than one convolution, so that one can pass its layout to another."""
     return sum(operation.target in CONVOLUTIONS for operation in operations) > 1
 
 

@@ -83,5 +83,5 @@ class Numbers:
 
 
 def holds_floats(expr: Expr) -> bool:
-    """Whether an expression converts floats to integers."""
+    """Return True if an expression converts floats to integers."""
     return any(atom.kind == "function" for atom in expr.atoms)

@@ -53,7 +53,7 @@ class Results:
         self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
 
     def is_there(self, result: Result) -> bool:
-        """Whether it has a value already."""
+        """Return True if it has a value already."""
         return result in self._values or result.constant is not None
 
     def set(self, result: Result, value: Value) -> None:
@@ -191,7 +191,7 @@ class Results:
         return Value(self.build, memory, sizes)
 
     def has_layout(self, value: Value, kind: Metadata) -> bool:
-        """Whether a value is materialized with its metadata's strides."""
+        """Return True if a value is materialized with its metadata's strides."""
         return value.memory is not None and self._lies(value.memory, self.strides(kind))
 
     def _lies(self, memory: Memory, strides: tuple[Expr, ...]) -> bool:

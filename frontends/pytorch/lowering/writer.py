@@ -70,7 +70,7 @@ class Writer:
         """The operators that became calls."""
         self.results = Results(program, place_of(form))
         self._returned: set[Result] = set()
-        """What is returned, or what that is a view of."""
+        """The outputs, or the tensors that they are views of."""
         self._bound: set[Atom] = set()
         self._waiting = list(form.checks)
 
@@ -174,7 +174,7 @@ class Writer:
         return made if isinstance(made, list) else [made]
 
     def _is_loopable(self, kind: Metadata, function: object) -> bool:
-        """Whether loops support the dtype, and the sizes are known."""
+        """Return True if loops support the dtype, and the sizes are known."""
         if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
             return False
         symbols = frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
@@ -306,7 +306,7 @@ class Writer:
         self.program.assign(memory, value.tensor)
 
     def _reads_in_place(self, value: Tensor, memory: Memory) -> bool:
-        """Whether each element reads a mutated argument only at its own index."""
+        """Return True if each element reads a mutated argument only at its own index."""
         changed = {self.results.owners.get(memory.buffer), *self.form.changed}
         stack = [value]
         while stack:

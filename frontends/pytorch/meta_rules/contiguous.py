@@ -70,7 +70,7 @@ def product(operator: torch._ops.OpOverload, recorder: Trace, *tensors: torch.Te
 
 
 def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
-    """Whether the strides may be ambiguous with channels-last ones."""
+    """Return True if the strides may be ambiguous with channels-last ones."""
     if len(kind.sizes) not in (4, 5):
         return False
     order = order_of(recorder.env, kind)

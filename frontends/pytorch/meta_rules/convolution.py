@@ -32,17 +32,17 @@ aten: Final = torch.ops.aten
 
 
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
-    """Whether the kernels return contiguous results for these."""
+    """Return True if the kernels return contiguous results for these."""
     return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
 
 
 def is_by_row(kind: Metadata) -> bool:
-    """Whether an image is contiguous and not ambiguously channels-last as well."""
+    """Return True if an image is contiguous and not ambiguously channels-last as well."""
     return is_packed(kind) and not is_ambiguously_channels_last(kind)
 
 
 def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
-    """Whether the operands determine the layout of the CPU kernels' result: channels-last if one of them is."""
+    """Return True if the operands determine the layout of the CPU kernels' result: channels-last if one of them is."""
     if on_cpu_and_packed(*kinds):
         return True
     known = [suggests_channels_last(recorder.env, kind) is not None for kind in kinds if len(kind.sizes) == 4]

@@ -52,7 +52,7 @@ def copied(
 
 
 def is_dense(options: Mapping[str, object]) -> bool:
-    """Whether a strided tensor in pageable memory is requested."""
+    """Return True if a strided tensor in pageable memory is requested."""
     return options.get("layout") in (None, torch.strided) and not options.get("pin_memory")
 
 

@@ -100,7 +100,7 @@ def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | N
 
 
 def is_number(value: Int, number: int) -> bool:
-    """Whether a size is proven to be this number."""
+    """Return True if a size is proven to be this number."""
     return type(value) is int and value == number
 
 
@@ -215,7 +215,7 @@ def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
 
 
 def is_packed(metadata: Metadata) -> bool:
-    """Whether a tensor is contiguous for all sizes."""
+    """Return True if a tensor is contiguous for all sizes."""
     if metadata.packed:
         return True
     shape = metadata.shape
@@ -233,8 +233,8 @@ def is_packed(metadata: Metadata) -> bool:
 
 
 def is_ambiguously_channels_last(metadata: Metadata) -> bool:
-    """Whether ATen takes a contiguous image for a channels-last one: images of one channel or one pixel are both, and
-    the strides of axes of extent 1 decide."""
+    """Return True if ATen takes a contiguous image for a channels-last one: images of one channel or one pixel are
+    both, and the strides of axes of extent 1 decide."""
     shape = metadata.shape
     strides = shape.strides
     if len(shape) != 4 or strides is None or not (is_number(shape[1], 1) or is_number(shape[3], 1)):
@@ -245,7 +245,7 @@ def is_ambiguously_channels_last(metadata: Metadata) -> bool:
 
 
 def is_repeated(metadata: Metadata) -> bool:
-    """Whether all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
+    """Return True if all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
     return all(is_number(stride, 0) for stride in strides_of(metadata.shape))
 
 
@@ -258,8 +258,8 @@ def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -
 
 
 def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
-    """Whether ATen suggests the channels-last memory format: every stride is at least the extent of the next inner
-    axis.
+    """Return True if ATen suggests the channels-last memory format: every stride is at least the extent of the next
+    inner axis.
 
     Where only the hints decide, there is a guard; None if they do not either.
     """

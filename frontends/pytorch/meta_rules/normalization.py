@@ -24,7 +24,7 @@ def given(recorder: Trace, *tensors: Optional) -> list[Any]:
 
 
 def one_dtype(*kinds: Metadata | None) -> bool:
-    """Whether all have the same dtype and device."""
+    """Return True if all have the same dtype and device."""
     present = [kind for kind in kinds if kind is not None]
     return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
 

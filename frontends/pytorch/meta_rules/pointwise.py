@@ -130,7 +130,7 @@ def is_boolean(value: object) -> bool:
 
 
 def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
-    """Whether a kernel first converts operands to another dtype, and the copies have other strides."""
+    """Return True if a kernel first converts operands to another dtype, and the copies have other strides."""
     ranked = [operand for operand in operands if operand.sizes]
     if all(operand.dtype is ranked[0].dtype for operand in ranked):
         return False

@@ -96,7 +96,7 @@ def _wide(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
 
 
 def is_onednns(input: Tensor, hx: Sequence[Tensor]) -> bool:
-    """Whether eager torch runs an LSTM over padded batches by oneDNN."""
+    """Return True if eager torch runs an LSTM over padded batches by oneDNN."""
     return (
         input.dtype is torch.float32
         and input.device.type == "cpu"

@@ -149,7 +149,7 @@ def scattered(
 
 
 def overlaps(recorder: Trace, base: Metadata) -> bool:
-    """Whether an axis is expanded: replacing a part of such a tensor does not keep its strides and gaps."""
+    """Return True if an axis is expanded: replacing a part of such a tensor does not keep its strides and gaps."""
     env = recorder.env
     for size, stride in zip(base.shape, strides_of(base.shape)):
         if is_number(stride, 0) and not is_number(size, 1):

@@ -34,7 +34,8 @@ Made = Callable[[], Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a program is compiled, and the tolerances of its results; None for the dtype's defaults."""
+    """The options with which a program is compiled, and the tolerances of its results; None for the dtype's
+    defaults."""
 
     backend: str
     dynamic: bool | None
@@ -63,7 +64,7 @@ class Failure:
         return f"{self.kind}: {self.what}"
 
     def is_same(self, other: Failure | None) -> bool:
-        """Whether a smaller program's failure is the same."""
+        """Return True if a smaller program's failure is the same."""
         return other is not None and other.kind == self.kind and other.where == self.where
 
 

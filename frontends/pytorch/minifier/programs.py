@@ -240,7 +240,7 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
 
 
 def is_cut(value: object) -> bool:
-    """Whether an operator's result can be an input."""
+    """Return True if an operator's result can be an input."""
     return isinstance(value, torch.Tensor)
 
 

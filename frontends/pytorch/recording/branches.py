@@ -336,12 +336,12 @@ def equality(env: ShapeEnv, one: Int, other: Int) -> Prop:
 
 
 def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
-    """Whether an environment proves two sizes equal."""
+    """Return True if an environment proves two sizes equal."""
     return isinstance(env.decide(equality(env, one, other), env.interner.true, "default"), Always)
 
 
 def _by_construction(verdict: Always) -> bool:
-    """Whether a verdict uses no guard, which it would otherwise make redundant."""
+    """Return True if a verdict uses no guard, which it would otherwise make redundant."""
     return all(fact.kind in ("range", "hypothesis") for fact in verdict.core)
 
 

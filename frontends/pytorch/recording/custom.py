@@ -200,7 +200,7 @@ def _place(function: Callable[..., object]) -> str:
 
 
 def has_meta(func: torch._ops.OpOverload) -> bool:
-    """Whether an operator has a meta or fake implementation."""
+    """Return True if an operator has a meta or fake implementation."""
     defined = custom_ops.OPDEFS.get(func._schema.name)
     if defined is not None:
         return defined._abstract_fn is not None
@@ -366,7 +366,7 @@ def _flat(outputs: Any) -> list[Shape]:
 
 
 def is_tensors(kind: object) -> bool:
-    """Whether a schema's type is a tensor, an optional tensor, or a list of tensors."""
+    """Return True if a schema's type is a tensor, an optional tensor, or a list of tensors."""
     return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]")
 
 

@@ -44,7 +44,7 @@ LARGEST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How one number of the arguments is treated: a constant, a symbol, or an unbacked symbol.
+    """The treatment of one number of the arguments: a constant, a symbol, or an unbacked symbol.
 
     Attributes:
         lo: the lower bound; by default 1 for a size.
@@ -68,7 +68,7 @@ DYNAMIC: Final = Choice("dynamic")
 
 
 class Dynamism:
-    """How the numbers among the arguments of one trace are treated: each is a constant or a symbol."""
+    """Decides if each number among the arguments of one trace is a constant or a symbol."""
 
     def __init__(self, decide: Dynamic) -> None:
         self._decide = decide
@@ -79,7 +79,7 @@ class Dynamism:
         return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
 
     def is_varying(self, name: str, value: float) -> bool:
-        """Whether a float is a symbol; else it is a constant of the graph."""
+        """Return True if a float is a symbol; else it is a constant of the graph."""
         return False
 
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
@@ -113,7 +113,7 @@ class Number:
 
     @property
     def is_read(self) -> bool:
-        """Whether it is an input of the graph."""
+        """True if it is an input of the graph."""
         return self.choice.kind != "static"
 
 

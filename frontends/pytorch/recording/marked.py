@@ -96,7 +96,7 @@ def resolved(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyw
 
 
 def _is_marked(recorder: Recorder, tensor: object) -> bool:
-    """Whether a tensor is a conjugate or a negative, or a view of one."""
+    """Return True if a tensor is a conjugate or a negative, or a view of one."""
     marked = recorder.recording.marked
     if not marked or not isinstance(tensor, Traced):
         return False

@@ -88,7 +88,7 @@ def by_meta(
 
 
 def may_rename(func: torch._ops.OpOverload) -> bool:
-    """Whether an operator may change an argument's sizes or strides."""
+    """Return True if an operator may change an argument's sizes or strides."""
     return torch.Tag.inplace_view in func.tags or any(
         argument.is_out or (is_written(argument) and argument.kwarg_only)
         for argument in func._schema.arguments

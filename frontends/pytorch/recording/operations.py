@@ -74,12 +74,12 @@ class Branch:
 
     @property
     def has_effects(self) -> bool:
-        """Whether it has side effects."""
+        """True if it has side effects."""
         return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
 
 
 def has_effects(operation: Operation) -> bool:
-    """Whether an operator has side effects."""
+    """Return True if an operator has side effects."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
         return target._schema.is_mutable or not target._schema.returns or is_random(operation)
@@ -87,29 +87,29 @@ def has_effects(operation: Operation) -> bool:
 
 
 def is_custom(target: object) -> bool:
-    """Whether an operator is neither torch's nor ours: its predicted results are checked at run time."""
+    """Return True if an operator is neither torch's nor ours: its predicted results are checked at run time."""
     return isinstance(target, torch._ops.OpOverload) and target.namespace not in NATIVE
 
 
 def is_view(target: torch._ops.OpOverload) -> bool:
-    """Whether an operator returns views of its first argument."""
+    """Return True if an operator returns views of its first argument."""
     returns = target._schema.returns
     return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
 
 
 def is_viewing(operation: Operation) -> bool:
-    """Whether an operator returns views of its first argument."""
+    """Return True if an operator returns views of its first argument."""
     return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
 
 
 @cache
 def draws_numbers(func: torch._ops.OpOverload) -> bool:
-    """Whether one of torch's operators draws random numbers."""
+    """Return True if one of torch's operators draws random numbers."""
     return torch.Tag.nondeterministic_seeded in func.tags
 
 
 def is_random(operation: Operation) -> bool:
-    """Whether an operator draws random numbers."""
+    """Return True if an operator draws random numbers."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
         return draws_numbers(target) and not _drops_nothing(operation)
@@ -118,7 +118,7 @@ def is_random(operation: Operation) -> bool:
 
 
 def _drops_nothing(operation: Operation) -> bool:
-    """Whether an operator with dropout has probability 0, as a single recurrent layer."""
+    """Return True if an operator with dropout has probability 0, as a single recurrent layer."""
     places = {argument.name: place for place, argument in enumerate(operation.target._schema.arguments)}
     place = places.get("dropout")
     return place is not None and place < len(operation.args) and operation.args[place] == 0.0
@@ -202,7 +202,7 @@ def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
 
 
 def is_written(argument: torch._C.Argument) -> bool:
-    """Whether an operator writes to an argument, by its schema."""
+    """Return True if an operator writes to an argument, by its schema."""
     return argument.alias_info is not None and argument.alias_info.is_write
 
 

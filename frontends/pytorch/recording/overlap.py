@@ -74,7 +74,7 @@ def refuse_overlap(recorder: Recorder, func: torch._ops.OpOverload, args: Argume
 
 
 def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Whether it is expanded along an axis of more than one element; guarded where sizes decide."""
+    """Return True if it is expanded along an axis of more than one element; guarded where sizes decide."""
     for size, stride in zip(metadata.shape, metadata.shape.strides or ()):
         if type(stride) is int and stride == 0 and not (type(size) is int and size <= 1):
             several = size > 1
@@ -176,7 +176,7 @@ def _base(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def partly_overlaps(env: ShapeEnv, one: Metadata, other: Metadata) -> bool:
-    """Whether two dense tensors in one storage overlap partially.
+    """Return True if two dense tensors in one storage overlap partially.
 
     If the facts do not decide it, the hints do, with a guard.
     """
@@ -206,6 +206,6 @@ def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
 
 
 def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bool:
-    """Whether the first range ends before the other begins."""
+    """Return True if the first range ends before the other begins."""
     before = one[1] <= other[0]
     return before if isinstance(before, bool) else env.guard(before)

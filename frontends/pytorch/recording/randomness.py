@@ -167,7 +167,7 @@ class Draws:
 
 
 def draws_from_default(kwargs: Mapping[str, object] | None) -> bool:
-    """Whether an operator with these arguments draws from torch's default generator."""
+    """Return True if an operator with these arguments draws from torch's default generator."""
     generator: Any = kwargs.get("generator") if kwargs else None
     # operators receive another object for it
     return generator is None or generator._cdata == torch.default_generator._cdata

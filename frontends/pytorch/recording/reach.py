@@ -57,7 +57,7 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 
 
 def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Whether it is empty, with a guard."""
+    """Return True if it is empty, with a guard."""
     empty = is_empty(metadata.shape)
     return empty if isinstance(empty, bool) else env.guard(empty)
 

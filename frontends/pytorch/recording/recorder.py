@@ -48,11 +48,11 @@ class Recorder(Trace):
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
-        """What some tensor stands for apart from its gradient."""
+        """Results that a detached tensor stands for."""
         self.draws: Final = Draws()
         """The random numbers that may be drawn again."""
         self.branches: Final[list[TorchFunctionMode]] = []
-        """What stands in for the tensors outside of the branches that are being recorded, the outermost first."""
+        """The modes that replace tensors from outside of the branches being recorded, the outermost first."""
         self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}

@@ -79,7 +79,7 @@ def expanded(*args: object, preserve_cpu_scalar_tensors: bool = True) -> tuple[o
 
 
 def dense(sizes: Sizes, strides: Sizes) -> bool:
-    """Whether a tensor is non-overlapping and dense; torch's function is called if that is not proven."""
+    """Return True if a tensor is non-overlapping and dense; torch's function is called if that is not proven."""
     nodes = next((number.node.nodes for number in (*sizes, *strides) if ours(number)), None)
     if nodes is not None:
         truth = non_overlapping_and_dense([value_of(size) for size in sizes], [value_of(stride) for stride in strides])

@@ -94,7 +94,7 @@ def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kw
 
 
 def is_changed(recorder: Recorder, result: Result) -> bool:
-    """Whether the program may have written to a tensor or a view of it."""
+    """Return True if the program may have written to a tensor or a view of it."""
     views = {result}
     for operation in recorder.recording.operations:
         target, first = operation.target, operation.args[0] if operation.args else None

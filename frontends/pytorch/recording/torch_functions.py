@@ -79,7 +79,7 @@ def has_symbolic(data: object) -> bool:
 
 
 def has_traced(data: object) -> bool:
-    """Whether nested lists contain traced scalars: other tensors are lists of their rows."""
+    """Return True if nested lists contain traced scalars: other tensors are lists of their rows."""
     if not isinstance(data, list | tuple):
         return False
     leaves = tree_leaves(data)

@@ -69,7 +69,7 @@ def replaced(operators: Kernels) -> Iterator[None]:
 
 
 def is_tracing() -> bool:
-    """Whether a trace runs in this thread."""
+    """Return True if a trace runs in this thread."""
     return getattr(_here, "count", 0) > 0
 
 

@@ -128,7 +128,7 @@ class EngineShapeEnv(Torchs):
     # ------------------------------------------------------------------ asking
 
     def answer(self, expr: sympy.Basic) -> Answer:
-        """What the facts say: a truth value or a number, None where it is open."""
+        """The answer of the facts: a truth value or a number, None where it is open."""
         found = self._decided.get(expr)
         if found is not None:
             return found
@@ -392,12 +392,12 @@ class EngineShapeEnv(Torchs):
 
 
 def is_size(source: Any) -> bool:
-    """Whether a source is a number of a tensor that is never negative."""
+    """Return True if a source is a number of a tensor that is never negative."""
     return isinstance(source, TensorPropertySource) and source.prop in NEVER_NEGATIVE
 
 
 def _given(how: dict[str, Any]) -> Iterator[bool]:
-    """Whether each setting of a question is other than by default."""
+    """For each setting of a question, True if it is not the default."""
     for name, value in how.items():
         if name != "size_oblivious":
             yield value is not None and value is not False

@@ -42,7 +42,7 @@ BREAKS: Final = "; fullgraph=False breaks the graph here"
 
 
 def advise(error: UndecidedGuard, words: Mapping[sympy.Symbol, Expr | None]) -> str:
-    """What the program can do about an undecided question; `words` has our symbol for each of torch's."""
+    """Describe the program's ways out of an undecided question; `words` has our symbol for each of torch's."""
     frame = innermost_of_program()
     breaks = "" if frame is None else BREAKS
     names = {} if frame is None else names_in(frame)
@@ -55,7 +55,7 @@ def advise(error: UndecidedGuard, words: Mapping[sympy.Symbol, Expr | None]) -> 
 
 
 def is_plain(origin: Origin | None) -> bool:
-    """Whether the line is the program's own and one comparison, rather than several of which one was asked."""
+    """Return True if the line is the program's own and one comparison, rather than several of which one was asked."""
     if origin is None or not is_users(origin.file):
         return False
     try:
@@ -104,7 +104,7 @@ def innermost_of_program() -> InstructionTranslatorBase | None:
 
 
 def names_in(reader: InstructionTranslatorBase) -> dict[sympy.Symbol, str]:
-    """What the function's local variables call torch's symbols: numbers before sizes of tensors."""
+    """Names of torch's symbols by the function's local variables: numbers before sizes of tensors."""
     numbers: dict[sympy.Symbol, str] = {}
     sizes: dict[sympy.Symbol, str] = {}
     for name, value in values_of(reader):

@@ -89,7 +89,7 @@ class Installation:
                 torch_rules.restore()
 
     def is_tested(self) -> bool:
-        """Whether this version of torch is tested; warns once if it is not."""
+        """Return True if this version of torch is tested; warn once if it is not."""
         release = str(torch.__version__).partition("+")[0]
         if release not in TESTED and not self.warned:
             self.warned = True

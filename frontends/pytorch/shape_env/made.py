@@ -1,4 +1,4 @@
-"""What is known of a size that an operator makes from data, by what the operator does.
+"""Facts about a size that an operator makes from data, by the operator.
 
     >>> import sympy
     >>> u, n = sympy.symbols("u n", integer=True)

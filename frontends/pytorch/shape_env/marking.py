@@ -71,7 +71,7 @@ class Marking:
         self.pending, self.numbers = list(other.pending), dict(other.numbers)
 
     def choice(self, source: Any, value: object) -> Choice | None:
-        """How the number at a source is treated, if that is stated."""
+        """The treatment of the number at a source, if that is stated."""
         if self.marks is None:
             return None
         found = self.symbols.choices.get(source.name)

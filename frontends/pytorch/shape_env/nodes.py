@@ -99,7 +99,7 @@ def kept(table: dict[Key, Answer], key: Key, answer: Answer) -> Answer:
 
 
 def is_recorded() -> bool:
-    """Whether a proxy mode records operations."""
+    """Return True if a proxy mode records operations."""
     return _get_dispatch_mode(PROXY) is not None or dispatch._mode_stack_state_for_pre_dispatch.get(0) is not None
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
 
 Marks = Callable[[str, object, int], "Choice | None"]
-"""How a number of the arguments is treated, from torch's name of the tensor or integer (`L['x']`), its value if it is
-at hand, and the axis; an integer has the axis -1."""
+"""Decides the treatment of a number of the arguments, from torch's name of the tensor or integer (`L['x']`), its value
+if it is at hand, and the axis; an integer has the axis -1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Symbols:
     Attributes:
         ours: by torch's symbol; None for one that is no number.
         opaque: by torch's expression, the symbol of one without an exact form.
-        choices: how the number at a source is treated, by torch's name of the source.
+        choices: the treatment of the number at a source, by torch's name of the source.
     """
 
     def __init__(self, engine: ShapeEnv, torchs: Callable[[], Any]) -> None:

@@ -164,12 +164,12 @@ def is_minus_one(value: Value) -> bool:
 
 
 def is_float(symbol: sympy.Symbol) -> bool:
-    """Whether a symbol of torch's is a float."""
+    """Return True if a symbol of torch's is a float."""
     return bool(symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT)))
 
 
 def is_unbacked(symbol: sympy.Symbol) -> bool:
-    """Whether a symbol of torch's is known only when the program runs."""
+    """Return True if a symbol of torch's is known only when the program runs."""
     return bool(symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT)))
 
 

@@ -68,11 +68,11 @@ def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
 
 
 def is_running() -> bool:
-    """Whether a gradient formula of C++ computes, whose numbers follow the machine's rules, not Python's."""
+    """Return True if a gradient formula of C++ computes, whose numbers follow the machine's rules, not Python's."""
     formula = torch._C._current_autograd_node()
     return formula is not None and not isinstance(formula, torch.autograd.function.BackwardCFunction)
 
 
 def is_of_gradient(file: str) -> bool:
-    """Whether C++ asks if a size is 1 in order to reduce a gradient."""
+    """Return True if C++ asks if a size is 1 in order to reduce a gradient."""
     return file.endswith(REDUCTIONS)

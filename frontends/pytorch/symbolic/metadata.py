@@ -54,9 +54,9 @@ class Metadata:
     order: object = None
     """The order of its axes in memory, once it is known (`frontends.pytorch.meta_rules.layouts`)."""
     packed: bool = False
-    """Whether it is known to be contiguous, whatever the sizes."""
+    """True if it is known to be contiguous, whatever the sizes."""
     offset_read: bool = False
-    """Whether the program has read the storage offset of such a tensor."""
+    """True if the program has read the storage offset of such a tensor."""
     _shape: Shape | None = None
 
     @property
@@ -158,7 +158,7 @@ class Kinds:
 
     @property
     def offset_read(self) -> bool:
-        """Whether the program has read a storage offset."""
+        """True if the program has read a storage offset."""
         return any(kind.offset_read for kind in self._found.values())
 
     def of_tensor(self, tensor: torch.Tensor, device: torch.device) -> Metadata:

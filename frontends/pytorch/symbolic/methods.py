@@ -47,7 +47,7 @@ def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None =
 
 
 def holds_floats(value: Value) -> bool:
-    """Whether a number is a float or an integer converted from one: evaluating it raises Python's errors."""
+    """Return True if a number is a float or an integer converted from one: evaluating it raises Python's errors."""
     return not isinstance(value, int | SymInt) or (
         isinstance(value, SymInt) and any(atom.kind == "function" for atom in value.expr.atoms)
     )

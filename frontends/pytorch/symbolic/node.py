@@ -69,12 +69,12 @@ def value_of(number: TorchValue) -> AnyValue:
 
 
 def ours(number: object) -> bool:
-    """Whether a number is symbolic in a trace of ours."""
+    """Return True if a number is symbolic in a trace of ours."""
     return isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) and isinstance(number.node, Node)
 
 
 def same(one: TorchValue, other: TorchValue) -> bool:
-    """Whether two sizes are equal numbers, or equal expressions."""
+    """Return True if two sizes are equal numbers, or equal expressions."""
     if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):
         return one.node is other.node
     return type(one) is int and type(other) is int and one == other
@@ -264,7 +264,7 @@ class Node(Computing):
         return self._answered(False) if known is None else known
 
     def _is_as_long(self, file: builtins.str) -> bool:
-        """Whether the query is if a gradient must be reduced, for one that has its tensor's size."""
+        """Return True if the query is if a gradient that has its tensor's size must be reduced."""
         if not formulas.is_of_gradient(file) or not self.nodes.env.true_at_hints(self.value):
             return False
         one = self.nodes.constant(1)
@@ -329,7 +329,7 @@ class Nodes:
         self.env = env
         self.memo: dict[tuple[object, ...], Node] = {}
         self.truths: dict[Node, bool] = {}
-        """What the program has branched on; a rollback may take it back, and clears it."""
+        """The program's branches and their outcomes; a rollback may undo and clears them."""
         self.inferring = False
         """While it is worked out what an operator gives, no formula for a gradient asks."""
         self.made: deque[tuple[TorchValue, ...]] = deque(maxlen=RECENT)
@@ -337,7 +337,7 @@ class Nodes:
         self.laying_out = False
         """While a tensor is constructed, C++ queries its layout; those queries add no guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
-        """What was answered where a fallback was named, False or True, and what was known then."""
+        """Answers where a fallback was named, False or True, with the facts at that time."""
         self.answers = Answers(env)
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}

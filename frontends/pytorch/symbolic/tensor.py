@@ -44,7 +44,7 @@ class Traced(torch.Tensor):
         metadata: sizes, strides, dtype and device.
         result: its value in the graph.
         lifted: the program's own tensor that it represents, if any.
-        is_given: whether it represents an argument, whose autograd state is visible to the caller.
+        is_given: True if it represents an argument, whose autograd state is visible to the caller.
     """
 
     metadata: Metadata
@@ -87,8 +87,8 @@ class Trace(TorchDispatchMode, ABC):
         env: the facts about sizes.
         nodes: the symbolic numbers of the trace.
         kinds: the interned metadata of its tensors.
-        backward: whether the frontend differentiates the outputs, after the function has returned.
-        marks_asked: whether it has read a tensor's conjugate or negative bit.
+        backward: True if the frontend differentiates the outputs, after the function has returned.
+        marks_asked: True if it has read a tensor's conjugate or negative bit.
     """
 
     def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:

@@ -49,7 +49,7 @@ def largest(one: AnyValue, other: AnyValue) -> Value:
 
 
 def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
-    """Whether the strides are ordered as in a channels-last tensor."""
+    """Return True if the strides are ordered as in a channels-last tensor."""
     order = layout.CHANNELS_LAST.get(len(sizes))
     if order is None:
         return False

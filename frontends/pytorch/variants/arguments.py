@@ -67,7 +67,7 @@ def autocast() -> tuple[tuple[Any, ...], ...] | None:
 
 
 def intercepted() -> bool:
-    """Whether a mode, a function transform or forward-mode differentiation redefines operators."""
+    """Return True if a mode, a function transform or forward-mode differentiation redefines operators."""
     return bool(
         torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
@@ -77,7 +77,7 @@ def intercepted() -> bool:
 
 
 def is_repeated(args: Sequence[object]) -> bool:
-    """Whether a tensor is given twice."""
+    """Return True if a tensor is given twice."""
     tensors = [id(each) for each in args if isinstance(each, torch.Tensor)]
     return len(set(tensors)) < len(tensors)
 
@@ -224,6 +224,6 @@ def _properties(value: torch.Tensor, marks_matter: bool) -> Iterator[tuple[str, 
 
 
 def is_backed(variant: Variant, symbol: str) -> bool:
-    """Whether guards may be about a symbol."""
+    """Return True if guards may be about a symbol."""
     (atom,) = variant.env.names[symbol].symbols
     return variant.env.symbols[atom].kind == "backed"

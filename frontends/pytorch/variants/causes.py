@@ -63,5 +63,5 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
 
 
 def is_bought(guard: Prop | None, variants: Sequence[Variant]) -> bool:
-    """Whether a guard was added only for faster kernels."""
+    """Return True if a guard was added only for faster kernels."""
     return any(guard in variant.running.bought for variant in variants if variant.running is not None)

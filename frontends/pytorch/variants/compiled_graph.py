@@ -48,7 +48,7 @@ class CompiledGraph:
         names: of its inputs.
         operators: the graph as it was captured.
         variants: in the order in which they were traced.
-        is_guarded: whether its variants test all of Dynamo's guards on sizes as well.
+        is_guarded: True if its variants test all of Dynamo's guards on sizes as well.
         reason: why it runs as it was captured, or empty.
         entry: the entry in C of variants that consist of kernels; None where there is none.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def coverage(graphs: Sequence[CompiledGraph], ranges: Ranges | None) -> Verdict:
-    """Whether some variant accepts all sizes in the ranges, for inputs of the kinds of the last traced call.
+    """Decide if some variant accepts all sizes in the ranges, for inputs of the kinds of the last traced call.
 
     Raises:
         ConstraintViolation: there is no variant.

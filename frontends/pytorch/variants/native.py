@@ -114,7 +114,7 @@ def native_variant(
 
 
 def _returns_detached_beside(variant: Traced) -> bool:
-    """Whether one value is returned as several tensors: the launcher would return one tensor several times."""
+    """Return True if one value is returned as several tensors: the launcher would return one tensor several times."""
     how = () if variant.relations is None else variant.relations.how
     apart = [output for output, each in zip(variant.outputs, how) if each == "apart"]
     return any(sum([other is output for other in variant.outputs]) > 1 for output in apart)

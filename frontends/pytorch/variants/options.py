@@ -22,7 +22,7 @@ Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
 
 
 class Options(TypedDict, total=False):
-    """How a function is compiled."""
+    """The options of `compile`."""
 
     dynamic: Setting
     backend: str

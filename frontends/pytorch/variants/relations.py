@@ -243,7 +243,7 @@ class Relations:
     # ------------------------------------------------------------------ for one trace
 
     def choice(self, name: str, axis: int) -> Choice | None:
-        """How a size is treated because of its relation."""
+        """The treatment of a size by its relation."""
         of_input = self.statements.get(name)
         stated = of_input[axis] if of_input is not None and 0 <= axis < len(of_input) else None
         if stated is None:
@@ -367,7 +367,7 @@ def evaluated(text: str, values: Mapping[str, int]) -> int:
 
 
 def holds(condition: str, values: Mapping[str, int]) -> bool:
-    """Whether a condition over named sizes is true."""
+    """Return True if a condition over named sizes is true."""
     env, known = _readable(values)
     prop, domain = env.parse(condition)
     return domain.evaluate(known) and prop.evaluate(known)

@@ -40,7 +40,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_sizes_and_guards(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, a person at a shell does not learn what a model requires of its inputs."""
+    """The command prints the sizes of a model, and the guards on its inputs."""
     assert main(["onnx", model]) == 0
     printed = capsys.readouterr().out
     assert "  y   (batch, 8, tokens, 8)" in printed and "  z   ()" in printed
@@ -48,7 +48,7 @@ def test_sizes_and_guards(model: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_guards_that_the_sizes_settle_are_gone(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, `--size` is read and has no effect."""
+    """`--size` removes the guards that it implies."""
     assert main(["onnx", model, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["guards"] == ["batch*features % 4 == 0"]
     assert main(["onnx", model, "--json", "--size", "features=4..64:4"]) == 0
@@ -57,7 +57,7 @@ def test_guards_that_the_sizes_settle_are_gone(model: str, capsys: pytest.Captur
 
 
 def test_the_annotated_model(model: str, tmp_path: Path) -> None:
-    """If it fails, the model that is written is malformed, or its sizes are not those that were inferred."""
+    """The written model is valid, and declares the inferred sizes."""
     output = str(tmp_path / "annotated.onnx")
     assert main(["onnx", model, "-o", output]) == 0
     written = onnx.load(output)
@@ -98,7 +98,7 @@ def test_no_model(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_frontend_that_is_not_installed(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If it fails, who has no ONNX sees a traceback."""
+    """Without ONNX, the command ends in an error that names the missing package."""
     absent = EntryPoint("onnx", "no_such_package:read", models.READERS)
     for points, part in (([], "no entry point in symshape.models"), ([absent], "pip install symshape[onnx]")):
         monkeypatch.setattr(models, "entry_points", lambda group, points=points: points)

@@ -34,7 +34,7 @@ def judged(name: str) -> tuple[OnnxModel, Judged, Judged]:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_network(name: str) -> None:
-    """If it fails, a size of a whole model is wrong, or is not found although the inputs decide it."""
+    """All sizes of a whole model that the inputs decide are known, and none is wrong."""
     found, ours, theirs = judged(name)
     assert ours.wrong == [] and ours.unknown_values == 0 and not found.unknown
     assert ours.known == ours.dimensions or name in DATA_DEPENDENT
@@ -43,14 +43,14 @@ def test_network(name: str) -> None:
 
 
 def test_more_is_known_than_onnx_finds() -> None:
-    """If it fails, the README is wrong: ONNX's own inference knows as much."""
+    """The engine finds over a fifth more sizes than ONNX's own inference, as the README says."""
     results = [judged(name) for name in NETWORKS]
     assert sum([ours.known for _, ours, _ in results]) > 1.2 * sum([theirs.known for _, _, theirs in results])
 
 
 @pytest.mark.parametrize("name", ["unet, transposed", "vision transformer", "text convolution", "towers", "detector"])
 def test_what_guards_reject_does_not_run(name: str) -> None:
-    """If it fails, a guard of a model turns sizes away with which it runs."""
+    """A model does not run at sizes that its guards reject."""
     network = NETWORKS[name]
     model = network.export()
     found, run = read(model), runner(model)
@@ -70,7 +70,7 @@ def parsed(body: str, inputs: str, outputs: str = "float[k] y", opset: int = 18,
 
 
 def test_questions() -> None:
-    """If it fails, a person cannot ask about a model's sizes."""
+    """A user can ask questions about a model's sizes."""
     found = read(parsed("y = MatMul(x, w)", "float[b, s] x, float[s, d] w"))
     assert found.dims("y") == (found.symbols["b"], found.symbols["d"]) and found.shape("y").dtype == "float32"
     assert isinstance(found.env.ask("b * d >= 1"), Always)
@@ -80,7 +80,7 @@ def test_questions() -> None:
 
 
 def test_a_name_is_one_symbol_and_no_name_is_one_each() -> None:
-    """If it fails, sizes that the model calls the same are not, or unrelated ones are."""
+    """Equal names are one symbol; each unnamed dimension is a symbol of its own."""
     found = read(parsed("y = Concat<axis = 0>(p, q)", "float[batch_size, 3] p, float[?, ?] q"))
     assert [str(size) for size in found.dims("y")] == ["batch_size + q_0", "3"]
     assert [str(guard) for guard in found.env.guards()] == ["q_1 == 3"]
@@ -91,7 +91,7 @@ def test_a_name_is_one_symbol_and_no_name_is_one_each() -> None:
 
 
 def test_refusals_name_the_node() -> None:
-    """If it fails, nobody finds the node of a large model that does not fit."""
+    """An error names the node of the model that refuses its inputs."""
     model = parsed("y = MatMul(x, w)", "float[b, 3] x, float[4, d] w")
     model.graph.node[0].name = "layer1/MatMul"
     with pytest.raises(Refused, match=r"MatMul layer1/MatMul does not accept \(x: Shape\(b, 3, dtype=float32\)"):
@@ -99,7 +99,7 @@ def test_refusals_name_the_node() -> None:
 
 
 def test_guards_name_the_node_and_the_file(tmp_path: Path) -> None:
-    """If it fails, a requirement of a model does not say which node it is of."""
+    """The origin of a guard is its node and the model's file."""
     onnx.save(parsed("y = Add(x, w)", "float[b, 3] x, float[4, n] w"), tmp_path / "sum.onnx")
     found = read(tmp_path / "sum.onnx")
     assert [str(guard.origin) for guard in found.env.guards()] == ["sum.onnx:1 in Add y"] * 2
@@ -120,7 +120,7 @@ BRANCH = """
 
 
 def test_branches() -> None:
-    """If it fails, what a branch gives is taken for what the other one gives."""
+    """A size of a branch holds under its condition only."""
     found = read(parsed(BRANCH, "float[n] x"))
     (size,) = found.dims("y")
     env = found.env
@@ -132,7 +132,7 @@ def test_branches() -> None:
 
 
 def test_functions() -> None:
-    """If it fails, models that newer exporters write, of local functions, are not read."""
+    """Models with local functions, as newer exporters write them, are read."""
     function = """
     <domain: "local", opset_import: ["" : 18]>
     twice <axis> (a) => (b) { b = Concat<axis: int = @axis>(a, a) }
@@ -161,13 +161,13 @@ def test_functions() -> None:
     ],
 )
 def test_numbers_that_sizes_are_computed_with(body: str, becomes: str) -> None:
-    """If it fails, a size that a model computes from others is not followed."""
+    """Sizes that a model computes from others are followed."""
     found = read(parsed(f"x = Concat<axis = 1>(w, w) {body}", "float[b, s] w"))
     assert ", ".join([str(size) for size in found.dims("y")]).startswith(becomes)
 
 
 def test_every_size_may_be_empty() -> None:
-    """If it fails, `lo=0` is not sound: a 0 that was computed means the old size to Reshape."""
+    """`lo=0` is sound: a computed 0 means the old size to Reshape."""
     target = "s = Shape<start = 1, end = 2>(x) r = Constant<value_ints = [-1]>() t = Concat<axis = 0>(s, r)"
     body = f"{target} y = Reshape(x, t)"
     (first, _) = read(parsed(body, "float[b, s] x"), lo=0).dims("y")

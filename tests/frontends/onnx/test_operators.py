@@ -193,7 +193,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_operator(row: Row) -> None:
-    """If it fails, a value of a model has another size than ONNX Runtime gives it, or a model is refused that runs."""
+    """Each value has the size that ONNX Runtime gives it, and no model that runs is refused."""
     model, feeds = row.model()
     if row.kind in ("Range", "HannWindow"):  # numbers without axes
         for tensor in model.graph.initializer:
@@ -208,7 +208,7 @@ def test_operator(row: Row) -> None:
 
 
 VALUES_DECIDE = {"Gather", "GatherElements"}
-"""Whether these run depends on the indices that go in."""
+"""Operators whose indices decide if they run."""
 
 LENIENT = {"GatherND", "MaxPool", "LpPool", "GroupNormalization"}
 """ONNX Runtime takes more than the specification says: other batches, no window at all, one scale for all groups."""
@@ -216,7 +216,7 @@ LENIENT = {"GatherND", "MaxPool", "LpPool", "GroupNormalization"}
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_other_sizes(row: Row) -> None:
-    """If it fails, sizes found with symbols are wrong for some sizes, or guards do not tell with which ones it runs."""
+    """Sizes with symbols agree with ONNX Runtime at other sizes, and guards tell at which ones the operator runs."""
     model, feeds = row.model()
     if not feeds:
         return
@@ -252,7 +252,7 @@ def other_sizes(feeds: Mapping[str, object], draw: random.Random) -> dict[str, o
 
 
 def test_every_operator_is_tried() -> None:
-    """If it fails, an operator has sizes that nobody compared with those of a real run."""
+    """Every operator's sizes are compared with those of a real run."""
     tried = {row.kind for row in ROWS}
     alike = {*pointwise.SAME, *pointwise.BINARY, *pointwise.OPAQUE, *pointwise.FLOATS}
     assert set(operator.names()) - tried - alike - UNTRIED == set()

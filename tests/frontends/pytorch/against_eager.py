@@ -29,7 +29,7 @@ def steps(tensor: torch.Tensor) -> list[int]:
 
 
 def admits(variant: Variant, inputs: Sequence[object]) -> bool:
-    """Whether the guards accept these arguments."""
+    """Return True if the guards accept these arguments."""
     env = variant.env
     given = {each.name: tensor for each, tensor in zip(variant.inputs, tensors(inputs))}
     values: dict[str, int] = {}

@@ -31,13 +31,13 @@ class Program:
     arguments: Callable[[int], Sequence[object]] = lambda n: (torch.randn(n, 4),)
     state: Callable[[], object] = lambda: None
     around: Callable[[], Any] | None = None
-    """What each call is made in."""
+    """The context of each call."""
     within: Callable[[Callable[..., object], Sequence[object]], object] = lambda fn, args: fn(*args)
-    """How it is called."""
+    """A function that calls the program."""
     sizes: Sequence[int] = SIZES
     backward: bool = True
     ignored: Sequence[str] = ()
-    """What may differ."""
+    """Parts of the observation that may differ."""
 
 
 class Programs(dict[str, Callable[[], Program]]):
@@ -183,7 +183,7 @@ def described(value: object, seen: Seen, label: str) -> object:
 
 
 def observed(program: Program, fn: Callable[..., object]) -> Iterator[dict[str, object]]:
-    """What is seen of each call."""
+    """The observations of each call."""
     for number, size in enumerate(program.sizes):
         torch.manual_seed(1000 + size)
         args = list(program.arguments(size))
@@ -257,7 +257,7 @@ def differences(one: object, other: object, path: str = "") -> Iterator[str]:
 
 
 def compared(make: Callable[[], Program], backend: str, fullgraph: bool = False) -> list[str]:
-    """What differs between a program and the same compiled, and what a trace left behind."""
+    """Differences between a program and the same compiled, and state that a trace left behind."""
     with settings_kept():
         torch.manual_seed(0)
         program = make()

@@ -14,7 +14,7 @@
     repeated: (0, 20, 5, 1)
     repeated inside: (12, 4, 1, 0)
 
-What is compared: the strides of each result wherever an axis has two elements or more, as the graph gives them and as
+These are compared: the strides of each result wherever an axis has two elements or more, as the graph gives them and as
 the trace foresaw them, which is what kernels and the program's own questions go by; and values, sizes and dtypes.
 """
 
@@ -142,11 +142,11 @@ def arranged_samples(name: str, count: int, *, backward: bool = False) -> Iterat
 
 @dataclass(slots=True)
 class Found:
-    """What a search has met.
+    """The counts and differences of a search.
 
     Attributes:
-        runs: how often a graph was checked against eager.
-        differences: what was not the same.
+        runs: the number of checks of a graph against eager.
+        differences: the differences from eager.
     """
 
     runs: int = 0
@@ -189,7 +189,7 @@ def differences(
     backend: ModuleType = eager,
     others: int = OTHERS,
 ) -> Iterator[str]:
-    """What differs from eager, on these tensors and at as many other sizes that the guards admit."""
+    """Yield differences from eager, on these tensors and at as many other sizes that the guards admit."""
     if by_operators(program, tensors).error is not None:
         return
     try:
@@ -224,7 +224,7 @@ def by_graph(variant: Variant, run: Callable[..., Sequence[object]], tensors: Se
 
 
 def told(variant: Variant, tensors: Sequence[torch.Tensor], wanted: Run, got: Run, *, values: bool) -> Iterator[str]:
-    """What differs, in words."""
+    """Describe the differences."""
     if got.error is not None or got.structure != wanted.structure:
         yield "another structure" if got.error is None else f"raised {got.error!r}"
         return

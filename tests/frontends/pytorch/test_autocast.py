@@ -63,7 +63,7 @@ def seen_by_the_program(x):
 
 
 EXACTLY = (left_alone, with_a_break)
-"""What computes nothing in half of a precision where only the call is in autocast."""
+"""Programs that compute nothing in half precision where only the call is in autocast."""
 PROGRAMS = (*EXACTLY, left_alone_and_on, other_half, distances, seen_by_the_program)
 
 
@@ -91,7 +91,7 @@ def assert_alike(found, expected, tolerance: float) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_around_a_call(program, backend: str) -> None:
-    """If it fails, a graph casts what the program takes out of autocast, or does not cast what eager torch does."""
+    """A graph casts in autocast as eager torch does, and not where the program turns it off."""
     compiled = compile(program, dynamic=True, backend=backend)
     for around in (True, False):
         for size in SIZES:
@@ -104,8 +104,8 @@ def test_around_a_call(program, backend: str) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_around_the_backward(program, backend: str) -> None:
-    """If it fails, a backward in autocast is an error, or gives gradients of another dtype. Eager torch computes them
-    in half of the precision there, graphs in that of the forward."""
+    """A backward in autocast raises no error, and gives gradients of eager's dtype. Eager torch computes them in half
+    of the precision there, graphs in that of the forward."""
     compiled = compile(program, dynamic=True, backend=backend)
     for around in (True, False):
         for size in SIZES:
@@ -114,7 +114,7 @@ def test_around_the_backward(program, backend: str) -> None:
 
 
 def test_as_a_backend_of_torch_compile() -> None:
-    """If it fails, a graph of Dynamo's casts what the program takes out of autocast."""
+    """A graph of Dynamo's does not cast where the program turns autocast off."""
     torch.compiler.reset()
     compiled = torch.compile(left_alone, backend="symshape", dynamic=True)
     for size in SIZES:
@@ -135,8 +135,7 @@ def _(x):
 
 @pytest.mark.parametrize("breaks", [False, True])
 def test_an_operator_of_the_programs_own(breaks: bool) -> None:
-    """If it fails, a kernel of the program's that runs operators of torch's has them cast where eager torch has not,
-    or the other way round."""
+    """Operators inside of a program's own kernel are cast exactly where eager torch casts them."""
 
     def program(x):
         if breaks and x.numpy().sum() > 1e9:

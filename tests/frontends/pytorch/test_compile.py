@@ -1,4 +1,4 @@
-"""What a user of `compile` sees: functions, modules and methods, arguments of every form, reports, coverage."""
+"""The user's view of `compile`: functions, modules and methods, arguments of every form, reports, coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong only at other sizes, or with other data, than those of the trace: an error of eager torch's kind."""
+"""Errors only at other sizes, or with other data, than those of the trace: as in eager torch."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def assert_alike(found: object, expected: object) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", OF_DATA.values(), ids=OF_DATA)
 def test_of_data(program, backend: str) -> None:
-    """If it fails, data that is wrong is another error than in eager torch, or none: numbers that are none are 0 to
-    kernels."""
+    """Wrong data raises the error that it raises in eager torch, also with kernels, which have 0 for invalid
+    numbers."""
     compiled = compile(program, dynamic=True, backend=backend)
     seen = set()
     for place in PLACES:
@@ -126,7 +126,7 @@ def test_of_data(program, backend: str) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", OF_SIZES)
 def test_of_sizes(name: str, backend: str) -> None:
-    """If it fails, a graph runs at sizes at which Python raises an error."""
+    """A graph raises Python's error at the sizes at which Python raises."""
     program = OF_SIZES[name]
     compiled = compile(program, dynamic=True, backend=backend)
     seen = set()
@@ -139,7 +139,7 @@ def test_of_sizes(name: str, backend: str) -> None:
 
 
 def test_a_check_that_raises_an_error_of_the_programs_own() -> None:
-    """If it fails, such a check raises another error."""
+    """A check that raises the program's own class of error raises the same when compiled."""
 
     class Wrong(Exception):
         pass

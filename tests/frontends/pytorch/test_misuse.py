@@ -1,4 +1,4 @@
-"""What the frontend's public functions do not take: an error that says what they take, where it is given."""
+"""Invalid arguments of the frontend's public functions: an error that says what they take, where it is given."""
 
 import copy
 import io
@@ -128,7 +128,7 @@ WRONG: list[tuple[Callable[[torch.Tensor], object], str]] = [
 
 @pytest.mark.parametrize(("misuse", "message"), WRONG, ids=range(len(WRONG)))
 def test_misuse(misuse: Callable[[torch.Tensor], object], message: str) -> None:
-    """If it fails, a mistake is noticed at the first call or never, or in the words of Python's internals."""
+    """A mistake is an error at once, in the frontend's own words."""
     x = torch.ones(3, 4)
     doubled(x)
     with pytest.raises(ShapeError, match=f"(?s){message}"):
@@ -137,14 +137,14 @@ def test_misuse(misuse: Callable[[torch.Tensor], object], message: str) -> None:
 
 
 def test_unknown_options_are_refused() -> None:
-    """If it fails, an option that is spelled wrongly is taken for none."""
+    """A misspelled option is an error."""
     for wrong in (lambda: compile(f, dynamics=True), lambda: dims("s", low=1), lambda: Policy(repeat=2)):
         with pytest.raises(TypeError, match="unexpected keyword argument"):
             wrong()
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    """If it fails, a dimension or a bound that comes from an array is refused."""
+    """A dimension or a bound may be a number of NumPy's."""
     x = torch.ones(3, 4)
     mark_dynamic(x, np.int64(0), lo=np.int32(1), hi=np.int64(9))
     (mark,) = marks_of(x).values()
@@ -159,7 +159,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def saved(value: object) -> object:
-    """What torch reads of what it saved."""
+    """Save an object by torch and load it again."""
     file = io.BytesIO()
     torch.save(value, file)
     file.seek(0)
@@ -178,7 +178,7 @@ COPIES = {
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("how", COPIES)
 def test_copies_of_a_compiled_module(how: str, backend: str) -> None:
-    """If it fails, a compiled model can not be kept, or its copy shares what it should not, or is not compiled."""
+    """A copy of a compiled model is compiled, has its options, and shares only what it should."""
     x = torch.randn(3, 4)
     policy = Policy(recompile_limit=3)
     compiled = compile(Net(), backend=backend, dynamic={"x": ("b", 4)}, policy=policy)
@@ -197,7 +197,7 @@ def test_copies_of_a_compiled_module(how: str, backend: str) -> None:
 
 
 def test_copies_of_compiled_functions() -> None:
-    """If it fails, a compiled function is no longer picklable where the function itself is."""
+    """A compiled function is picklable where the function itself is."""
     for how in ("pickle", "torch", "deepcopy"):
         assert COPIES[how](doubled) is doubled
     x = torch.ones(3)
@@ -223,7 +223,7 @@ def without_a_name() -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def test_a_module_that_holds_its_compiled_form() -> None:
-    """If it fails, copying a module runs round in circles, or its compiled form is that of the original."""
+    """A copy of a module that holds its compiled form holds that of the copy."""
     net = Net()
     net.__dict__["fast"] = compile(net)
     made = copy.deepcopy(net)
@@ -233,7 +233,7 @@ def test_a_module_that_holds_its_compiled_form() -> None:
 
 
 def test_a_compiled_module_stays_compiled() -> None:
-    """If it fails, `compile(net).to(device)` gives the module that is not compiled."""
+    """`compile(net).to(device)` is still compiled."""
     compiled = compile(Net())
     for change in (
         lambda: compiled.to("cpu"), lambda: compiled.double(), lambda: compiled.float(), lambda: compiled.eval(),

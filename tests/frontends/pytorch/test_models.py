@@ -19,7 +19,7 @@ QUICK = (
 
 @pytest.mark.parametrize("name", QUICK)
 def test_model(name: str) -> None:
-    """If it fails, a graph of a model is wrong at another size, or its guards refuse one that it is right at."""
+    """A graph of a model is right at other sizes, and its guards accept them but for the model's own branches."""
     model: Model = MODELS[name]
     torch.manual_seed(0)
     module = model.build()
@@ -39,7 +39,7 @@ def test_model(name: str) -> None:
 
 
 def runs(module: torch.nn.Module, program: object, inputs: dict[str, object]) -> bool:
-    """Whether eager takes these arguments."""
+    """Return True if eager takes these arguments."""
     try:
         program(**inputs)
     except (RuntimeError, ValueError):

@@ -32,13 +32,13 @@ KNOWN = {
 )
 @pytest.mark.filterwarnings("ignore")
 def test_as_eager(name: str, backend: str) -> None:
-    """If it fails, a caller sees something else of a compiled function than of the function itself."""
+    """A caller sees the same of a compiled function as of the function itself."""
     assert compared(PROGRAMS[name], backend) == []
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_a_trace_is_left() -> None:
-    """If it fails, an aborted trace leaves its tensors where the program finds them."""
+    """An aborted trace leaves no tensors where the program finds them."""
     for name in ("backward_of_module", "closure_made_to_learn", "saved_tensors_hooks_around"):
         assert compared(PROGRAMS[name], "eager") == []
     assert left_behind() == []
@@ -68,7 +68,7 @@ CAPTURED = (
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured(name: str) -> None:
-    """If it fails, a program is right because it falls back to eager, and no more in a graph."""
+    """A program is right in a graph, not because it falls back to eager."""
     program = PROGRAMS[name]()
     compiled = compile(program.fn)
     with torch.enable_grad() if program.around is None else program.around():

@@ -26,7 +26,7 @@ def quiet():
 
 
 def regressions(now: Outcome, before: Outcome) -> list[str]:
-    """What is worse than in the table."""
+    """Results that are worse than in the table."""
     found = list(now.wrong)
     if before.verdict == "full":
         found += now.failed

@@ -1,4 +1,4 @@
-"""What is refused: each error says what is wrong, in whose line, and what to do; nothing is taken without a word."""
+"""Refusals: each error says what is wrong, in whose line, and what to do; nothing is taken without a word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trace leaves behind and what others see of it; numbers of an environment that others have declared."""
+"""State that a trace leaves behind, and that others see of it; numbers of an environment that others have declared."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KEPT = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_no_tensor_is_left(name: str) -> None:
-    """If it fails, a variant or an ended trace holds tensors without memory."""
+    """Neither a variant nor an ended trace holds tensors without memory."""
     before = tensors_of_traces()
     try:
         variant: Variant | None = trace(KEPT[name], (torch.randn(3, 4, requires_grad=True),), gradients=True)
@@ -63,7 +63,7 @@ def test_no_tensor_is_left(name: str) -> None:
 
 
 def test_a_tensor_that_is_kept() -> None:
-    """If it fails, using a tensor that outlives its trace crashes or computes something."""
+    """Using a tensor that outlives its trace is an error."""
     kept = []
     trace(lambda x: kept.append(x * 2), (torch.ones(3),))
     with pytest.raises(EscapedTensor, match="belongs to a trace that has ended"):
@@ -73,7 +73,7 @@ def test_a_tensor_that_is_kept() -> None:
 
 
 def test_sizes_are_returned_as_sizes() -> None:
-    """If it fails, a returned `torch.Size` is a tuple."""
+    """A returned `torch.Size` stays one."""
     variant = trace(lambda x: {"y": x.shape, "z": [x.shape[:1], (1, 2)]}, (torch.ones(3, 2),))
     found = variant.assembled(variant.graph(torch.ones(5, 4)))
     assert found == {"y": torch.Size([5, 4]), "z": [torch.Size([5]), (1, 2)]}
@@ -81,7 +81,7 @@ def test_sizes_are_returned_as_sizes() -> None:
 
 
 def seen() -> dict[str, object]:
-    """What a thread sees of the process besides torch's internals."""
+    """A thread's view of the process besides torch's internals."""
     names: dict[str, object] = {"profile": sys.getprofile(), "trace": sys.gettrace(), "freeze": gc.get_freeze_count()}
     for owner in (builtins, math, importlib, importlib._bootstrap, torch.Tensor, torch.SymInt, torch.autograd):
         names |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items()}
@@ -97,7 +97,7 @@ def in_another_thread(call: Callable[[], object]) -> object:
 
 
 def test_another_thread_sees_nothing() -> None:
-    """If it fails, what a trace replaces is replaced for the whole process."""
+    """A trace replaces nothing in other threads."""
     trace(lambda x: x, (torch.ones(3),))
     before, during = seen(), []
     trace(lambda x: during.append(in_another_thread(seen)), (torch.ones(3),))
@@ -117,14 +117,14 @@ def of_torch() -> list[str]:
 
 
 def test_torch_traces_in_another_thread() -> None:
-    """If it fails, torch's own tracers give another graph while a trace runs in another thread."""
+    """Torch's own tracers give the same graph while a trace runs in another thread."""
     expected, during = of_torch(), []
     trace(lambda x: during.append(in_another_thread(of_torch)), (torch.ones(3),))
     assert during == [expected]
 
 
 def test_everything_is_put_back() -> None:
-    """If it fails, a trace that ends by an error leaves parts of torch replaced."""
+    """A trace that ends by an error restores all of torch."""
     places = lambda: [getattr(module, name) for module, name, _ in REPLACED]  # noqa: E731
     kernels = lambda: [dict(operator.py_kernels) for operator in OPERATORS]  # noqa: E731
     before = places(), kernels(), torch.is_autocast_cache_enabled(), torch.is_grad_enabled()
@@ -145,7 +145,7 @@ def nested(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_trace_draws_nothing() -> None:
-    """If it fails, tracing changes the random numbers of what runs after it."""
+    """Tracing does not change the state of random numbers."""
     state = torch.get_rng_state()
     trace(nested, (torch.randn(3, 2, requires_grad=True),), gradients=True)
     torch.set_rng_state(state)
@@ -155,7 +155,7 @@ def test_a_trace_draws_nothing() -> None:
 
 
 def test_a_block_that_draws_otherwise() -> None:
-    """If it fails, a block that draws other numbers when it is computed again has a wrong gradient."""
+    """A block that draws other numbers when it is recomputed is refused."""
     count = [0]
 
     def block(x: torch.Tensor) -> torch.Tensor:

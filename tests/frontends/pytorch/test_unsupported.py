@@ -1,4 +1,4 @@
-"""What no graph takes: an error with the user's line, and a call with graph breaks that is right."""
+"""Unsupported programs: an error with the user's line, and a call with graph breaks that is right."""
 
 from __future__ import annotations
 

@@ -134,6 +134,6 @@ PROGRAMS: dict[str, Planted] = {
 }
 """By name."""
 FACTS = {"added": "x.0 == y.0", "asserted": "x.0 == 2 * y.0"}
-"""What has to be known besides, of programs with two inputs that have to fit."""
+"""Facts that programs with two matching inputs need besides."""
 
 __all__ = ["FACTS", "PROGRAMS", "Planted"]

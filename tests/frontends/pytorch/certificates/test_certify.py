@@ -80,7 +80,7 @@ COMPILERS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore")
 def test_planted_faults(name: str, compiler: str) -> None:
-    """If it fails, a fault is not found, or not at its line, or somebody looks for one that there is not."""
+    """Every planted fault is found at its line, and nothing else is reported."""
     planted = PROGRAMS[name]
     compiled = COMPILERS[compiler](planted.program, planted.arguments())
     found = certify(compiled, planted.failing)
@@ -95,7 +95,7 @@ def test_planted_faults(name: str, compiler: str) -> None:
 
 @pytest.mark.parametrize("compiler", ["ours", "eager"])
 def test_each_finding_is_a_size_that_is_not_accepted(compiler: str) -> None:
-    """If it fails, what is reported would have fall back to eager, or a smaller size would not have."""
+    """Each finding is the smallest size at which the compiled program falls back to eager."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         return x * 2 if x.shape[0] % 4 == 0 and x.shape[0] <= 40 else x
@@ -120,7 +120,7 @@ def given(size: int) -> Sequence[torch.Tensor]:
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_guards_that_were_dropped(backend: str) -> None:
-    """If it fails, dropped guards are certified, as none are tested."""
+    """Dropped guards are not certified, as none are tested."""
     dropped = torch.compile(
         cut, backend=backend, dynamic=True, options={"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
     )
@@ -132,7 +132,7 @@ def test_guards_that_were_dropped(backend: str) -> None:
 
 
 def test_variants_beside_each_other() -> None:
-    """If it fails, sizes that another variant answers are reported, or sizes that none answers are not."""
+    """Sizes that another variant accepts are not reported; those that none accepts are."""
     for compiled in (compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True)):
         compiled(*given(8))
         assert not certify(compiled, BOTH).proven
@@ -142,7 +142,7 @@ def test_variants_beside_each_other() -> None:
 
 
 def test_behind_a_graph_break() -> None:
-    """If it fails, what is compiled behind a break is taken to hold unseen."""
+    """A program with a graph break is not certified: the rest behind it is unknown."""
 
     def broken(x: torch.Tensor) -> torch.Tensor:
         y = x * 2
@@ -163,7 +163,7 @@ def test_behind_a_graph_break() -> None:
 
 
 def test_only_its_own_entries() -> None:
-    """If it fails, what another backend compiled of the same function stands in for what this one did."""
+    """A certificate reads only entries of its own backend."""
     first, second = [torch.compile(cut, backend=backend, dynamic=True) for backend in ("eager", "aot_eager")]
     first(*given(8))
     second(*given(80))
@@ -172,7 +172,7 @@ def test_only_its_own_entries() -> None:
 
 
 def test_settings_and_weights_are_assumed() -> None:
-    """If it fails, sizes of parameters and attributes, which are no inputs, are reported."""
+    """Sizes of parameters and attributes, which are no inputs, are assumed and not reported."""
 
     class Net(torch.nn.Module):
         def __init__(self) -> None:
@@ -198,7 +198,7 @@ class Layers(torch.nn.Module):
 
 
 def test_modules_of_one_class() -> None:
-    """If it fails, what was compiled of one module stands in for another one, or is reported of it."""
+    """A certificate of a module does not read the entries of another module of its class."""
     first, second = [torch.compile(Layers(width), backend="eager", dynamic=True) for width in (5, 7)]
     first(torch.ones(8, 5))
     second(torch.ones(80, 7))
@@ -209,7 +209,7 @@ def test_modules_of_one_class() -> None:
 
 
 def test_graphs_within_graphs() -> None:
-    """If it fails, the guards of a graph are taken from another one that it leads to."""
+    """Guards of a graph are its own, also where it leads to other graphs."""
     inner = torch.compile(lambda x: x * 3 if x.shape[0] <= 7 else x, backend="eager", dynamic=True)
     inner(torch.ones(5, 4))
 
@@ -234,7 +234,7 @@ def test_a_module_compiled_in_place() -> None:
 
 
 def test_what_only_run_time_knows() -> None:
-    """If it fails, a check that the program makes itself is reported, or a size without a symbol is unknown."""
+    """Checks of the program itself are not reported, and unbacked sizes are known."""
 
     def cut_at(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
         end = n.sum().item()
@@ -268,7 +268,7 @@ def test_integers_among_the_arguments() -> None:
 
 
 def test_what_a_loaded_program_states() -> None:
-    """If it fails, a program is trusted that was exported elsewhere."""
+    """A program that was exported and loaded again is certified as well."""
 
     class Net(torch.nn.Module):
         def forward(self, x: torch.Tensor, others: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -342,7 +342,7 @@ def test_from_a_command_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """If it fails, a pipeline can not ask of a program what it asks of a file."""
+    """The command line certifies a program as it does a file."""
     (tmp_path / "certified_programs.py").write_text(SERVED)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "certified_programs", raising=False)
@@ -371,7 +371,7 @@ def test_what_was_never_called() -> None:
 
 
 def test_sizes_that_there_are_not() -> None:
-    """If it fails, a misspelled size has any value, and nobody hears of it."""
+    """An unknown size is an error that lists the sizes."""
     for compiler in ("ours", "eager", "export"):
         compiled = COMPILERS[compiler](cut, given(8))
         with pytest.raises(ShapeError, match=r"'x.shape\[2\]': there is no such size; there are"):
@@ -379,7 +379,7 @@ def test_sizes_that_there_are_not() -> None:
 
 
 def test_nothing_changes() -> None:
-    """If it fails, a certificate recompiles something, or leaves guards behind."""
+    """A certificate recompiles nothing and leaves no guard behind."""
     own, torchs = compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True)
     counter = torch._dynamo.testing.CompileCounter()
     counted = torch.compile(cut, backend=counter, dynamic=True)
@@ -392,7 +392,7 @@ def test_nothing_changes() -> None:
 
 @pytest.mark.thorough
 def test_what_inductor_assumes() -> None:
-    """If it fails, a guard that Inductor made for its kernels is not seen, or a planted one beside it is not."""
+    """Guards that Inductor adds for its kernels are found, and planted ones beside them."""
     compiled = by_dynamo("inductor")
     for name in ("short_rows", "two_of_them", "narrow_numel", "Attention", "asserted"):
         planted = PROGRAMS[name]
@@ -404,7 +404,7 @@ def test_what_inductor_assumes() -> None:
 
 
 def test_the_width_of_indices() -> None:
-    """If it fails, a kernel for 32-bit indices is certified for more elements than these reach."""
+    """A kernel with 32-bit indices is certified for no more elements than 32 bits index."""
     from torch._dynamo.source import LocalSource
     from torch._inductor.sizevars import SizeVarAllocator
     from torch._subclasses import FakeTensorMode

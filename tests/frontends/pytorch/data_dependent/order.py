@@ -90,7 +90,7 @@ def minimum_plus_maximum(t: torch.Tensor) -> Any:
 
 @program("pytorch/pytorch#123855", holds=[numbers(3, 7), numbers(7, 3), numbers(0, 0)], fails=[numbers(-1, 3)])
 def padded_to_the_longer(t: torch.Tensor) -> Any:
-    """What is missing from the longer of two is never negative."""
+    """Padding to the longer of two lengths is never negative."""
     a, b = t.tolist()
     check(a >= 0)
     check(b >= 0)

@@ -1,4 +1,4 @@
-"""What becomes of every program by plain torch and by each spelling of ours, printed as JSON.
+"""The outcome of every program by plain torch and by each spelling of ours, printed as JSON.
 
     python -m tests.frontends.pytorch.data_dependent.outcomes reasoner backend compile
 

@@ -24,12 +24,12 @@ from tests.frontends.pytorch.data_dependent.records import Function
 
 Spelling = Callable[[Function], Function]
 CAPTURED: Final = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
-"""What plain torch needs to take sizes from data into a graph; `fullgraph=True` sets both in torch 2.13."""
+"""Settings by which plain torch takes sizes from data into a graph; `fullgraph=True` sets both in torch 2.13."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a program: `whole` is one graph with eager torch's results whose false checks raise."""
+    """The outcome of a program: `whole` is one graph with eager torch's results whose false checks raise."""
 
     verdict: Literal["whole", "refused", "wrong"]
     reason: str = ""
@@ -115,7 +115,7 @@ def fixed(program: Program, message: str) -> Program | None:
 
 
 def always_holds(program: Program) -> bool:
-    """Whether the program runs in eager torch on the arguments on which its checks hold."""
+    """Return True if the program runs in eager torch on the arguments on which its checks hold."""
     try:
         for make in program.holds:
             program.function(*make())

@@ -36,8 +36,8 @@ class Case:
     Attributes:
         make: gives the function, fresh, and what else is compared after every call.
         inputs: each argument by its dtype and sizes.
-        learned: whether gradients are compared as well.
-        thorough: whether it is for the thorough tier.
+        learned: True if gradients are compared as well.
+        thorough: True if it is for the thorough tier.
     """
 
     name: str

@@ -16,12 +16,12 @@ from frontends.pytorch import compile
 from tests.frontends.pytorch.differential.cases import SIZES, Case
 
 LOST_VIEW: Final = "is a view and its base or another view of its base has been modified inplace"
-"""What autograd says of one of several views, such as `unbind` gives, after a change to another."""
+"""Autograd's error for one of several views, such as `unbind` gives, after a change to another."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call and its backward do: results or the classes of errors, and all else that they leave behind."""
+    """The effects of a call and its backward: results or the classes of errors, and all other state."""
 
     returned: object
     error: str | None
@@ -82,7 +82,7 @@ def tensors(value: object) -> list[torch.Tensor]:
 
 
 def parts(value: object) -> Sequence[object]:
-    """What a container or a plain object holds."""
+    """The elements of a container or attributes of a plain object."""
     if isinstance(value, dict):
         return list(value.values())
     if isinstance(value, list | tuple | deque):

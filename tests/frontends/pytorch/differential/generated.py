@@ -59,7 +59,7 @@ NEW: Final = {
         [{scalar} * number for number in range(3)] | sorted({list}, key=lambda each: each.dim()) | {list}[::-1]
         """,
 }
-"""What makes a value of each kind."""
+"""Expressions that make a value of each kind."""
 
 CHANGES: Final = """
     {matrix}.add_(1) | {matrix}.mul_({row}) | {matrix}[0] = {row} | {matrix}[:, 0] = {scalar}
@@ -101,7 +101,7 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.choose = random.Random(seed)
         self.effects = seed % 3 == 0
-        """Whether it changes what outlives a call, and branches on data."""
+        """True if it changes state that outlives a call, and branches on data."""
         self.lines: list[str] = []
         self.names: dict[str, list[str]] = {kind: [] for kind in NEW}
         self.names.update({MATRIX: ["x"], ROW: ["y"], SIZE: ["n", "m"]})

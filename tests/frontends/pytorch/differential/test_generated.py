@@ -22,13 +22,13 @@ def check(seed: int, backend: str) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_some(seed: int) -> None:
-    """If it fails, a program that compiles does something else than it does in Python."""
+    """A compiled program does what it does in Python."""
     check(seed, "cpu" if seed % 6 == 0 else "eager")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("first", range(60, 460, 50))
 def test_many(first: int) -> None:
-    """If it fails, a program that compiles does something else than it does in Python."""
+    """A compiled program does what it does in Python."""
     for seed in set(range(first, first + 50)) - KNOWN:
         check(seed, "cpu" if seed % 6 == 0 else "eager")

@@ -18,7 +18,7 @@ KNOWN = {
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
-    """What is known of a program, and whether only a thorough run runs it."""
+    """The marks of a program: a known failure, and a thorough run only."""
     known = [pytest.mark.xfail(strict=True, reason=KNOWN[name])] if name in KNOWN else []
     return [*known, pytest.mark.thorough] if PROGRAMS[name].thorough else known
 
@@ -30,7 +30,7 @@ NAMES = [pytest.param(name, marks=marks(name)) for name in PROGRAMS]
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", NAMES)
 def test_program(name: str, backend: str) -> None:
-    """If it fails, a program that compiles does something else than it does in Python."""
+    """A compiled program does what it does in Python."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         agrees(PROGRAMS[name], backend)

@@ -6,7 +6,7 @@ import ctypes
 
 
 def evaluates_frames() -> bool:
-    """Whether Python evaluates its frames by itself, as no compiler has left its evaluation behind."""
+    """Return True if Python evaluates its frames by itself, as no compiler has left its evaluation behind."""
     python = ctypes.pythonapi
     python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
     python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]

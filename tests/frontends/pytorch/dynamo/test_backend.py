@@ -42,7 +42,7 @@ def regions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
 
 
 def outcome(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> object:
-    """What a call gives, with the gradients of its leaves, and what it leaves of its arguments and of torch's state."""
+    """The results of a call, the gradients of its leaves, and the state of its arguments and of torch afterwards."""
     leaves = [each.clone().requires_grad_(each.requires_grad) for each in (x, y)]
     given = [leaf * 1 if leaf.requires_grad else leaf for leaf in leaves]
     torch.manual_seed(0)
@@ -57,7 +57,7 @@ def outcome(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> o
 @pytest.mark.parametrize("learned", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eager_torch(name: str, learned: bool, regions: list[Graph]) -> None:
-    """If it fails, a program compiled by Dynamo and our backend does something else than in Python."""
+    """A program compiled by Dynamo and our backend does what it does in Python."""
     compiled = torch.compile(PROGRAMS[name], backend=symshape, dynamic=True)
     for size in (3, 5, 2):
         x, y = torch.randn(size, 4).requires_grad_(learned), torch.randn(size, 4).requires_grad_(learned)
@@ -84,7 +84,7 @@ def same(found: object, expected: object) -> None:
 
 
 def test_one_variant_for_all_sizes(regions: list[Graph]) -> None:
-    """If it fails, what torch knows of sizes is asked again: `x.view(s0, -1)` would need that s0 is `x.shape[0]`."""
+    """Torch's knowledge of sizes is used: `x.view(s0, -1)` needs no question if s0 is `x.shape[0]`."""
     compiled = torch.compile(
         lambda x, y: (x.view(x.shape[0] * 2, -1) + y.view(y.shape[0] * 2, -1)).sum(), backend=symshape, dynamic=True
     )
@@ -105,7 +105,7 @@ def test_a_guard_of_torch_is_a_fact(regions: list[Graph]) -> None:
 
 
 def test_lines_are_those_of_the_program(regions: list[Graph]) -> None:
-    """If it fails, errors and guards name a generated file."""
+    """Errors and guards name the program's lines, not a generated file."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         return torch.nonzero(x).float() * x.sum()
@@ -135,8 +135,8 @@ def test_a_float_that_changes(regions: list[Graph]) -> None:
 
 
 def test_sizes_are_those_of_tensors(regions: list[Graph]) -> None:
-    """If it fails, the integers that Dynamo hands over beside tensors are sizes of their own: views have quotients of
-    products as sizes, and memory is not used again where sizes are not seen to be equal."""
+    """Integers that Dynamo passes beside tensors are the sizes of these: no view has a quotient of products as its
+    size, and memory is reused where sizes are equal."""
 
     def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, int]:
         z = (x * 2).view(-1, x.shape[1] * 2).relu()
@@ -172,7 +172,7 @@ class Scaled(torch.nn.Module):
 def test_floats_are_handed_over_as_they_are(
     regions: list[Graph], monkeypatch: pytest.MonkeyPatch, branches: bool, learned: bool
 ) -> None:
-    """If it fails, a call makes a tensor of each float of a model, and reads it again."""
+    """A call makes no tensors of a model's floats."""
     made: list[object] = []
 
     def full(value: object) -> torch.Tensor:
@@ -210,7 +210,7 @@ def test_numbers_of_numpy(regions: list[Graph]) -> None:
 
 
 def test_a_backward_between_two_graphs(regions: list[Graph]) -> None:
-    """If it fails, Dynamo traces the host program of our kernels, which runs where the program calls `backward`."""
+    """Dynamo does not trace the host program of our kernels, which runs where the program calls `backward`."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         w = torch.ones(4, requires_grad=True)
@@ -227,7 +227,7 @@ def test_a_backward_between_two_graphs(regions: list[Graph]) -> None:
 
 
 def test_modes_are_left_when_a_trace_fails(regions: list[Graph]) -> None:
-    """If it fails, a graph that cannot be traced leaves torch.func's level behind, and its eager run is wrong."""
+    """A graph that cannot be traced leaves no level of torch.func behind, and its eager run is right."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
@@ -240,7 +240,7 @@ def test_modes_are_left_when_a_trace_fails(regions: list[Graph]) -> None:
 
 
 def test_a_checkpoint_that_is_not_compiled(regions: list[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a block that runs operator by operator is computed again with other random numbers."""
+    """A checkpoint that runs operator by operator is recomputed with the same random numbers."""
 
     def found(self: object, args: object) -> Any:
         raise KeyError("not traced")
@@ -289,7 +289,7 @@ print(deep(100_000))
 
 
 def test_what_is_refused_leaves_the_interpreter_as_it_was() -> None:
-    """If it fails, an option that is none is an end of the process later: Dynamo still evaluates every frame in C."""
+    """A refused option leaves no frame evaluation behind, which would end the process at a deep recursion."""
     found = subprocess.run([sys.executable, "-c", REFUSED_AND_DEEP], capture_output=True, text=True, check=False)
     assert found.stdout.split() == ["ConstraintViolation", "100000"], found.stderr[-2000:]
 
@@ -297,7 +297,7 @@ def test_what_is_refused_leaves_the_interpreter_as_it_was() -> None:
 def test_a_graph_that_cannot_be_read_runs_operator_by_operator(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """If it fails, a mistake of ours is an error of the program, and raised where torch can't take it."""
+    """A bug of ours is not an error of the program: the graph runs operator by operator."""
 
     def unreadable(*given: object) -> Any:
         raise KeyError("not of ours")
@@ -312,7 +312,7 @@ def test_a_graph_that_cannot_be_read_runs_operator_by_operator(
 
 
 def test_a_trace_that_fails_where_the_graph_does_not_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, each call of a graph that cannot be traced traces it again."""
+    """A graph that cannot be traced is not traced again at each call."""
     traced: list[object] = []
 
     def found(args: object) -> Any:
@@ -326,7 +326,7 @@ def test_a_trace_that_fails_where_the_graph_does_not_is_not_tried_again(monkeypa
 
 
 def test_a_program_that_raises_is_traced_for_other_arguments() -> None:
-    """If it fails, one call that raises, as it does in Python, is the end of a graph's variants."""
+    """A call that raises, as in Python, leaves the graph open to further variants."""
     region = Graph(torch.fx.symbolic_trace(lambda x, y: (x @ y,)), backend="eager", policy=None)
     with pytest.raises(RuntimeError):
         region.call(torch.ones(2, 3), torch.ones(2, 3))

@@ -42,7 +42,7 @@ def agree(compiled: Callable[..., Any], function: Callable[..., Any], *sizes: tu
 
 
 def test_nothing_of_the_process_is_changed() -> None:
-    """If it fails, who uses Dynamo for something else finds settings, hooks or filters of ours, or less advice."""
+    """Settings, hooks, filters and advice of Dynamo are unchanged for others."""
 
     def run(x: torch.Tensor) -> torch.Tensor:
         total = x.sum().item()
@@ -57,7 +57,7 @@ def test_nothing_of_the_process_is_changed() -> None:
 
 
 def test_dynamo_is_reset() -> None:
-    """If it fails, `torch.compiler.reset()` leaves our programs with answers of before, or with an error."""
+    """`torch.compiler.reset()` leaves no stale answer and no error in our programs."""
     function = made()
     compiled = compile(function, backend="eager", dynamic=True)
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_dynamo_is_reset() -> None:
 
 
 def test_the_program_is_compiled_by_torch_as_well() -> None:
-    """If it fails, torch.compile of the same function captures again or runs our graphs."""
+    """torch.compile of the same function captures once, and runs its own graphs."""
     graphs: list[object] = []
 
     def backend(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
@@ -97,15 +97,15 @@ except torch._dynamo.exc.Unsupported:
 
 
 def test_torch_compile_may_still_be_told_not_to_break() -> None:
-    """If it fails, `fullgraph` is lost. In a process of its own: after an error inside Dynamo, torch evaluates every
-    frame in C until the process ends."""
+    """`fullgraph` still reaches torch.compile. In a process of its own: after an error inside Dynamo, torch evaluates
+    every frame in C until the process ends."""
     found = subprocess.run([sys.executable, "-c", WHOLE_OR_NOTHING], capture_output=True, text=True, check=False)
     assert found.stdout.split() == ["refused"], found.stderr[-2000:]
 
 
 @pytest.mark.parametrize("stance", ["force_eager", "eager_on_recompile"])
 def test_what_torch_compile_is_told_to_do(stance: str) -> None:
-    """If it fails, a stance that was taken towards torch.compile is an error of ours."""
+    """A stance of torch.compile is obeyed, and no error of ours."""
     function = made()
     compiled = compile(function, backend="eager", dynamic=True)
     agree(compiled, function, (3, 4))
@@ -128,14 +128,14 @@ def test_what_torch_compile_is_told_to_do(stance: str) -> None:
     ids=str,
 )
 def test_settings_of_torch_compile(settings: dict[str, object]) -> None:
-    """If it fails, what somebody has set for torch.compile makes our programs fail, or give something else."""
+    """Settings of torch.compile change no result of our programs."""
     function = made()
     with config.patch(settings):
         agree(compile(function, backend="eager", dynamic=True), function)
 
 
 def test_threads() -> None:
-    """If it fails, a program that two threads call first at once is run by neither way, or by the other's."""
+    """Threads that call a program for the first time at once all get their own results."""
     function, errors = made(), list[BaseException]()
     compiled = compile(function, backend="eager", dynamic=True)
 

@@ -46,15 +46,15 @@ print("right")
 
 
 def test_functions_of_torch_compile_inside() -> None:
-    """If it fails, Dynamo between two captures leaves functions that raise, or a program with graph breaks raises where
-    Dynamo compiles what it calls."""
+    """A program with functions of torch.compile inside is right: neither Dynamo between two captures nor a graph break
+    raises."""
     command = [sys.executable, "-W", "ignore", "-c", AROUND_DYNAMO]
     found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert found.stdout == "right\n", found.stderr[-2000:]
 
 
 def test_a_compiled_function_inside_of_torch_compile() -> None:
-    """If it fails, Dynamo traces how the function is compiled, and not the function."""
+    """Dynamo traces the function, not its compilation."""
     torch.compiler.reset()
     inner = compile(lambda x: x.sin() * x.shape[0])
     outer = torch.compile(lambda x: inner(x) + 1, backend="eager")

@@ -42,7 +42,7 @@ def saved_outputs(x):
 @BACKENDS
 @pytest.mark.parametrize("program", [item, saved_outputs], ids=lambda program: program.__name__)
 def test_gradients_equal_eager(program, backend):
-    """If it fails, a gradient through a break is wrong or lost."""
+    """A gradient through a break is that of eager."""
     compiled = compile(program, backend=backend, dynamic=True)
     for rows in (3, 4, 3):
         x = torch.randn(rows, 4, requires_grad=True)
@@ -55,7 +55,7 @@ def test_gradients_equal_eager(program, backend):
 
 @BACKENDS
 def test_buffers_of_a_module(backend):
-    """If it fails, a module that keeps statistics forgets them, or counts a call twice."""
+    """A module that keeps statistics counts each call once."""
     norm = torch.nn.BatchNorm1d(4)
     other = copy.deepcopy(norm)
 
@@ -88,8 +88,8 @@ class Block(torch.nn.Module):
 
 @BACKENDS
 def test_share_on_both_sides(backend):
-    """If it fails, the operators around a break run one by one (less than 90 % of them captured from the second call
-    on), or sizes that are new cost new graphs."""
+    """At least 90 % of the operators around a break are captured from the second call on, and new sizes cost no new
+    graph."""
     before, after = Block(), Block()
 
     def program(x):
@@ -111,7 +111,7 @@ def test_share_on_both_sides(backend):
 
 
 def test_sizes_known_only_in_the_run_stay_open():
-    """If it fails, a size that data decided makes a new graph on each call."""
+    """A size that data decided makes no new graph."""
 
     def program(x):
         kept = x[x > 0]
@@ -130,7 +130,7 @@ def test_sizes_known_only_in_the_run_stay_open():
 
 
 def test_arguments_that_share_memory():
-    """If it fails, a stretch that changes an argument in the memory of another one changes a copy."""
+    """A change of an argument reaches others in its memory."""
 
     def program(x, y):
         x.mul_(2)
@@ -147,7 +147,7 @@ def test_arguments_that_share_memory():
 
 
 def test_kinds_of_a_stretch():
-    """If it fails, kernels that were made for one dtype, rank or order of axes run for another."""
+    """Kernels for one dtype, rank or order of axes do not run for another."""
     compiled = compile(item, backend="cpu", dynamic=True)
     for dtype in (torch.float32, torch.int64):
         for rows in (3, 5, 1):
@@ -156,7 +156,7 @@ def test_kinds_of_a_stretch():
 
 
 def test_numbers_of_a_stretch():
-    """If it fails, a number that data decides is a constant of the kernels, or makes new ones on each call."""
+    """A number that data decides is neither a constant of the kernels nor makes new ones on each call."""
 
     def program(x):
         factor = x.mean().item()
@@ -171,7 +171,7 @@ def test_numbers_of_a_stretch():
 
 @BACKENDS
 def test_signs_of_zeros_are_numbers(backend):
-    """If it fails, 0.0 and -0.0 are one number of a stretch."""
+    """0.0 and -0.0 are different numbers of a graph."""
     compiled = compile(lambda x, factor: 1 / (x * factor), backend=backend, dynamic=True)
     for factor in (0.0, 0.0, -0.0, 0.0, -0.0):
         assert_same(compiled(torch.ones(3), factor), torch.full((3,), math.copysign(math.inf, factor)))

@@ -54,7 +54,7 @@ def same(compiled: Callable[..., object], original: Callable[..., object]) -> No
 
 
 def test_what_is_set_is_the_modules() -> None:
-    """If it fails, `compiled.scale = 3` changes nothing that the module computes."""
+    """An attribute set on the compiled module is set on the module: `compiled.scale = 3` changes its results."""
     net = Net()
     compiled = compile(net)
     same(compiled, net)
@@ -83,7 +83,7 @@ def test_what_is_set_is_the_modules() -> None:
 
 @pytest.mark.parametrize("container", [nn.Sequential, lambda *each: nn.ModuleList(each)])
 def test_operators_of_containers(container: Callable[..., nn.Module]) -> None:
-    """If it fails, a compiled Sequential has no length, items, or slices."""
+    """A compiled container has length, items and slices."""
     net = container(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     compiled = compile(net)
     assert len(compiled) == 3 and bool(compiled) and compiled[1] is net[1] and list(compiled) == list(net)
@@ -98,7 +98,7 @@ def test_operators_of_containers(container: Callable[..., nn.Module]) -> None:
 
 
 def test_what_a_module_does_not_have() -> None:
-    """If it fails, every compiled module can be iterated, or one without a length is false."""
+    """A compiled module has no special methods that the module lacks."""
     compiled = compile(nn.Linear(4, 2))
     assert bool(compiled)
     for asked in (len, iter, lambda module: module[0], lambda module: module.__enter__()):
@@ -107,7 +107,7 @@ def test_what_a_module_does_not_have() -> None:
 
 
 def test_is_a_module_inside_of_another() -> None:
-    """If it fails, parameters of a compiled layer are missing in the model that holds it, or have other names."""
+    """Parameters of a compiled layer have their names in the model that holds it."""
 
     def made(change: Callable[[nn.Module], nn.Module]) -> nn.Module:
         torch.manual_seed(0)
@@ -133,7 +133,7 @@ def test_is_a_module_inside_of_another() -> None:
 
 
 def test_a_compiled_layer_in_a_compiled_model() -> None:
-    """If it fails, a change of a layer that is itself compiled is not noticed by the model around it."""
+    """A model notices a change of a layer that is itself compiled."""
     model = nn.Sequential(compile(nn.Linear(4, 4)), nn.ReLU())
     compiled = compile(model)
     same(compiled, model)
@@ -151,7 +151,7 @@ def scaled(x: torch.Tensor, factor: float = 2.0, *, shift: int = 1) -> torch.Ten
 
 
 def test_functions_look_like_themselves() -> None:
-    """If it fails, tools that ask a compiled function for its name, parameters or source get ours."""
+    """A compiled function has its own name, parameters and source."""
     original = scaled.__wrapped__
     assert inspect.isfunction(original) and inspect.signature(scaled) == inspect.signature(original)
     for name in ("__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__code__"):
@@ -173,7 +173,7 @@ def test_functions_look_like_themselves() -> None:
 
 
 def test_names_of_a_function_are_its_own() -> None:
-    """If it fails, what a function keeps as its attributes is the compilation's."""
+    """A function's attributes are its own, not those of the compilation."""
 
     def counted(x: torch.Tensor) -> torch.Tensor:
         return x * counted.variants + counted.history
@@ -223,7 +223,7 @@ class Layer:
 
 @pytest.mark.parametrize("of", [lambda: Layer(2.0), lambda: Layer], ids=["instance", "class"])
 def test_methods(of: Callable[[], object]) -> None:
-    """If it fails, a compiled method, static method or class method is given another `self`, or none."""
+    """A compiled method, static method or class method receives the right `self`, or none."""
     owner = of()
     for _ in range(2):
         for size in SIZES:
@@ -237,7 +237,7 @@ def test_methods(of: Callable[[], object]) -> None:
 
 
 def test_methods_of_several_instances() -> None:
-    """If it fails, a compiled method computes with another instance's attributes."""
+    """A compiled method reads its own instance's attributes."""
     first, second = Layer(2.0), Layer(3.0)
     for size in SIZES:
         x = torch.randn(size)

@@ -222,7 +222,7 @@ def no_entries() -> None:
 
 @pytest.mark.parametrize("name", [*REFUSED, *BY_US])
 def test_refused(name: str) -> None:
-    """If it fails, a program silently computes something else than eager, or the reason is not told."""
+    """A program that torch compiles wrongly runs in eager, with the reason."""
     make = (REFUSED | BY_US)[name]
     expected = did(*make())
     function, state = make()
@@ -234,7 +234,8 @@ def test_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_torch_still_differs(name: str) -> None:
-    """If it fails, torch has mended the difference: its record in `DIFFERENCES` and its line in the page go."""
+    """Torch still differs from eager in each refused program; one that it has mended leaves `DIFFERENCES` and the
+    page."""
     expected = did(*REFUSED[name]())
     function, state = REFUSED[name]()
     with config.patch(SETTINGS):
@@ -246,25 +247,25 @@ def test_torch_still_differs(name: str) -> None:
 
 
 def test_every_record_is_tested() -> None:
-    """If it fails, a difference is refused without a test that says when torch mends it."""
+    """Every refused difference has a test that tells when torch has mended it."""
     assert {each.name for each in (*DIFFERENCES, *DIVIDED)} == {*REFUSED, *BY_US, UNTESTED, IN_RANDOMNESS}
 
 
 def test_every_record_is_in_the_page() -> None:
-    """If it fails, the page does not list what is refused."""
+    """The page lists everything that is refused."""
     text = PAGE.read_text()
     assert [name for name in (*REFUSED, *BY_US) if name not in text] == []
 
 
 def test_fullgraph_is_an_error_with_the_line() -> None:
-    """If it fails, a program without a graph is accepted where only graphs are."""
+    """With `fullgraph`, a program without a graph is an error with its line."""
     with pytest.raises(Exception, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+") as raised:
         compile(REFUSED["format()"]()[0], fullgraph=True)(torch.ones(3))
     assert isinstance(raised.value, GraphBreak)
 
 
 def test_functions_without_the_difference_are_graphs() -> None:
-    """If it fails, what is around a refused frame runs as Python as well."""
+    """Code around a refused frame is compiled."""
 
     def inner(x: torch.Tensor) -> object:
         return format(2.5, ".0f"), x * 2
@@ -283,7 +284,7 @@ class Output(collections.OrderedDict[str, torch.Tensor]): ...
 
 
 def test_new_ordered_dictionaries_are_graphs() -> None:
-    """If it fails, programs that return dictionaries of their own run as Python: most of those of transformers."""
+    """Programs that return new ordered dictionaries, as most of transformers, are graphs."""
 
     def step(x: torch.Tensor) -> object:
         made = Output(a=x, b=x * 2)
@@ -311,7 +312,7 @@ def test_new_ordered_dictionaries_are_graphs() -> None:
     ],
 )
 def test_numbers_that_are_looked_for(found: bool, function: Callable[..., object]) -> None:
-    """If it fails, a number is looked for among sizes unseen, or a table of names is taken for sizes."""
+    """Numbers looked for among sizes are found; a table of names is not taken for sizes."""
     assert bool(list(numbers_looked_for(function.__code__))) == found
 
 
@@ -319,19 +320,19 @@ def test_numbers_that_are_looked_for(found: bool, function: Callable[..., object
 
 
 def test_listed_text_of_a_tensor() -> None:
-    """If it fails, results of graphs name their operator: the page's line goes."""
+    """Results of graphs do not name their operator: if this changes, its line leaves the page."""
     x = torch.ones(3, requires_grad=True)
     assert "SumBackward" not in str(compile(lambda x: (x * 2).sum())(x).grad_fn)
 
 
 def test_listed_type_of_an_iterator() -> None:
-    """If it fails, torch has mended the type of `enumerate`: the page's line goes."""
+    """Torch has the wrong type of `enumerate`: once mended, its line leaves the page."""
     result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))
     assert result[0] == "generator"
 
 
 def test_listed_view_of_an_iteration() -> None:
-    """If it fails, torch has mended what changes in place of a tensor's rows raise: the page's line goes."""
+    """Torch accepts a change in place of a tensor's rows, where eager raises: once mended, its line leaves the page."""
 
     def step(x: torch.Tensor) -> object:
         y = x * 2
@@ -346,7 +347,7 @@ def test_listed_view_of_an_iteration() -> None:
 
 
 def test_listed_absent_attribute_of_a_function() -> None:
-    """If it fails, torch guards the absence of functions' attributes: the page's line goes."""
+    """Torch does not guard the absence of functions' attributes: once mended, its line leaves the page."""
 
     def table() -> None: ...
 
@@ -357,7 +358,7 @@ def test_listed_absent_attribute_of_a_function() -> None:
 
 
 def test_listed_absent_attribute_of_a_module() -> None:
-    """If it fails, torch guards the absence of modules' attributes: the page's line goes."""
+    """Torch does not guard the absence of modules' attributes: once mended, its line leaves the page."""
     settings = ModuleType("settings")
     compiled = compile(lambda x: x * getattr(settings, "scale", 1))
     compiled(torch.ones(3))
@@ -366,7 +367,7 @@ def test_listed_absent_attribute_of_a_module() -> None:
 
 
 def test_listed_replaced_method() -> None:
-    """If it fails, torch guards the methods of classes: the page's line goes."""
+    """Torch does not guard the methods of classes: once mended, its line leaves the page."""
 
     class Scaled:
         def of(self, x: torch.Tensor) -> torch.Tensor:
@@ -379,7 +380,7 @@ def test_listed_replaced_method() -> None:
 
 
 def test_listed_registered_class() -> None:
-    """If it fails, torch guards what abstract classes register: the page's line goes."""
+    """Torch does not guard registrations of abstract classes: once mended, its line leaves the page."""
 
     class Abstract(abc.ABC): ...  # noqa: B024
 
@@ -393,7 +394,7 @@ def test_listed_registered_class() -> None:
 
 
 def test_listed_change_of_what_an_unused_output_saved() -> None:
-    """If it fails, a graph saves for the outputs that a backward pass uses: the page's line goes."""
+    """A graph saves tensors for outputs that no backward uses: once mended, its line leaves the page."""
 
     def program(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
         largest, total = x.amax(), x.sum()

@@ -1,4 +1,4 @@
-"""What a call is checked against: each thing that a graph relies on is noticed when it is another, and only then."""
+"""Checks of a call: each thing that a graph relies on is noticed when it is another, and only then."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def same(found: object, expected: object) -> None:
 
 
 def variants_after(f: Compiled, *calls: tuple[object, ...]) -> list[int]:
-    """How many variants there are after each of these calls, all of which agree with the function itself."""
+    """The number of variants after each of these calls, all of which agree with the function itself."""
     counts = []
     for call in calls:
         same(f(*call), f.fn(*call))

@@ -37,8 +37,7 @@ QUICK = ("a module as a branch", "a body", "a function that is mapped")
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough) for name in PROGRAMS]
 )
 def test_called_by_an_operator(name: str) -> None:
-    """If it fails, a program with such an operator raises once what is in it is compiled, or calls are compiled no
-    more behind it."""
+    """A program whose operator calls compiled functions does what it does in Python, and later calls stay compiled."""
     program = PROGRAMS[name]
     torch.compiler.reset()
     f, net = compile(shaped, dynamic=True), compile(LAYER, dynamic=True)
@@ -52,7 +51,7 @@ def test_called_by_an_operator(name: str) -> None:
 
 
 def test_compiled_as_a_whole() -> None:
-    """If it fails, a graph of a function with a branch loses what a compiled function in the branch does."""
+    """A graph with a branch does all that a compiled function in the branch does."""
     inner = compile(shaped, dynamic=True)
 
     def program(f, x):

@@ -1,4 +1,5 @@
-"""What a compiled function keeps alive: graphs and guards, never what went through a call; once it is gone, nothing."""
+"""The lifetime of a compiled function's references: graphs and guards, never a call's values; once it is gone,
+nothing."""
 
 from __future__ import annotations
 

@@ -102,8 +102,8 @@ print(json.dumps(report))
 
 
 def test_nothing_of_the_process_is_patched() -> None:
-    """If it fails, an import or a capture changes builtins, modules of Python, code of functions, the collector, or
-    profilers, and other threads run with the change."""
+    """No import or capture changes builtins, modules of Python, code of functions, the collector, or profilers, which
+    other threads would see."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])

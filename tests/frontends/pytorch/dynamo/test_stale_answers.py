@@ -1,4 +1,4 @@
-"""What a program reads besides its arguments, changed between two calls: the second gives what eager gives then.
+"""State that a program reads besides its arguments, changed between two calls: the second agrees with eager.
 
 Each case makes its state and a function of a tensor, and changes the state step by step. After each step the compiled
 function is called twice; without a step in between, nothing is traced anew.
@@ -236,24 +236,24 @@ def check(name: str, backend: str, around: Callable = lambda program: program) -
 
 @pytest.mark.parametrize("name", CASES)
 def test_changed_between_calls(name: str) -> None:
-    """If it fails, a compiled function goes on with what it read when it was traced."""
+    """A compiled function notices that the state it read when traced has changed."""
     check(name, "eager")
 
 
 @pytest.mark.parametrize("name", list(CASES)[::6])
 def test_changed_between_calls_of_kernels(name: str) -> None:
-    """If it fails, the same with kernels, whose calls are looked up in C."""
+    """The same for kernels, whose calls are looked up in C."""
     check(name, "cpu")
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_changed_between_calls_with_breaks(name: str) -> None:
-    """If it fails, what runs behind a graph break goes on with what it read when it was captured."""
+    """Code behind a graph break notices that the state it read when captured has changed."""
     check(name, "eager", broken)
 
 
 def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
-    """If it fails, a lazy module cannot be called, or its parameters are made of symbols."""
+    """A lazy module can be called, and its parameters have plain sizes."""
     module = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.LazyBatchNorm1d())
     f = compile(module, dynamic=True)
     assert f(torch.ones(3, 5)).shape == (3, 4)
@@ -263,7 +263,7 @@ def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
 
 
 def test_the_precision_of_decimals_is_read() -> None:
-    """If it fails, a number that Python computes with decimals is what it was at another precision."""
+    """A number computed with decimals is right at another precision."""
     x = torch.ones(2)
 
     def scaled(x: torch.Tensor) -> torch.Tensor:

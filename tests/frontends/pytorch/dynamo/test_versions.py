@@ -1,4 +1,4 @@
-"""What autograd counts of tensors that a program with graph breaks writes, and of which it gives views."""
+"""Autograd's version counters of tensors that a program with graph breaks writes, or returns views of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from frontends.pytorch import compile
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_a_backward_behind_it(backend: str) -> None:
-    """If it fails, what is saved for a backward counts as changed where it is not."""
+    """A tensor saved for a backward does not count as changed where it is not."""
     weight = torch.nn.Parameter(torch.ones(4))
 
     def update(x):

@@ -7,7 +7,7 @@ from frontends.pytorch import trace
 
 
 def test_a_power_of_a_negative_number() -> None:
-    """If it fails, the sign of the base is taken for that of the power in the text of the graph."""
+    """The text of a graph keeps the sign of a power's base."""
 
     def program(x):
         return x.new_zeros(()) + (-2) ** x.shape[0]
@@ -20,7 +20,7 @@ def test_a_power_of_a_negative_number() -> None:
 
 
 def test_the_text_is_there_for_those_who_look() -> None:
-    """If it fails, a graph whose text is made late has none, or is no module."""
+    """A graph whose text is made late still has it, and is a module."""
     variant = trace(lambda x: x.relu() + 1, (torch.ones(4),))
     assert "torch.ops.aten.relu.default(x)" in variant.graph.code
     assert "relu_default" in str(variant.graph)

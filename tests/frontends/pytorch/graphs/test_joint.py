@@ -87,14 +87,14 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eager(name: str) -> None:
-    """If it fails, a compiled function trains another model than the one that was written."""
+    """A compiled function trains the same model as in eager."""
     program, first, second = PROGRAMS[name]
     torch.manual_seed(0)
     agrees(program, [leaf(*sizes) for sizes in first], [leaf(*sizes) for sizes in second])
 
 
 def test_an_input_that_is_an_output() -> None:
-    """If it fails, `return x` gives another tensor than x, or counts its gradient twice."""
+    """`return x` gives x itself, and counts its gradient once."""
 
     def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return x, x * y
@@ -107,7 +107,7 @@ def test_an_input_that_is_an_output() -> None:
 
 
 def test_a_gradient_of_other_strides() -> None:
-    """If it fails, a backward that was traced for packed gradients misreads an expanded one."""
+    """A backward that was traced for packed gradients is right for an expanded one."""
     x = leaf(3, 4)
     variant = trace(lambda x: (x * x).view(-1), (x,), gradients=True)
     (y,) = runner(variant)([x])
@@ -127,7 +127,7 @@ def test_a_gradient_of_other_strides() -> None:
 )
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_outputs_that_are_views_with_gaps_or_repeated(backend: str, program: Callable[..., torch.Tensor]) -> None:
-    """If it fails, the gradient of an output is laid out where elements share memory, or read where there is none."""
+    """The gradient of an output that is a view with gaps or repeated elements is right."""
     compiled = compile(program, backend=backend, dynamic=True)
     for sizes in ((4, 5), (2, 7), (1, 3)):
         x = leaf(*sizes)
@@ -141,7 +141,7 @@ def test_outputs_that_are_views_with_gaps_or_repeated(backend: str, program: Cal
 
 
 def test_gradients_of_gradients_are_an_error() -> None:
-    """If it fails, a second derivative is zero without an error."""
+    """A second derivative is an error, not zero."""
     x = leaf(3)
     variant = trace(lambda x: x.pow(3), (x,), gradients=True)
     (y,) = runner(variant)([x])
@@ -153,7 +153,7 @@ def test_gradients_of_gradients_are_an_error() -> None:
 
 @pytest.mark.parametrize("asked", ["argument", "parameter", "before"])
 def test_a_penalty_on_gradients_is_an_error(asked: str) -> None:
-    """If it fails, autograd leaves out the second derivative with respect to what it was asked for."""
+    """A second derivative with respect to any tensor is an error, not left out by autograd."""
     first, weight = torch.nn.Linear(3, 3), leaf(3)
     x = leaf(2, 3)
     variant = trace(lambda x: (x * weight).tanh(), (first(x),), gradients=True)
@@ -166,7 +166,7 @@ def test_a_penalty_on_gradients_is_an_error(asked: str) -> None:
 
 
 def test_a_tensor_changed_before_its_backward_is_an_error() -> None:
-    """If it fails, a backward computes with a tensor that was overwritten after the forward."""
+    """A tensor that is overwritten between forward and backward is an error."""
     x, y = leaf(3), torch.randn(3)
     variant = trace(lambda x, y: x * y, (x, y), gradients=True)
     assert variant.joint is not None
@@ -177,7 +177,7 @@ def test_a_tensor_changed_before_its_backward_is_an_error() -> None:
 
 
 def test_guards_of_the_backward_are_guards() -> None:
-    """If it fails, a forward runs for sizes whose backward then fails."""
+    """A guard of the backward is a guard of the forward."""
     x, y = leaf(3, 4), leaf(3, 4)
 
     def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -188,7 +188,7 @@ def test_guards_of_the_backward_are_guards() -> None:
 
 
 def test_nothing_to_differentiate() -> None:
-    """If it fails, inference pays for a backward."""
+    """Inference has no backward."""
     assert trace(lambda x: x * 2, (torch.randn(3),), gradients=True).joint is None
     assert trace(lambda x: x.argmax(), (leaf(3),), gradients=True).joint is None
 
@@ -209,8 +209,8 @@ UNUSED = {
 @pytest.mark.parametrize("name", UNUSED)
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_outputs_that_nobody_used(backend: str, name: str) -> None:
-    """If it fails, the gradients of outputs that nobody used count: zero times infinity is nan, an input that led
-    nowhere has a gradient, or one has other strides."""
+    """Unused outputs have no gradients: no zero times infinity, no gradient of an unrelated input, and no other
+    strides."""
     program = UNUSED[name]
     compiled = compile(program, backend=backend, dynamic=True)
     for used in ((1,), (0,), (2,), (0, 2), (0, 1, 2)):
@@ -245,7 +245,7 @@ class Shifted(torch.autograd.Function):
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_a_backward_that_makes_something_of_zeros(backend: str) -> None:
-    """If it fails, what a program's own backward makes of a gradient that is absent is left out."""
+    """A program's own backward runs also where a gradient is absent."""
     found = []
     for function in (compile(Shifted.apply, backend=backend), Shifted.apply):
         x = torch.ones(3, requires_grad=True)
@@ -257,8 +257,8 @@ def test_a_backward_that_makes_something_of_zeros(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("given", [True, False], ids=["an argument", "a parameter"])
 def test_what_has_no_gradient_is_no_part_of_the_graph(given: bool, backend: str) -> None:
-    """If it fails, a backward frees what autograd saved before an argument that the result does not depend on, and the
-    next backward raises; or a gradient of None is given where eager torch says that the tensor was not used."""
+    """A backward does not free the graph of an argument that the result does not depend on; as in eager, such an
+    argument counts as unused."""
     before = torch.randn(3, requires_grad=True)
     weight = torch.nn.Parameter(torch.randn(3))
     apart = before.exp()
@@ -276,7 +276,7 @@ def test_what_has_no_gradient_is_no_part_of_the_graph(given: bool, backend: str)
 
 
 def test_parameters_alone_have_gradients() -> None:
-    """If it fails, a program of whose arguments none requires a gradient has no backward."""
+    """A program has a backward if only its parameters require gradients."""
     layer = torch.nn.Linear(3, 3)
     variant = trace(lambda x: layer(layer(x).relu()), (torch.ones(2, 3),), gradients=True)
     (y,) = runner(variant)([torch.ones(5, 3)])

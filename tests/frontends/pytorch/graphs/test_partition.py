@@ -1,4 +1,4 @@
-"""What passes from forward to backward: a slope in the place of what it was made from, and never one tensor more."""
+"""Tensors passed from forward to backward: a slope in the place of its operands, and never one tensor more."""
 
 from __future__ import annotations
 

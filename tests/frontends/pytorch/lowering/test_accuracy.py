@@ -1,4 +1,4 @@
-"""How far results are off where the mean is far from zero, beside what the dtype allows: the truth is of float64."""
+"""Errors of results where the mean is far from zero, beside the dtype's precision: the truth is of float64."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ STATISTICS = {
 
 @pytest.mark.parametrize(("program", "sizes"), STATISTICS.values(), ids=STATISTICS)
 def test_statistics_for_the_backward(program, sizes):
-    """What a norm saves for its backward is off by more than a few digits."""
+    """The statistics that a norm saves for its backward are off by no more than a few digits."""
     assert off(program, around(1e4, sizes)) < 10 * EPS
 
 

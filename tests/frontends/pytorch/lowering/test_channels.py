@@ -73,7 +73,7 @@ def test_as_eager(kind: type[nn.Module], form: torch.memory_format) -> None:
 
 
 def convolutions(program: Program, *inputs: Tensor) -> list[list[Memory]]:
-    """What convolutions of the compiled forward take and give."""
+    """Inputs and outputs of the convolutions in the compiled forward."""
     compiled = compile(program, backend="cpu", dynamic=True)
     compiled(*inputs)
     lowered = compiled.variants[-1].running.hosts[0].program

@@ -41,7 +41,7 @@ def product(other: Result, made: Result, *operations: Operation, returned: Seque
 
 
 def test_a_number_on_the_cpu_is_brought() -> None:
-    """If it fails, kernels on a device read an address of the host, or a whole graph runs operator by operator."""
+    """A number on the CPU is copied to the device once, and the graph still becomes kernels."""
     number = result(1, CPU)
     form = product(number, result(2, GPU, (3,)))
     assert place_of(form).brought == {number}
@@ -52,7 +52,7 @@ def test_a_number_on_the_cpu_is_brought() -> None:
 
 @pytest.mark.parametrize("target", [aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default])
 def test_a_number_that_is_written_down_is_in_the_code(target: object) -> None:
-    """If it fails, `x[:, 0] = 5` makes a graph run operator by operator."""
+    """A literal number is part of the code: `x[:, 0] = 5` calls no operator."""
     literal = Result(5, KINDS.laid((), None, 0, torch.float32, CPU), torch.tensor(5.0))
     args = {aten.lift_fresh_copy.default: (literal,), aten.full.default: ([], 5.0)}.get(target, (5.0,))
     number = result(1, CPU)
@@ -73,19 +73,19 @@ def test_a_number_that_is_written_down_is_in_the_code(target: object) -> None:
     ids=["a tensor", "another device", "a result", "a number as a result", "a number that is returned"],
 )
 def test_what_is_on_two_devices_is_no_program(other: Result, made: Result, is_returned: bool) -> None:
-    """If it fails, results are on another device than eager's, or kernels read memory of another device."""
+    """A graph with tensors on two devices is not lowered to kernels."""
     with pytest.raises(Unsupported, match="on both cuda:0 and"):
         place_of(product(other, made, returned=[other] * is_returned))
 
 
 def test_a_device_without_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, `device="cuda"` is another device than `cuda:0`, on which its tensors are."""
+    """`device="cuda"` is the current GPU, on which its tensors are."""
     monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: 1)
     assert [numbered(each) for each in (torch.device("cuda"), GPU, CPU)] == [SECOND, GPU, CPU]
 
 
 def test_numbers_of_both_devices() -> None:
-    """If it fails, the sum of a number on the CPU and one on a GPU is inferred to be on the CPU."""
+    """The sum of a number on the CPU and one on a GPU is inferred to be on the GPU."""
     pair = [SimpleNamespace(metadata=result(0, device).metadata) for device in (CPU, GPU)]
     assert device_of(pair) == device_of(pair[::-1]) == GPU
 
@@ -100,12 +100,12 @@ def test_numbers_of_both_devices() -> None:
     ],
 )
 def test_statistics_of_halves_are_not_rounded(dtype: torch.dtype, device: torch.device, kept: torch.dtype) -> None:
-    """If it fails, gradients of norms of halves rest on rounded deviations, and are less exact than eager's."""
+    """Norms of half-precision tensors keep statistics in a dtype as exact as eager's."""
     assert statistics_dtype(KINDS.laid((3,), None, 0, dtype, device)) is kept
 
 
 def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, results of tensors on the second GPU are made on the current one."""
+    """Results of tensors on the second GPU are allocated there, not on the current one."""
     at = [0]
 
     class Index:
@@ -126,7 +126,7 @@ def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_cudnn_makes_of_a_grid() -> None:
-    """If it fails, images are not sampled in a graph where there is cuDNN."""
+    """A graph samples images also where there is cuDNN."""
     x, grid = torch.randn(2, 3, 5, 7), torch.rand(2, 4, 6, 2)
     made = trace(lambda x, grid: aten.cudnn_grid_sampler(x, grid), (x, grid))
     (sampled,) = made.recording.operations
@@ -142,7 +142,7 @@ def sizes_in(made: Result) -> list[str]:
 
 
 def test_a_loss_that_cudnn_has_too() -> None:
-    """If it fails, a loss of sequences is in no graph where there is cuDNN."""
+    """A loss of sequences is in a graph also where there is cuDNN."""
     x = torch.randn(5, 2, 3).log_softmax(-1)
     places = torch.zeros(2, 2, dtype=torch.int64)
     assert trace(lambda x: aten._use_cudnn_ctc_loss(x, places, [5, 5], [2, 2], 0), (x,)).outputs == (False,)

@@ -128,8 +128,8 @@ NAMES: Final = (
 
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 def test_samples_of_torch(backward: bool) -> None:
-    """If it fails, a kernel overwrites memory that is not its own, or looks for elements where they are not. All
-    operators that torch has samples for take ten minutes: LAYOUTS_OF_ALL=1."""
+    """No kernel overwrites memory of another tensor, and all results have the predicted strides. All operators that
+    torch has samples for take ten minutes: LAYOUTS_OF_ALL=1."""
     watched = Watched()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -176,7 +176,7 @@ LAYOUTS: Final[dict[str, Made]] = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("target", sorted(SURE, key=str), ids=str)
 def test_arguments_that_lie_otherwise(target: torch._ops.OpOverload, layout: str) -> None:
-    """If it fails, an operator lays out what it gives by what it is given, or has a path of its own for some sizes."""
+    """Results have the predicted strides for inputs of unusual strides and sizes."""
     watched = Watched()
     for sizes in ((2, 3, 5), (1, 1, 1), (4, 1, 3), (3, 4, 1), (0, 2, 3), (2, 0, 3), (2, 3, 0)):
         args = CALLS[target](LAYOUTS[layout], *sizes)
@@ -202,7 +202,7 @@ IMAGES: Final[dict[object, Callable[..., torch.Tensor]]] = {
 
 @pytest.mark.parametrize("target", IMAGES, ids=str)
 def test_what_is_made_of_an_image_is_fresh(target: torch._ops.OpOverload) -> None:
-    """If it fails, kernels overwrite what is still read through the result of an operator, forward or backward."""
+    """Results of operators on images are fresh memory, forward and backward."""
     watched = Watched()
     for sizes in ((2, 3, 4, 5), (1, 1, 1, 1), (1, 3, 1, 1), (2, 1, 4, 4), (2, 3, 1, 5), (0, 3, 4, 4)):
         for channels_last, frozen in product([False, True], repeat=2):
@@ -221,7 +221,7 @@ def test_what_is_made_of_an_image_is_fresh(target: torch._ops.OpOverload) -> Non
 
 
 def test_images_are_all_that_is_fresh() -> None:
-    """If it fails, an operator is listed as returning fresh memory without a test."""
+    """Every operator listed as returning fresh memory has a test."""
     assert {each for each in FRESH if not each.name().endswith("_backward")} == IMAGES.keys()
 
 

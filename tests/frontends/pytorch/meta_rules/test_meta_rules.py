@@ -168,7 +168,7 @@ def compare(kind: object, tensor: object, recorder: Recorder, values: dict[str, 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_rule(name: str) -> None:
-    """If it fails, a tensor of a trace has other sizes, strides or dtype than the real one."""
+    """A tensor of a trace has the sizes, strides and dtype of the real one."""
     generated, answered = 0, 0
     for seed in range(ROUNDS):
         drawn = sizes(seed)

@@ -84,7 +84,7 @@ def agrees(name: str, backend: str, gradients: bool = True) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_of_packed_sequences(name: str, backend: str, gradients: bool) -> None:
-    """If it fails, what runs beside a packed sequence is wrong; or it is a graph again, and `agrees` can ask for it."""
+    """A program of packed sequences, which is not one graph, does what it does in Python."""
     agrees(name, backend, gradients)
 
 
@@ -100,7 +100,7 @@ def test_no_length_is_a_constant() -> None:
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_a_packed_argument(backend: str) -> None:
-    """What breaks between graphs runs at every size."""
+    """The graphs around a break run at every size."""
 
     def program(packed: PackedSequence) -> object:
         y, last = GRU(packed)

@@ -32,7 +32,7 @@ MODES = {"lstm": "lstm", "projected": "lstm", "gru": "gru", "tanh": "rnn_tanh", 
 
 @dataclass(frozen=True)
 class Way:
-    """How a layer is made and called."""
+    """The options of a layer and of its call."""
 
     options: dict[str, object] = field(default_factory=dict)
     training: bool = True
@@ -50,7 +50,7 @@ def flat(value: object) -> list[torch.Tensor]:
 def outcome(
     call: Callable[..., object], arguments: Sequence[torch.Tensor], parameters: Sequence[torch.Tensor], gradients: bool
 ) -> tuple[list[torch.Tensor], list[torch.Tensor | None], torch.Tensor]:
-    """What a call gives, the gradients of all of it, and where the random numbers are afterwards."""
+    """The results of a call, all gradients, and the state of the random numbers afterwards."""
     torch.manual_seed(3)
     with torch.set_grad_enabled(gradients):
         outputs = flat(call(*arguments))

@@ -57,7 +57,7 @@ def strides_of(tensor: torch.Tensor) -> tuple[object, ...]:
 
 
 def check(name: str, count: int, seed: int) -> int:
-    """How many calls were traced; each is as eager torch's."""
+    """Compare calls with eager torch, and count those that were traced."""
     seeded, traced = random.Random(f"{name} {seed}"), 0
     function = getattr(torch.fft, name)
     for dtype in (torch.float32, torch.complex64):
@@ -84,21 +84,21 @@ def check(name: str, count: int, seed: int) -> int:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_strides(name: str) -> None:
-    """If it fails, a trace has other strides for a transform than the kernel."""
+    """A trace has the strides of the kernel for a transform."""
     assert check(name, count=1, seed=0) >= 20
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_more_strides(name: str) -> None:
-    """If it fails: see test_strides."""
+    """As `test_strides`, for more calls."""
     assert check(name, count=20, seed=1) >= 20
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", ["hfftn", "irfftn", "fftn", "rfftn"])
 def test_flattened(name: str, backend: str) -> None:
-    """If it fails, what views a transform takes its elements in another order, or is refused."""
+    """A view of a transform's result takes its elements in eager's order."""
     compiled = compile(lambda y: getattr(torch.fft, name)(y, dim=(0, -1)).flatten(), backend=backend, dynamic=True)
     for sizes in ((4, 6, 5), (3, 2, 7), (5, 5, 5)):
         numbers = torch.arange(1.0, 1 + torch.Size(sizes).numel()).view(sizes)

@@ -44,7 +44,7 @@ for path in sys.argv[1:]:
 
 
 def ran(folder: Path, *scripts: str) -> list[str]:
-    """What each script raises, in a process that runs them one behind the other."""
+    """The errors of each script, in one process that runs them one after the other."""
     paths = [folder / f"issue{place}.py" for place in range(len(scripts))]
     for path, script in zip(paths, scripts):
         path.write_text(script)
@@ -57,7 +57,7 @@ def ran(folder: Path, *scripts: str) -> list[str]:
 
 @given(st.sets(st.integers(0, 30)), st.integers(1, 31))
 def test_what_is_left_is_what_is_needed(needed: set[int], count: int) -> None:
-    """If it fails, delta debugging leaves something out that is needed, or keeps what is not."""
+    """Delta debugging finds exactly the needed items."""
     needed = {each for each in needed if each < count}
     asked = []
 
@@ -71,7 +71,7 @@ def test_what_is_left_is_what_is_needed(needed: set[int], count: int) -> None:
 
 @given(st.sets(st.frozensets(st.integers(0, 11), min_size=1), min_size=1))
 def test_nothing_of_what_is_left_can_go(causes: set[frozenset[int]]) -> None:
-    """If it fails, what is left is not 1-minimal where there are several causes."""
+    """The result is 1-minimal where there are several causes."""
 
     def fails(items: list[int]) -> bool:
         return any(cause <= set(items) for cause in causes)
@@ -95,8 +95,7 @@ class Network(torch.nn.Module):
 
 @native
 def test_a_fault_in_a_kernel(tmp_path: Path) -> None:
-    """If it fails, a fault in what is registered for one operator is blamed on others, or the script does not show it.
-    """
+    """A fault in one operator's kernel is blamed on it alone, and the script shows it."""
     torch.manual_seed(0)
     network = Network()
     with planted(), torch.no_grad():
@@ -116,7 +115,7 @@ def chained(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_fault_in_a_shape() -> None:
-    """If it fails, an operator whose shape is wrong is not found, or the error turns into another one on the way."""
+    """The operator with a wrong shape is found, and the error stays the same on the way."""
     found = minify(chained, randoms((2, 3), (3, 3)), backend="eager", preamble=IMPORT)
     assert found.operators == ("planted.widened.default",)
     assert not found.facts
@@ -129,8 +128,7 @@ def halved(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_guard_of_an_operator() -> None:
-    """If it fails, the operator that specializes a size is not distinguished from others, or more sizes are reported to
-    matter than do."""
+    """The operator that specializes a size is found, with only the sizes that matter."""
     found = minify(halved, randoms((4, 6), (5,)), kind="specializes", backend="eager")
     assert found.operators == ("aten.view.default",)
     # their product is even, which is so whatever one is if the other is 4
@@ -146,14 +144,14 @@ def test_a_guard_of_an_operator() -> None:
     ],
 )
 def test_a_guard_is_of_the_whole_program(fn, shape: tuple[int, ...], facts: int) -> None:
-    """If it fails, a guard is shown that is there only because something was left out."""
+    """A guard is shown only if the whole program has it, not because something was left out."""
     found = minify(fn, randoms(shape), kind="specializes", backend="eager")
     assert found.operators == ("aten.view.default",)
     assert len(found.facts) == facts
 
 
 def test_bounds_that_do_not_matter_go() -> None:
-    """If it fails, the facts are not the least: a mark or a bound stays that the failure does not need."""
+    """The facts are minimal: no mark or bound stays that the failure does not need."""
     x, y = randoms((4, 6), (5,))
     mark_dynamic(x, 0, lo=2, hi=64, strict=False)
     mark_maybe_dynamic(x, 1)
@@ -165,7 +163,7 @@ def test_bounds_that_do_not_matter_go() -> None:
 
 @native
 def test_gradients_are_looked_at(tmp_path: Path) -> None:
-    """If it fails, a wrong gradient counts as right, or the script does not compute it."""
+    """A wrong gradient is found, and the script computes it."""
     x, y = randoms((3, 4), (4, 4))
     with planted_in_gradients():
         found = minify(
@@ -179,7 +177,7 @@ def test_gradients_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fail_is_said_not_to() -> None:
-    """If it fails, a program that is right is minimized to something that is right as well."""
+    """A program without a failure is an error, not minimized."""
     with pytest.raises(ConstraintViolation, match="does what eager torch does"):
         minify(torch.relu, randoms((3,)), backend="eager")
     with pytest.raises(ConstraintViolation, match="nothing specializes"):
@@ -191,7 +189,7 @@ def test_what_does_not_fail_is_said_not_to() -> None:
 
 
 def test_arguments_stay_as_they_are() -> None:
-    """If it fails, the search changes the tensors that it is given."""
+    """The search does not change the tensors that it is given."""
     x, y = randoms((4, 6), (6,))
     before = x.clone()
 
@@ -204,6 +202,6 @@ def test_arguments_stay_as_they_are() -> None:
 
 
 def test_a_compiled_function_is_taken_for_what_it_compiles() -> None:
-    """If it fails, a compiled function is not accepted, or is minimized together with the compiler."""
+    """A compiled function is minimized as the function that it compiles."""
     found = minify(compile(halved), randoms((4, 6), (5,)), kind="specializes", backend="eager")
     assert found.operators == ("aten.view.default",)

@@ -1,4 +1,4 @@
-"""What decides what runs: errors that are raised and caught, contexts, branches and loops on data and on sizes."""
+"""Control flow: errors that are raised and caught, contexts, branches and loops on data and on sizes."""
 
 from __future__ import annotations
 

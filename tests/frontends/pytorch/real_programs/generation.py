@@ -203,7 +203,7 @@ def stops_at_the_end(compiling: Compiling) -> Call:
 
 @generation
 def processors_compiled(compiling: Compiling) -> Call:
-    """What is done to the scores, compiled, not the model."""
+    """The processors of the scores, compiled, not the model."""
     processors = transformers.LogitsProcessorList([
         transformers.RepetitionPenaltyLogitsProcessor(1.2),
         transformers.TemperatureLogitsWarper(0.5),

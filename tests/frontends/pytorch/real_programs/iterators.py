@@ -1,4 +1,4 @@
-"""What Python goes through: iterators, generators, comprehensions; decorators; globals that are read and written."""
+"""Python's own flow: iterators, generators, comprehensions; decorators; globals that are read and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is outside of torch: NumPy, random numbers of Python and NumPy, what is printed, logged and warned."""
+"""State outside of torch: NumPy, random numbers of Python and NumPy, printed, logged and warned text."""
 
 # ruff: noqa: SIM905 - how it is spelled is what is tested
 

@@ -54,14 +54,14 @@ def rows(text: str) -> dict[str, tuple[str, str, str]]:
 
 
 def is_as_good(found: Outcome, said: str) -> bool:
-    """Whether a program runs as the page says, or better: in no more graphs, or more of it in graphs."""
+    """Return True if a program runs as the page says, or better: in no more graphs, or more of it in graphs."""
     how, _, variants = said.partition(", ")
     rank = KINDS.index(found.how) - KINDS.index(how)
     return rank < 0 or (rank == 0 and (found.how != "graphs" or found.variants <= int(variants)))
 
 
 def row(case: Case) -> tuple[str, str, str]:
-    """What the page says of a program.
+    """The page's row for a program.
 
     Raises:
         AssertionError: a program is not as in eager torch, and that is not torch's doing.

@@ -34,7 +34,7 @@ SIZES = (3, 5, 5, 2, 7, 4, 3)
 SMALL = ("functions", "iterators", "containers", "classes", "flow", "outside", "tensors", "modules")
 """The modules of programs that are."""
 KINDS = ("graphs", "breaks", "eager")
-"""How calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
+"""The ways that calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
 
 LEFT = "Dynamo leaves it to Python"
 """Said also of a program without operators, which Dynamo has captured."""
@@ -46,12 +46,12 @@ Made = tuple[Call, Callable[[], object]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was seen of a program that was compiled.
+    """The observations of a compiled program.
 
     Attributes:
         wrong: where it differs from eager torch.
-        how: how its calls run, one of `KINDS`.
-        variants: how many graphs there are in the end.
+        how: the way its calls run, one of `KINDS`.
+        variants: the number of graphs in the end.
     """
 
     wrong: tuple[str, ...]
@@ -69,7 +69,7 @@ class Case:
     """A program.
 
     Attributes:
-        feature: what of torch it uses.
+        feature: the feature of torch that it uses.
         make: gives what is called with a size, and what it keeps.
     """
 
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a few lines about a feature of Python or of tensors, as in torch's own suites of Dynamo."""
+        """True if it is a few lines about a feature of Python or of tensors, as in torch's own suites of Dynamo."""
         return self.make.__module__.rpartition(".")[2] in SMALL
 
 
@@ -126,7 +126,7 @@ def of_one(feature: str) -> Callable[[Callable[[torch.Tensor], object]], Callabl
 
 @dataclass(frozen=True)
 class Seen:
-    """What can be seen after a call."""
+    """The state that can be observed after a call."""
 
     returned: list[object]
     raised: str
@@ -138,7 +138,7 @@ class Seen:
 
 
 def observed(case: Case, compiling: Compiling) -> Iterator[Seen]:
-    """What is seen of each call."""
+    """The observations of each call."""
     torch.manual_seed(0)
     call, state = case.make(compiling)
     for number, size in enumerate(SIZES):
@@ -228,7 +228,7 @@ def ours(case: Case) -> Outcome:
 
 
 def kind(graphs: list[Graph], fell_back: bool) -> str:
-    """How calls ran that made these graphs, one of `KINDS`; a program without an operator has none."""
+    """The way that calls ran which made these graphs, one of `KINDS`; a program without an operator has none."""
     frames = counters["frames"]
     if fell_back or frames["ok"] < frames["total"] and not graphs or any(graph.reason for graph in graphs):
         return "eager"
@@ -250,7 +250,7 @@ def by_dynamo(case: Case) -> Outcome:
 
 
 def is_torchs(case: Case) -> bool:
-    """Whether `torch.compile` does a program otherwise than eager torch with torch's own backend as well."""
+    """Return True if `torch.compile` differs from eager torch with torch's own backend as well."""
     with dynamo():
         try:
             return bool(compared(case, lambda fn: torch.compile(fn, backend="aot_eager", dynamic=True)))

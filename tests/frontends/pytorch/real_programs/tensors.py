@@ -1,5 +1,5 @@
-"""What programs do with tensors: changes in place, views, tensors given twice, dtypes, gradients within the call; and
-how they are called: compiled twice, copied, pickled, with other sizes, kinds and modes."""
+"""Tensors in programs: changes in place, views, tensors given twice, dtypes, gradients within the call; and ways to
+call them: compiled twice, copied, pickled, with other sizes, kinds and modes."""
 
 from __future__ import annotations
 

@@ -51,13 +51,13 @@ def marked(quick: tuple[str, ...]) -> list[object]:
 
 @pytest.mark.parametrize("name", LIGHT)
 def test_light_ones_by_compile(name: str) -> None:
-    """If it fails, see the next."""
+    """As `test_by_compile`, for light programs."""
     by_compile(name)
 
 
 @pytest.mark.parametrize("name", marked(QUICK))
 def test_by_compile(name: str) -> None:
-    """If it fails, a program does something else when it is compiled, or has lost a graph that it had."""
+    """A compiled program does what it does in Python, and keeps the graphs that it had."""
     by_compile(name)
 
 
@@ -69,7 +69,7 @@ def by_compile(name: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK_BY_DYNAMO)
 def test_by_torch_compile(name: str) -> None:
-    """If it fails, our backend of `torch.compile` is wrong where torch's own is right, or runs less in graphs."""
+    """Our backend of `torch.compile` is right where torch's own is, and runs no less in graphs."""
     said = ROWS[name][2]
     if said == TORCHS:
         assert is_torchs(CASES[name]), "torch is right by now: write the row anew"
@@ -80,7 +80,7 @@ def test_by_torch_compile(name: str) -> None:
 
 
 def test_the_page_lists_them() -> None:
-    """If it fails, a program is missing on the page, or stands there and is none."""
+    """The page lists every program, and nothing else."""
     assert list(ROWS) == LISTED and len(ROWS) >= 40 and len(SMALL) >= 200
     for name, (feature, *said) in ROWS.items():
         assert feature == CASES[name].feature
@@ -89,7 +89,7 @@ def test_the_page_lists_them() -> None:
 
 
 def test_what_is_raised_drawn_and_printed_is_compared() -> None:
-    """If it fails, a program that raises, draws, prints or returns something else passes for one that does not."""
+    """A difference in errors, random numbers, printed text or results is noticed."""
     wrongs: list[tuple[Callable[[int], object], str]] = [
         (lambda size: 1 / 0, "raises"),
         (lambda size: random.random(), "random numbers"),
@@ -105,7 +105,7 @@ def test_what_is_raised_drawn_and_printed_is_compared() -> None:
 
 
 def test_a_worse_run_is_told() -> None:
-    """If it fails, the comparison with the page accepts whatever happens."""
+    """The comparison with the page notices a worse run."""
     assert is_as_good(Outcome((), "graphs", 2), "graphs, 2") and is_as_good(Outcome((), "graphs", 9), "breaks, 2")
     assert not is_as_good(Outcome((), "graphs", 3), "graphs, 2")
     assert not is_as_good(Outcome((), "eager", 0), "breaks, 2")

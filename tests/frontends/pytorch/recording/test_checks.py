@@ -17,7 +17,7 @@ def checked(x):
 
 
 def test_check_is_asserted_early():
-    """If it fails, a check of the program is lost, or comes after what relies on it."""
+    """A check of the program stays in the graph, before all that relies on it."""
     variant = trace(checked, (torch.tensor([3, 4]),))
     nodes = [str(node.target) for node in variant.graph.graph.nodes]
     item = next(place for place, name in enumerate(nodes) if "_local_scalar_dense" in name)
@@ -33,7 +33,7 @@ def test_check_is_asserted_early():
 
 
 def test_check_settles_a_branch():
-    """If it fails, a program that has checked something is refused where it branches on it."""
+    """A program branches on a condition that it has checked."""
 
     def program(x):
         n = x.sum().item()
@@ -46,7 +46,7 @@ def test_check_settles_a_branch():
 
 
 def test_check_on_sizes_of_arguments_is_a_guard():
-    """If it fails, a graph runs for sizes that the program refuses."""
+    """A check on sizes of arguments is a guard of the graph."""
 
     def program(x):
         torch._check(x.shape[0] > 2, lambda: "at least three")
@@ -57,7 +57,7 @@ def test_check_on_sizes_of_arguments_is_a_guard():
 
 
 def test_check_is_size():
-    """If it fails, `torch._check_is_size` is not known where sizes are used."""
+    """`torch._check_is_size` is known where sizes are used."""
 
     def program(x):
         n = x.max().item()
@@ -69,7 +69,7 @@ def test_check_is_size():
 
 
 def test_assert_on_a_size():
-    """If it fails, an assertion of the program is left out."""
+    """An assertion of the program on sizes is a guard."""
 
     def program(x):
         assert x.shape[0] == x.shape[1], "square"
@@ -80,7 +80,7 @@ def test_assert_on_a_size():
 
 
 def test_assert_on_data():
-    """If it fails, an assertion on data is taken for true."""
+    """An assertion on data is undecided, not taken for true."""
 
     def program(x):
         assert x.sum() > 0
@@ -91,7 +91,7 @@ def test_assert_on_data():
 
 
 def test_contradicted_check():
-    """If it fails, a check that can not hold is found only when the graph runs."""
+    """A check that cannot hold is an error of the trace."""
 
     def program(x):
         torch._check(x.shape[0] < 0, lambda: "never")
@@ -102,7 +102,7 @@ def test_contradicted_check():
 
 
 def test_symbolic_functions_of_torch():
-    """If it fails, `torch.sym_*` force a size."""
+    """`torch.sym_*` do not concretize sizes."""
 
     def program(x):
         n, m = x.shape
@@ -118,7 +118,7 @@ def test_symbolic_functions_of_torch():
 
 
 def test_the_class_of_an_error():
-    """If it fails, a check of data raises another class of error in a graph than in eager torch, or no text."""
+    """A check of data raises the same class of error and text as in eager torch."""
 
     def picked(x, place):
         number = place.item()
@@ -134,7 +134,7 @@ def test_the_class_of_an_error():
 
 
 def test_an_error_of_the_programs_own():
-    """If it fails, a graph raises another error than the program's own class."""
+    """A check that raises the program's own class of error is not captured."""
 
     class Own(Exception):
         pass

@@ -107,7 +107,7 @@ ORDERS = [("plain", "conjugate", "plain"), ("conjugate", "plain"), ("real", "neg
 
 
 def ran(program, x: torch.Tensor) -> object:
-    """What comes out, with its marks, or the error; and the argument behind it."""
+    """The result with its marks, or the error; and the argument behind it."""
     try:
         result = program(x)
     except RuntimeError as error:
@@ -125,7 +125,7 @@ def described(x: torch.Tensor, given: torch.Tensor) -> list[object]:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", [*PROGRAMS, *CHANGES])
 def test_marks(name: str, backend: str) -> None:
-    """If it fails, a mark is another than in eager torch, or a change does not pass through one."""
+    """A mark is that of eager torch, and a change passes through it."""
     program = (PROGRAMS | CHANGES)[name]
     for order in [*ORDERS, *([("with gradient",)] if name in PROGRAMS else [])]:
         compiled = compile(program, backend=backend)
@@ -135,13 +135,13 @@ def test_marks(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("name", ["used only", "copied", "resolved", "the argument", "as real"])
 def test_captured(name: str) -> None:
-    """If it fails, a program that only computes with conjugates is no graph any more."""
+    """A program that only computes with conjugates is a graph."""
     assert trace((PROGRAMS | CHANGES)[name], (plain(),)).recording.operations
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_a_conjugate_of_what_was_made_has_a_graph(backend: str) -> None:
-    """If it fails, a conjugate that is returned has no graph, no mark, or no gradient through it."""
+    """A returned conjugate is in the graph, with its mark and the gradient through it."""
 
     def program(x):
         return (x * 2).conj(), torch.fft.ihfft(x.real)

@@ -29,7 +29,7 @@ PROGRAMS = {
 )
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_booleans_are_not_subtracted(program, backend: str) -> None:
-    """If it fails, a kernel computes what eager refuses: torch's meta functions take a boolean for a number."""
+    """A subtraction of booleans is an error as in eager: torch's meta functions take a boolean for a number."""
     with pytest.raises(RuntimeError, match="bool tensor"):
         compile(program, backend=backend, dynamic=True)(torch.ones(3))
 
@@ -108,7 +108,7 @@ def ran(program, rows: int, columns: int):
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", [*PROGRAMS, *ONE_BY_ONE, *REFUSED, *CAPTURED])
 def test_as_eager(name: str, backend: str) -> None:
-    """If it fails, a change in place that overlaps what it reads gives other elements, or is not refused."""
+    """A change in place that overlaps its operands gives eager's elements, or is refused as in eager."""
     program = after((PROGRAMS | ONE_BY_ONE | REFUSED | CAPTURED)[name])
     compiled = compile(program, backend=backend, dynamic=True)
     for rows, columns in (*SIZES, *SIZES):
@@ -123,7 +123,7 @@ def test_as_eager(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured(name: str) -> None:
-    """If it fails, reads and writes are disjoint, and still run operator by operator."""
+    """Disjoint reads and writes run as kernels."""
     variant = trace(after(CAPTURED[name]), (torch.ones(4, 6),))
     assert not variant.recording.overlapping
     assert not running(variant, cpu).note
@@ -131,6 +131,6 @@ def test_captured(name: str) -> None:
 
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 def test_one_by_one(name: str) -> None:
-    """If it fails, kernels compute what torch computes element after element, or no graph is made of it at all."""
+    """Overlapping writes, which torch computes element after element, are in a graph but not in kernels."""
     variant = trace(after(ONE_BY_ONE[name]), (torch.ones(4, 6),))
     assert running(variant, cpu).note

@@ -66,7 +66,7 @@ def test_one_element_between_aligned_corners(mode):
 
 
 def test_plain_numbers_stay():
-    """What torch's parser takes is recorded as before."""
+    """Numbers that torch's parser takes are recorded as before."""
     variant = trace(lambda x: functional.adaptive_max_pool2d(x, (2, 3)), (torch.randn(2, 3, 6, 5),))
     (operation,) = [each for each in variant.recording.operations if "pool" in str(each.target)]
     assert operation.args[1] == [2, 3]

@@ -147,7 +147,7 @@ WHOLE = (checkpointed, checkpointed_twice, checkpointed_within, checkpointed_in_
 
 
 def outcome(program: Callable[..., object], x: torch.Tensor, seed: int) -> list[object]:
-    """What a call gives, its gradients, and all states afterwards, from these seeds."""
+    """The results of a call, its gradients, and all states afterwards, from these seeds."""
     torch.manual_seed(seed)
     GENERATOR.manual_seed(seed + 1)
     random.seed(seed + 3)

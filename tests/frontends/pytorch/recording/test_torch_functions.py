@@ -1,4 +1,4 @@
-"""What torch would concretize stays symbolic, and what Python concretizes is visible with its line."""
+"""Arguments that torch would concretize stay symbolic, and a size that Python concretizes is visible with its line."""
 
 import math
 import threading
@@ -58,7 +58,7 @@ FREE = {
 
 @pytest.mark.parametrize("name", FREE)
 def test_stays_symbolic(name):
-    """If it fails, a graph is right at the traced size only, or refuses sizes for which it is right."""
+    """A graph is right at all sizes, and has no guard."""
     function = FREE[name]
     variant = trace(function, (torch.randn(*SIZES[0]),))
     assert variant.guards == ()
@@ -76,7 +76,7 @@ def set_last(x):
 
 
 def test_symbolic_index_is_set():
-    """If it fails, a write goes to the place that it had in the trace."""
+    """A write at a symbolic index goes to the index of each call."""
     variant = trace(set_last, (torch.randn(3, 4),))
     assert variant.env.specializations() == ()
     for sizes in SIZES:
@@ -98,7 +98,7 @@ CONCRETIZED = {
 
 @pytest.mark.parametrize("name", CONCRETIZED)
 def test_concretized_is_visible(name):
-    """If it fails, a size became a constant and nobody can see where."""
+    """A concretized size is recorded with its line."""
     function, text = CONCRETIZED[name]
     variant = trace(function, (torch.randn(6, 4),))
     (guard,) = variant.guards
@@ -110,13 +110,13 @@ def test_concretized_is_visible(name):
 
 
 def test_python_chooses_by_a_guard():
-    """If it fails, a graph is right on one side of Python's `max` only, and runs on both."""
+    """A branch inside Python's `max` is a guard."""
     variant = trace(lambda x: x.new_ones(max(x.shape[0], 5)), (torch.randn(6, 4),))
     assert [str(guard) for guard in variant.guards] == ["x_size0 >= 5"]
 
 
 def test_threads_trace_at_once():
-    """If it fails, a trace in one thread takes away what another one needs."""
+    """Traces in several threads at once do not disturb each other."""
     variants, errors = {}, []
 
     def one(name):
@@ -183,7 +183,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_line_and_fix(name):
-    """If it fails, a trace is wrong without an error, or an error does not say where and what to do."""
+    """An unsupported operation is refused, with its line and a fix."""
     function, kind, text = REFUSED[name]
     with pytest.raises(kind) as error:
         trace(function, (torch.randn(6, 4),))
@@ -194,7 +194,7 @@ def test_refused_with_line_and_fix(name):
 
 
 def test_a_gradient_of_a_parameter():
-    """If it fails, a trace gives a parameter a gradient without values."""
+    """A gradient for a tensor of the caller is refused, and the tensor gets none."""
     with pytest.raises(Unsupported, match="gives a gradient to a tensor that the caller has"):
         trace(accumulated, (torch.randn(6, 4),))
     assert parameter.grad is None
@@ -202,7 +202,7 @@ def test_a_gradient_of_a_parameter():
 
 @pytest.mark.parametrize("make", [torch.linspace, torch.logspace], ids=["linspace", "logspace"])
 def test_points_that_require_gradients(make):
-    """If it fails, what is made of as many points as a size says has lost that it requires a gradient."""
+    """Points of which a size says how many still require a gradient."""
 
     def program(x):
         points = make(0.0, 1.0, x.shape[0], requires_grad=True)

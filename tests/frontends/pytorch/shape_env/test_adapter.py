@@ -32,7 +32,7 @@ def _inside() -> Iterator[None]:
 
 
 def test_symbols_have_words_hints_ranges_and_sources() -> None:
-    """If it fails, people read torch's `s77`, or the engine reasons about other values than torch."""
+    """Symbols have readable names, and torch's hints, ranges and sources."""
     shapes = made()
     sizes_of(shapes, 6, 1, name="L['x']")
     shapes.create_unbacked_symint()
@@ -46,7 +46,7 @@ def test_symbols_have_words_hints_ranges_and_sources() -> None:
 
 
 def test_a_guard_is_known_with_the_users_line() -> None:
-    """If it fails, torch's guards are unknown to the engine, or nobody knows which line made them."""
+    """The engine knows torch's guards, each with the line that made it."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         return x.view(-1, 4) if x.shape[0] % 4 == 0 else x
@@ -60,7 +60,7 @@ def test_a_guard_is_known_with_the_users_line() -> None:
 
 
 def test_replacements_and_ranges_are_facts() -> None:
-    """If it fails, the engine decides less than torch about sizes that were found equal or constrained."""
+    """Sizes that torch found equal or constrained are facts."""
     shapes = made(duck_shape=False)
     a, b = sizes_of(shapes, 6, 6)
     assert a == b
@@ -74,7 +74,7 @@ def test_replacements_and_ranges_are_facts() -> None:
 
 
 def test_a_deferred_assert_is_a_check_with_its_message() -> None:
-    """If it fails, what the program checks at run time is unknown to the engine, or is taken for a guard."""
+    """A deferred assert of the program is known as a check, with its message, and is no guard."""
     shapes = made()
     u = shapes.create_unbacked_symint()
     torch._check(u % 4 == 0, lambda: "a multiple of four")
@@ -87,7 +87,7 @@ def test_a_deferred_assert_is_a_check_with_its_message() -> None:
 
 
 def test_suppressed_guards_are_no_facts() -> None:
-    """If it fails, a branch that torch did not guard on decides later ones."""
+    """A branch that torch did not guard on decides no later one."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     with shapes.suppress_guards():
@@ -99,7 +99,8 @@ def test_suppressed_guards_are_no_facts() -> None:
 
 
 def test_questions_under_other_axioms_are_torchs() -> None:
-    """If it fails, torch is told that a guard follows from nothing because the guard itself is known: it is lost."""
+    """A question under other axioms is not answered from known guards: a guard that follows from itself would be
+    lost."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     assert n * n > 30
@@ -111,7 +112,7 @@ def test_questions_under_other_axioms_are_torchs() -> None:
 
 
 def test_an_open_question_is_asked_again_after_a_fact() -> None:
-    """If it fails, an answer is remembered from before the fact that changed it."""
+    """An answer is not remembered past the fact that changed it."""
     shapes = made()
     u = shapes.create_unbacked_symint()
     assert not guard_or_false(u >= 3)
@@ -120,7 +121,7 @@ def test_an_open_question_is_asked_again_after_a_fact() -> None:
 
 
 def test_a_size_of_one_is_not_excluded_where_torch_allows_it() -> None:
-    """If it fails, sizes of `item()` count as at least 2, so that a guard or an answer is wrong for 0 and 1."""
+    """Sizes of `item()` may be 0 and 1 in guards and answers."""
     shapes = made()
     u = shapes.create_unbacked_symint()
     torch._check(u >= 0)
@@ -138,7 +139,7 @@ def test_a_size_of_one_is_not_excluded_where_torch_allows_it() -> None:
 
 
 def test_floats_have_words() -> None:
-    """If it fails, questions about floats go to torch, and guards on them are unknown."""
+    """Questions about floats go to the engine, which knows the guards on them."""
     shapes = made()
     share, (n,) = number(shapes, 0.5, "share"), sizes_of(shapes, 6)
     assert share < 0.75
@@ -154,7 +155,7 @@ def test_floats_have_words() -> None:
 
 
 def test_sums_of_three_floats_have_no_order() -> None:
-    """If it fails, a sum that sympy reorders is computed in some order, whose rounding is not the program's."""
+    """A sum that sympy reorders is opaque: another order has another rounding than the program's."""
     shapes = made()
     a, b, c = (number(shapes, value, name) for value, name in ((0.1, "a"), (0.2, "b"), (0.3, "c")))
     assert a + b + c > 0.5
@@ -163,7 +164,7 @@ def test_sums_of_three_floats_have_no_order() -> None:
 
 
 def test_functions_without_an_exact_form_are_numbers_of_their_own() -> None:
-    """If it fails, a question with such a part raises, or two occurrences are different numbers."""
+    """A function without an exact form is one opaque number."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     log = torch._sym_log2(torch.sym_float(n))
@@ -176,7 +177,7 @@ def test_functions_without_an_exact_form_are_numbers_of_their_own() -> None:
 
 
 def test_the_guards_that_torch_writes_are_minimal() -> None:
-    """If it fails, guards that follow from others are tested at every call, or one that is needed is missing."""
+    """Guards that follow from others are left out, and no other is."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         if x.shape[0] > 3:
@@ -198,7 +199,7 @@ def test_the_guards_that_torch_writes_are_minimal() -> None:
 
 
 def test_a_size_that_violates_a_guard_is_compiled_again() -> None:
-    """If it fails, a guard was left out that no other implies: a wrong result."""
+    """A size that violates a guard is compiled again."""
 
     def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if x.shape[0] >= y.shape[0] * 2:
@@ -222,7 +223,7 @@ class Equal(torch.nn.Module):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_export_asks_the_engine(strict: bool) -> None:
-    """If it fails, exported programs are reasoned about by torch, or have other constraints."""
+    """Export asks the engine, and has the right constraints."""
     dynamic: Any = ({0: Dim("a", min=2, max=64)}, {0: Dim("b", min=64, max=128), 1: 2})
     program = torch.export.export(Equal(), (torch.ones(5), torch.ones(70, 2)), dynamic_shapes=dynamic, strict=strict)
     (x, _) = program.graph.find_nodes(op="placeholder")
@@ -234,7 +235,7 @@ def test_export_asks_the_engine(strict: bool) -> None:
 
 
 def test_an_undecided_branch_says_what_is_known_and_what_helps() -> None:
-    """If it fails, a data-dependent branch raises torch's message alone, or an error that torch does not handle."""
+    """A data-dependent branch raises an error that torch handles, with the known facts and a fix."""
     shapes = made()
     u = shapes.create_unbacked_symint()
     torch._check(u <= 20)
@@ -304,7 +305,7 @@ def gradients(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_graphs_are_torchs(name: str) -> None:
-    """If it fails, a program has another graph than torch makes of it, a guard that torch has not, or more guards."""
+    """A program has the graph that torch makes of it, with a subset of torch's guards."""
     function, *sizes = PROGRAMS[name]
     inputs = [torch.randn(*each, generator=torch.Generator().manual_seed(0)) for each in sizes]
 
@@ -324,7 +325,7 @@ def test_graphs_are_torchs(name: str) -> None:
 
 
 def test_a_copy_knows_the_same_and_learns_alone() -> None:
-    """If it fails, torch cannot copy an environment, or two of them share what they learn."""
+    """A copied environment has the same facts and learns on its own."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     assert n > 3
@@ -338,7 +339,7 @@ def test_a_copy_knows_the_same_and_learns_alone() -> None:
 
 
 def test_translation() -> None:
-    """If it fails, an expression of torch's is another one of ours."""
+    """An expression of torch's is the right one of ours."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     s = n.node.expr

@@ -44,7 +44,7 @@ def bound() -> list[object]:
 
 
 def test_removed_after_an_error_and_after_inner_blocks() -> None:
-    """If it fails, torch stays changed after the block."""
+    """Torch is unchanged after the block."""
     import torch._dynamo.output_graph as output_graph
     import torch._export.non_strict_utils as non_strict
 
@@ -58,7 +58,7 @@ def test_removed_after_an_error_and_after_inner_blocks() -> None:
 
 
 def test_another_thread_has_torchs_own_class() -> None:
-    """If it fails, a thread that compiles with another backend meanwhile is answered by the engine."""
+    """A thread that compiles with another backend meanwhile has torch's own class."""
     found: list[Any] = []
 
     def other() -> None:
@@ -84,7 +84,7 @@ def test_another_thread_has_torchs_own_class() -> None:
 
 
 def test_the_inner_block_decides() -> None:
-    """If it fails, policies or the comparison of an outer block are those of an inner one."""
+    """The innermost block decides on policies and the comparison."""
     with installed(compare=True) as outer, installed() as inner:
         assert inner is None
         assert made().comparison is None
@@ -93,7 +93,7 @@ def test_the_inner_block_decides() -> None:
 
 
 def test_another_torch_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """If it fails, an untested version of torch is changed, or there is no warning that it is not."""
+    """An untested version of torch is left unchanged, with one warning."""
     monkeypatch.setattr(torch, "__version__", "2.99.1+cpu")
     monkeypatch.setattr(INSTALLATION, "warned", False)
     with caplog.at_level(logging.WARNING, "symshape"), reasoner(), reasoner():
@@ -114,7 +114,7 @@ print(type(symbolic_shapes.ShapeEnv()).__name__)
 
 
 def test_the_variable_of_the_environment() -> None:
-    """If it fails, importing the frontend changes torch unasked, or does not when asked."""
+    """Importing the frontend changes torch only if the environment asks for it."""
     environment = {**os.environ, "SYMSHAPE_REASONER": "0"}
     command = [sys.executable, "-W", "ignore", "-c", IMPORTED]
     found = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -125,7 +125,7 @@ def test_the_variable_of_the_environment() -> None:
 
 
 def test_in_shadow_mode_torch_answers() -> None:
-    """If it fails, comparing changes answers or guards, or counts nothing."""
+    """Comparing counts questions, and changes no answer or guard."""
     with installed(compare=True) as seen:
         shapes = made()
         (n,) = sizes_of(shapes, 6)
@@ -143,7 +143,7 @@ def test_in_shadow_mode_torch_answers() -> None:
 
 
 def test_a_conflict_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
-    """If it fails, comparing finds nothing, whatever the answers are."""
+    """Comparing reports a conflict."""
     with installed(compare=True) as seen:
         shapes = made()
         (n,) = sizes_of(shapes, 6)
@@ -160,7 +160,7 @@ def test_a_conflict_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_replacements_are_seen() -> None:
-    """If it fails, a product of a size that was found to equal another is still a product of the size itself."""
+    """A product of a size that was found to equal another is the product of that other."""
     with installed():
         a, b, c = sizes_of(made(duck_shape=False), 6, 6, 4)
         before = (a * c).node.expr == (b * c).node.expr
@@ -169,7 +169,7 @@ def test_replacements_are_seen() -> None:
 
 
 def test_what_holds_in_a_block_alone_is_forgotten_after_it() -> None:
-    """If it fails, arithmetic for a graph of one size, which torch replaces without counting, is that of every size."""
+    """Arithmetic for a graph of one size, which torch replaces without counting, is forgotten after its block."""
 
     def fresh(size: torch.SymInt) -> Any:
         """As of another tensor: a node keeps the expression that it once had."""
@@ -201,8 +201,8 @@ def test_what_holds_in_a_block_alone_is_forgotten_after_it() -> None:
 
 
 def test_each_result_is_a_node_of_its_own() -> None:
-    """If it fails, what tells numbers apart by their nodes, as traces by proxies do, takes two for one; or a number
-    without a hint is given that of another with the same expression."""
+    """Each result is a node of its own, by which proxies tell numbers apart; a number without a hint gets none from
+    another with the same expression."""
     with installed():
         a, b = sizes_of(made(duck_shape=False), 6, 4)
         x, y = (a * b).node, (a * b).node
@@ -213,7 +213,7 @@ def test_each_result_is_a_node_of_its_own() -> None:
 
 
 def test_environments_are_told_apart() -> None:
-    """If it fails, an operation of one environment is answered by another's."""
+    """An operation of one environment is not answered by another's."""
     with installed():
         pairs = [sizes_of(made(duck_shape=False), 6, 4) for _ in "ab"]
         for a, b in pairs + pairs:
@@ -221,7 +221,7 @@ def test_environments_are_told_apart() -> None:
 
 
 def test_divisions_by_zero_are_errors() -> None:
-    """If it fails, a division that torch refuses has a value."""
+    """A division that torch refuses is an error."""
     with installed():
         a, b = sizes_of(made(duck_shape=False), 6, 4)
         for _ in "ab":
@@ -230,7 +230,7 @@ def test_divisions_by_zero_are_errors() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a process that compiles for long keeps every expression it ever saw."""
+    """A process forgets old expressions beyond a bound."""
     monkeypatch.setattr(nodes, "LARGEST", 5)
     with installed():
         a, _ = sizes_of(made(duck_shape=False), 6, 4)
@@ -240,7 +240,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_proxies_see_every_operation() -> None:
-    """If it fails, a graph of sizes lacks an operation that was remembered."""
+    """A graph of sizes has every operation, remembered ones included."""
     with installed():
         graph = proxy_tensor.make_fx(
             lambda x: x.new_zeros(x.shape[0] * 2) + x.new_ones(x.shape[0] * 2), tracing_mode="symbolic"

@@ -51,7 +51,7 @@ RELATED = Policies(
 
 
 def test_bounds_are_facts_and_a_size_of_one_is_a_symbol() -> None:
-    """If it fails, a marked size is specialized, or its bounds answer no question."""
+    """A marked size stays symbolic, also 1, and its bounds are facts."""
     graphs = Graphs()
     with installed(replace(chosen(x=Choice("dynamic", lo=1, hi=64)), oblivious=True)):
         compiled = torch.compile(lambda x: x.sin() if x.shape[0] < 65 else x, backend=graphs)
@@ -62,7 +62,7 @@ def test_bounds_are_facts_and_a_size_of_one_is_a_symbol() -> None:
 
 
 def test_static_and_unbacked_sizes() -> None:
-    """If it fails, a size that is marked static is a symbol, or one that is marked unbacked has guards."""
+    """A size marked static is a constant, and one marked unbacked has no guards."""
     graphs = Graphs()
     with installed(chosen(x=Choice("static"), y=Choice("unbacked", lo=2, hi=9))):
         compiled = torch.compile(lambda x, y: (x + 1, y * 2), backend=graphs, dynamic=True)
@@ -73,7 +73,7 @@ def test_static_and_unbacked_sizes() -> None:
 
 
 def test_the_marked_tensor_is_at_hand() -> None:
-    """If it fails, marks that stand on tensors, and not on names, cannot be found."""
+    """Marks on tensors, rather than on names, are found."""
     seen: list[tuple[str, object, int]] = []
     x = torch.ones(3, 4)
 
@@ -87,7 +87,7 @@ def test_the_marked_tensor_is_at_hand() -> None:
 
 
 def test_torchs_own_mark_keeps_its_bounds() -> None:
-    """If it fails, `torch._dynamo.mark_dynamic(min=, max=)` is unknown to the engine."""
+    """The engine knows the bounds of `torch._dynamo.mark_dynamic(min=, max=)`."""
     graphs = Graphs()
     x = torch.ones(5)
     torch._dynamo.mark_dynamic(x, 0, min=4, max=16)
@@ -127,8 +127,8 @@ raised(found, 9)
 
 
 def test_errors_pass_through_dynamo() -> None:
-    """If it fails, Dynamo hides an error about a mark or a relation, a strictly dynamic size becomes a constant
-    silently, or a violated relation is accepted. (Dynamo keeps its frame evaluation after an error: in a process.)"""
+    """Dynamo passes on errors about a mark or a relation, a strictly dynamic size that becomes a constant, and a
+    violated relation. (Dynamo keeps its frame evaluation after an error: in a process.)"""
     command = [sys.executable, "-W", "ignore", "-c", VIOLATED]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert [line.rstrip() for line in found.stdout.splitlines()] == [
@@ -141,7 +141,7 @@ def test_errors_pass_through_dynamo() -> None:
 
 
 def test_a_relation_holds_before_its_first_question() -> None:
-    """If it fails, a relation decides nothing where the program uses one of its arguments first."""
+    """A relation decides questions also where the program uses one of its arguments first."""
     graphs = Graphs()
     with installed(replace(RELATED, relations=("w_size0 == 2*b",))):
         compiled = torch.compile(lambda x, w: w.view(-1, 2).sum(1) + x, backend=graphs)
@@ -151,7 +151,7 @@ def test_a_relation_holds_before_its_first_question() -> None:
 
 
 def test_a_disjunction_is_one_guard() -> None:
-    """If it fails, a relation with `or` specializes on the side that holds this time."""
+    """A relation with `or` is one guard, and does not specialize on one side."""
     graphs = Graphs()
     with installed(RELATED):
         compiled = torch.compile(lambda x, w: w.sum() + x.sum(), backend=graphs)
@@ -162,7 +162,7 @@ def test_a_disjunction_is_one_guard() -> None:
 
 @pytest.mark.parametrize(("specialize", "count"), [(None, 3), (False, 1)])
 def test_zero_and_one(specialize: bool | None, count: int) -> None:
-    """If it fails, sizes of 0 and 1 are compiled for each on its own though the policy says not to, or the reverse."""
+    """Sizes of 0 and 1 are compiled on their own only if the policy says so."""
     graphs = Graphs()
     with installed(Policies(specialize_zero_one=specialize, duck_shape=False, oblivious=specialize is False)):
         compiled = torch.compile(lambda x, y: (x * 2 + y).sum(-1), backend=graphs, dynamic=True)
@@ -173,7 +173,7 @@ def test_zero_and_one(specialize: bool | None, count: int) -> None:
 
 
 def test_sizes_that_need_a_guard_keep_it_under_oblivious_policies() -> None:
-    """If it fails, an axis of size 1 is broadcast by a graph that other sizes run too."""
+    """An axis of size 1 that is broadcast keeps its guard."""
     graphs = Graphs()
     with installed(Policies(specialize_zero_one=False, duck_shape=False, oblivious=True)):
         compiled = torch.compile(lambda x, y: x + y, backend=graphs, dynamic=True)
@@ -184,7 +184,7 @@ def test_sizes_that_need_a_guard_keep_it_under_oblivious_policies() -> None:
 
 @pytest.mark.parametrize(("duck", "symbols"), [(None, 1), (False, 2)])
 def test_duck_shapes(duck: bool | None, symbols: int) -> None:
-    """If it fails, equal sizes are one symbol though the policy says not, or the reverse."""
+    """Equal sizes are one symbol only if the policy says so."""
     graphs = Graphs()
     with installed(Policies(duck_shape=duck)):
         torch.compile(lambda x, y: (x + 1, y + 1), backend=graphs, dynamic=True)(torch.ones(5), torch.ones(5))

@@ -1,4 +1,4 @@
-"""What torch's C++ wants as plain numbers or as elements: in one graph where that is possible."""
+"""Plain numbers or elements wanted by torch's C++: in one graph where that is possible."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ CAPTURED = {
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", CAPTURED)
 def test_in_one_graph(name: str, backend: str) -> None:
-    """If it fails, such a program has no graph, or another result than in eager torch."""
+    """Such a program is one graph, with the results of eager torch."""
     program = CAPTURED[name]
     compiled = compile(program, backend=backend, dynamic=True, fullgraph=True)
     for seed, rows in enumerate((3, 5, 2, 4)):
@@ -47,7 +47,7 @@ def test_in_one_graph(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_sizes_as_an_argument(backend: str) -> None:
-    """If it fails, a call that is given a `torch.Size` has no graph."""
+    """A call with a `torch.Size` as an argument is one graph."""
 
     def program(x, size, sizes):
         return (x * 2 if x.size() == size else x), sizes, x.new_ones(sizes["y"])
@@ -61,7 +61,7 @@ def test_sizes_as_an_argument(backend: str) -> None:
 
 
 def test_truth_of_one_element() -> None:
-    """If it fails, a branch on the one element of a tensor with axes is an error about symbolic sizes."""
+    """A branch on the one element of a tensor with axes is that of eager torch."""
 
     def program(x):
         return x + 1 if x == 0 else x + 2
@@ -89,7 +89,7 @@ class Pieces(torch.autograd.Function):
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_numbers_of_the_backward(backend: str) -> None:
-    """If it fails, the forward wants numbers that only the backward reads, or a check of them is left out."""
+    """Numbers that only the backward reads are no inputs of the forward, and their checks stay."""
 
     def program(x, lengths, later):
         one, other = x.split(lengths.tolist())

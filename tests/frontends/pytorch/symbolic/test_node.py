@@ -50,7 +50,7 @@ BINARY: dict[str, Callable[..., object]] = {
 
 @pytest.mark.parametrize("name", BINARY)
 def test_operators_of_integers(name: str) -> None:
-    """If it fails, a size that a program computes is another number than Python's."""
+    """A size that a program computes is Python's number."""
     compute = BINARY[name]
     env, (b, s) = symbols()
     for left, right, plain in ((b, s, (6, 35)), (s, b, (35, 6)), (b, 4, (6, 4)), (40, s, (40, 35)), (s, True, (35, 1))):
@@ -80,7 +80,7 @@ UNARY: dict[str, Callable[..., object]] = {
 
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name: str) -> None:
-    """If it fails, one of torch's own functions over sizes concretizes a value, or returns a wrong one."""
+    """Torch's own functions over sizes are right and concretize none."""
     compute = UNARY[name]
     env, sizes = symbols()
     for size, plain in zip(sizes, HINTS.values()):
@@ -90,7 +90,7 @@ def test_functions_of_one_number(name: str) -> None:
 
 
 def test_an_operation_is_done_once() -> None:
-    """If it fails, a trace derives the same size again and again."""
+    """Each operation is interned: equal sizes are one node."""
     _, (b, s) = symbols()
     assert (b * s + 1).node is (b * s + 1).node
     assert (b * s - s * b) == 0
@@ -98,7 +98,7 @@ def test_an_operation_is_done_once() -> None:
 
 
 def test_cplusplus_asks() -> None:
-    """If it fails, a tensor with symbolic sizes pins one of them in C++."""
+    """C++ reads sizes of a tensor without pinning them."""
     env, (b, s) = symbols()
     x = torch.empty(b, s, 3, device="meta")
     assert at_hint(x.numel()) == 6 * 35 * 3
@@ -112,7 +112,7 @@ def test_cplusplus_asks() -> None:
 
 
 def test_a_branch_is_a_guard_and_asked_once() -> None:
-    """If it fails, a branch of the program leaves no guard, or two of them."""
+    """A branch of the program leaves exactly one guard."""
     env, (b, s) = symbols()
     for _ in range(3):
         assert b < s
@@ -121,14 +121,14 @@ def test_a_branch_is_a_guard_and_asked_once() -> None:
 
 
 def test_a_forced_number_is_a_specialization() -> None:
-    """If it fails, `range(b)` specializes a size without a record."""
+    """`range(b)` specializes a size, with a record."""
     env, (b, _) = symbols()
     assert len(range(b)) == 6
     assert [each.text for each in env.specializations()] == ["b"]
 
 
 def test_what_torch_reads_of_an_expression() -> None:
-    """If it fails, torch's own helpers fail on our numbers, or answer without the facts."""
+    """Torch's own helpers take our numbers and answer from the facts."""
     env, (b, s) = symbols()
     assert asked_by_torch.statically_known_true(b >= 1)
     assert not asked_by_torch.statically_known_true(b >= 2)
@@ -143,7 +143,7 @@ def test_what_torch_reads_of_an_expression() -> None:
 
 
 def test_checks_are_facts() -> None:
-    """If it fails, what a program checked is asked again, or a false check passes."""
+    """A checked condition is a fact, and a false check raises."""
     _, (b, s) = symbols()
     torch._check(b <= s)
     assert isinstance(value_of(b), SymInt)
@@ -153,7 +153,7 @@ def test_checks_are_facts() -> None:
 
 
 def test_values_of_the_run() -> None:
-    """If it fails, a value that only the run knows is given a number, or its check is lost."""
+    """A value known only at run time has no hint, and keeps its check."""
     env = ShapeEnv(origin=lambda: None, policy=general_path)
     nodes = Nodes(env)
     u = nodes.wrap(env.unbacked("u0", lo=0))
@@ -168,7 +168,7 @@ def test_values_of_the_run() -> None:
 
 
 def test_booleans() -> None:
-    """If it fails, a truth value of sizes is taken for another one."""
+    """Conditions combine to the right truth values."""
     _, (b, s) = symbols()
     both, either = (b > 7) & (s > 7), (b > 7) | (s > 7)
     assert at_hint(both) is False
@@ -179,7 +179,7 @@ def test_booleans() -> None:
 
 
 def test_where_the_general_path_is_this_times_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, each of torch's optional questions is decided, although both outcomes give the same answer."""
+    """An optional question of torch's is not decided if both outcomes give the same answer."""
     env, (b, s) = symbols()
     asked: list[object] = []
     monkeypatch.setattr(env, "decide", lambda prop, *rest: asked.append(prop))
@@ -189,7 +189,7 @@ def test_where_the_general_path_is_this_times_nothing_is_asked(monkeypatch: pyte
 
 
 def test_the_general_path_in_a_scope_that_this_run_does_not_enter() -> None:
-    """If it fails, a branch of `torch.cond` for sizes of 1 is traced as if they were those at hand."""
+    """A branch of `torch.cond` for sizes of 1 is traced for its own condition, not for the sizes at hand."""
     env, (b, s) = symbols()
     with env.hypothesis(value_of(b) == 1):
         assert asked_by_torch.guard_or_false(b == 1) and not asked_by_torch.guard_or_false(s == 1)

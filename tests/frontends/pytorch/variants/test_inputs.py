@@ -15,7 +15,7 @@ def added(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor]:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("first", ["distinct", "twice"])
 def test_a_tensor_that_is_given_twice(backend: str, first: str) -> None:
-    """If it fails, a variant for two tensors computes with one that it writes to, as if it were another."""
+    """A variant for two tensors is not used for one tensor given twice."""
     graph = CompiledGraph(added, ["x", "y"], added, backend=backend)
     for given in (first, "distinct", "twice", "distinct"):
         x, y = torch.ones(3), torch.ones(3)
@@ -25,7 +25,7 @@ def test_a_tensor_that_is_given_twice(backend: str, first: str) -> None:
 
 
 def test_an_input_that_is_no_tensor_and_no_number() -> None:
-    """If it fails, a variant is reused for another value of an input that it does not compare."""
+    """An input that a variant cannot compare makes no variant."""
     graph = CompiledGraph(torch.mul, ["x", "y"], lambda x, y: (x * len(y),), backend="eager")
     assert [graph(torch.ones(1), text)[0].item() for text in ("a", "bc")] == [1.0, 2.0]
     assert "y: an input of the class str" in graph.reason

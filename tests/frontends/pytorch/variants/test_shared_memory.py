@@ -123,7 +123,7 @@ def test_an_argument_is_the_buffer_that_is_written():
 
 @pytest.mark.parametrize("where", ["argument", "parameter"])
 def test_a_buffer_shares_memory_later(where):
-    """What was apart at the first call is taken to be so for ever."""
+    """A buffer that shares memory only after the first call is noticed."""
 
     def made():
         norm = torch.nn.BatchNorm1d(4)

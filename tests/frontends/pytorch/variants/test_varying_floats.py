@@ -42,7 +42,7 @@ WANTED = {
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", WANTED.values(), ids=WANTED)
 def test_where_the_value_is_wanted(program, backend):
-    """What wants a plain number is given another call's, or raises."""
+    """Each call reads its own value where a plain number is wanted."""
     agrees(compile(program, backend=backend), program, *VALUES)
 
 

@@ -1,4 +1,4 @@
-"""What goes in and comes out: containers, named tuples, dataclasses, numbers, nothing; objects made inside."""
+"""Arguments and results: containers, named tuples, dataclasses, numbers, nothing; objects made inside."""
 
 import collections
 import dataclasses

@@ -1,4 +1,4 @@
-"""What a tensor can be asked and given: attributes, classes, data, items, random numbers."""
+"""Queries and changes of tensors: attributes, classes, data, items, random numbers."""
 
 import random
 

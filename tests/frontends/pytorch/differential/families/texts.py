@@ -1,4 +1,4 @@
-"""What a program writes as text: sizes, containers, tensors, modules."""
+"""Text that a program writes: sizes, containers, tensors, modules."""
 
 import collections
 import functools
