@@ -3,6 +3,7 @@
     python -m benchmarks.demo_transformer
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -78,27 +79,23 @@ def show(console: Console) -> None:
         new = "traced" if len(compiled.variants) > before else "found"
         table.add_row(f"{batch}, {sequence}", new, f"{loss.item():.3f}", "yes" if same else "NO")
     console.print(table)
-    console.print("[bold]compiled.explain()[/], the graphs shortened:")
+    console.print("[bold]compiled.explain()[/], shortened:")
     for line in shortened(compiled.explain().splitlines()):
         console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
     console.print()
 
 
-def shortened(lines: Iterable[str], shown: int = 4) -> Iterator[str]:
-    """An explanation with the first few lines of each graph."""
-    inside, left_out = False, 0
-    for line in lines:
-        if inside and line.startswith("    "):
-            left_out += 1
-            if left_out <= shown:
-                yield line
-            continue
-        if left_out > shown:
-            yield f"    ... and {left_out - shown} lines more"
-        inside, left_out = line.strip() == "graph:", 0
-        yield line
-    if left_out > shown:
-        yield f"    ... and {left_out - shown} lines more"
+def shortened(lines: Iterable[str], shown: int = 3) -> Iterator[str]:
+    """An explanation with the first few lines of each list: inputs, guards, operators."""
+    for (indent, is_title), listed in itertools.groupby(lines, lambda line: (indentation(line), line.endswith(":"))):
+        items = list(listed)
+        yield from items if is_title else items[:shown]
+        if not is_title and len(items) > shown:
+            yield f"{' ' * indent}... and {len(items) - shown} lines more"
+
+
+def indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 if __name__ == "__main__":
