@@ -1,4 +1,4 @@
-"""Reductions, scans, products, concatenation and padding: their results are contiguous."""
+"""Reductions, scans, products, concatenation, gathers, embedding and log-likelihoods: their results are contiguous."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import is_number, order_of
-from frontends.pytorch.meta_rules.normalization import one_dtype
+from frontends.pytorch.meta_rules.normalization import Optional, given, one_dtype
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
@@ -57,6 +57,15 @@ def reduced_along(
     return reduced(func, recorder, self, dim, *args, **kwargs)
 
 
+@kind_rule(aten.isin.Tensor_Tensor, aten.isin.Tensor_Scalar)
+def isin(
+    recorder: Trace, elements: torch.Tensor, tests: object, *, assume_unique: bool = False, invert: bool = False
+) -> object:
+    """Membership of each element: contiguous whatever the input's layout."""
+    base = metadata_of(recorder, elements)
+    return packed(recorder, base.shape, torch.bool, base.device)
+
+
 @kind_rules(
     aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.addmm.default, aten.addmv.default,
     aten.baddbmm.default,
@@ -67,6 +76,59 @@ def product(operator: torch._ops.OpOverload, recorder: Trace, *tensors: torch.Te
     if not one_dtype(*factors):
         return NotImplemented
     return packed(recorder, ruled(recorder, operator, *factors, **numbers), first.dtype, first.device)
+
+
+@kind_rule(aten.gather.default)
+def gather(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> object:
+    """The sizes of the index, contiguous."""
+    x, places = metadata_of(recorder, self), metadata_of(recorder, index)
+    if sparse_grad or places.dtype is not torch.int64:
+        return NotImplemented
+    return packed(recorder, ruled(recorder, aten.gather.default, x, dim, places), x.dtype, x.device)
+
+
+# ---------------------------------------------------------------------- embedding and log-likelihood
+
+
+@kind_rule(aten.embedding.default)
+def embedding(recorder: Trace, weight: torch.Tensor, indices: torch.Tensor, *options: object) -> object:
+    """A row for each index."""
+    table, rows = given(recorder, weight, indices)
+    if rows.dtype not in (torch.int64, torch.int32):
+        return NotImplemented
+    return packed(recorder, ruled(recorder, aten.embedding.default, table, rows), table.dtype, table.device)
+
+
+@kind_rule(aten.embedding_dense_backward.default)
+def embedding_backward(
+    recorder: Trace, grad_output: torch.Tensor, indices: torch.Tensor, num_weights: int, *options: object
+) -> object:
+    """A gradient for the whole table."""
+    grad = metadata_of(recorder, grad_output)
+    if not isinstance(num_weights, int) or not grad.shape:
+        return NotImplemented
+    return packed(recorder, (num_weights, grad.shape[-1]), grad.dtype, grad.device)
+
+
+@kind_rule(aten.nll_loss_forward.default)
+def nll_loss(recorder: Trace, self: torch.Tensor, target: torch.Tensor, weight: Optional, *options: int) -> object:
+    """The loss, and the weight of all targets."""
+    x, classes, weights = given(recorder, self, target, weight)
+    if not one_dtype(x, weights):
+        return NotImplemented
+    found, total = ruled(recorder, aten.nll_loss_forward.default, x, classes, weights, *options)
+    return packed(recorder, found, x.dtype, x.device), packed(recorder, total, x.dtype, x.device)
+
+
+@kind_rule(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
+def nll_loss_backward(
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, weight: Optional, *_: object
+) -> object:
+    """A gradient like the scores."""
+    x, grad, weights = given(recorder, self, grad_output, weight)
+    if not one_dtype(x, grad, weights):
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
 
 
 def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:

@@ -19,7 +19,7 @@ from frontends.pytorch.meta_rules.layouts import (
     suggests_channels_last,
 )
 from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.env import ShapeEnv
@@ -105,6 +105,80 @@ def convolution_backward(
         return NotImplemented
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
     return (*found, bias)
+
+
+# ---------------------------------------------------------------------- permuted pixels
+
+
+@kind_rules(
+    aten.reflection_pad2d.default,
+    aten.replication_pad2d.default,
+    aten.pixel_shuffle.default,
+    aten.pixel_unshuffle.default,
+)
+def moved(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
+    """Pixels moved, and some repeated."""
+    x = metadata_of(recorder, self)
+    return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
+
+
+@kind_rule(aten.roll.default)
+def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
+    """Two pieces in swapped order; contiguous if the tensor is rolled as a flat one."""
+    x = metadata_of(recorder, self)
+    sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
+    if not dims or len(x.sizes) < 4:
+        return packed(recorder, sizes, x.dtype, x.device)
+    return image(recorder, sizes, x) if settles_layout(recorder, x) else NotImplemented
+
+
+# ---------------------------------------------------------------------- pooling
+
+
+@kind_rule(aten.max_pool2d_with_indices.default)
+def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
+    """The maximum of each window, and its index."""
+    x = metadata_of(recorder, self)
+    if not on_cpu_and_packed(x):
+        return NotImplemented
+    found = ruled(recorder, aten.max_pool2d_with_indices.default, x, *args)
+    values, places = found if isinstance(found, tuple) and isinstance(found[0], tuple) else (found, found)
+    return packed(recorder, values, x.dtype, x.device), packed(recorder, places, torch.int64, x.device)
+
+
+@kind_rule(aten.adaptive_max_pool2d.default)
+def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
+    """The maximum of each of `output_size` windows, and its index."""
+    x = metadata_of(recorder, self)
+    if not on_cpu_and_packed(x):
+        return NotImplemented
+    found = ruled(recorder, aten.adaptive_max_pool2d.default, x, output_size)
+    return packed(recorder, found, x.dtype, x.device), packed(recorder, found, torch.int64, x.device)
+
+
+@kind_rule(aten._adaptive_avg_pool2d.default)
+def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
+    """The mean of each of `output_size` windows."""
+    x = metadata_of(recorder, self)
+    if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
+        return NotImplemented
+    sizes = (*x.shape[:-2], *sizes_of(output_size))
+    strides = suggested_strides(recorder.env, x, sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
+
+
+@kind_rule(
+    aten.max_pool2d_with_indices_backward.default,
+    aten.avg_pool2d_backward.default,
+    aten._adaptive_avg_pool2d_backward.default,
+    aten.adaptive_max_pool2d_backward.default,
+)
+def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
+    """A gradient with the input's layout."""
+    x, grad = given(recorder, self, grad_output)
+    if not one_dtype(x, grad) or not on_cpu_and_packed(x):
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
 
 
 # ---------------------------------------------------------------------- resampling

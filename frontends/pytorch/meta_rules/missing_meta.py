@@ -182,6 +182,7 @@ def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank
 
 
 @kind_rule(
+    aten.adaptive_max_pool3d_backward.default,
     aten.fractional_max_pool2d_backward.default,
     aten.fractional_max_pool3d_backward.default,
     aten._ctc_loss_backward.default,
@@ -212,7 +213,17 @@ def trilinear(
     return packed(recorder, left, i1.dtype, i1.device)
 
 
-# ---------------------------------------------------------------------- where the meta function branches on sizes
+# ---------------------------------------------------------------------- where the meta function differs from the kernel
+
+
+@kind_rule(aten.linalg_eig.default)
+def eigen(recorder: Trace, self: torch.Tensor) -> object:
+    """Eigenvalues, and a column-major matrix of eigenvectors."""
+    found: Ruled = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
+    values, vectors = found
+    dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
+    matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
+    return packed(recorder, values, dtype, self.device), matrix
 
 
 @kind_rule(aten.glu.default)
@@ -230,3 +241,12 @@ def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
         return NotImplemented
     ruled(recorder, aten.flip.default, self, dims)
     return self.metadata
+
+
+@kind_rule(aten.hash_tensor.default)
+def hashed(
+    recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+) -> object:
+    """One hash for all elements along some axes."""
+    found: Ruled = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
+    return packed(recorder, found, torch.uint64, self.device)

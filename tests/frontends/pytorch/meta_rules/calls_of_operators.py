@@ -136,6 +136,12 @@ def where(make: Maker) -> Call:
     return func, [make.tensor(*shape, dtype=torch.bool), *tensors[1:]], {}
 
 
+def masked_fill(make: Maker) -> Call:
+    func, tensors, _ = pointwise(aten.masked_fill.Scalar, 2)(make)
+    mask = make.tensor(*tensors[1].shape, dtype=torch.bool)
+    return func, [tensors[0], mask, 2.0], {}
+
+
 # ---------------------------------------------------------------------- views
 
 
@@ -209,6 +215,11 @@ def scan(func: object) -> Calls:
     return lambda make: (func, [make.tensor(*make.dims(1, 4), dtype=make.dtype(*FLOATS, *INTS)), -1], {})
 
 
+def gather(make: Maker) -> Call:
+    index = make.tensor(make.a, make.c, dtype=torch.int64)
+    return aten.gather.default, [make.tensor(make.a, make.b + 2), 1, index], {}
+
+
 def index_select(make: Maker) -> Call:
     index = make.tensor(make.c, dtype=torch.int64)
     return aten.index_select.default, [make.tensor(make.a, make.b + 2, make.d), 1, index], {}
@@ -230,6 +241,18 @@ def layer_norm_backward(make: Maker) -> Call:
     return aten.native_layer_norm_backward.default, [*args, [True, make.pick(True, False), True]], {}
 
 
+def group_norm(make: Maker) -> Call:
+    x = make.tensor(make.a, 8, make.b, make.c)
+    return aten.native_group_norm.default, [x, torch.ones(8), torch.ones(8), make.a, 8, make.b * make.c, 4, 1e-5], {}
+
+
+def group_norm_backward(make: Maker) -> Call:
+    a, b, c = make.a, make.b, make.c
+    x = [make.tensor(a, 8, b, c, layout="packed") for _ in range(2)]
+    statistics = [make.tensor(a, 4, layout="packed") for _ in range(2)]
+    return aten.native_group_norm_backward.default, [*x, *statistics, torch.ones(8), a, 8, b * c, 4, [True] * 3], {}
+
+
 def batch_norm(make: Maker) -> Call:
     sizes = make.pick([make.a, 4], [make.a, 4, make.b], [make.a, 4, make.b, make.c])
     training = make.pick(True, False)
@@ -242,7 +265,32 @@ def batch_norm_backward(make: Maker) -> Call:
     return aten.native_batch_norm_backward.default, [*x, *[torch.ones(4) for _ in range(5)], True, 1e-5, [True] * 3], {}
 
 
+def softmax(func: object, *rest: object) -> Calls:
+    return lambda make: (func, [make.tensor(*make.dims(1, 4)), -1, *rest], {})
+
+
 # ---------------------------------------------------------------------- tables, losses, images, joining
+
+
+def embedding(make: Maker) -> Call:
+    return aten.embedding.default, [torch.ones(7, 5), make.tensor(*make.dims(1, 3), dtype=torch.int64)], {}
+
+
+def embedding_backward(make: Maker) -> Call:
+    a, b = make.a, make.b
+    grad, rows = make.tensor(a, b, 5), make.tensor(a, b, dtype=torch.int64, layout="packed")
+    return aten.embedding_dense_backward.default, [grad, rows, 7, -1, False], {}
+
+
+def nll_loss(make: Maker) -> Call:
+    x, classes = make.tensor(make.a, 3), make.tensor(make.a, dtype=torch.int64, layout="packed")
+    return aten.nll_loss_forward.default, [x, classes, None, make.pick(0, 1, 2), -100], {}
+
+
+def nll_loss_backward(make: Maker) -> Call:
+    x, classes = make.tensor(make.a, 3), make.tensor(make.a, dtype=torch.int64, layout="packed")
+    one = make.tensor(layout="packed")
+    return aten.nll_loss_backward.default, [one, x, classes, None, 1, -100, one], {}
 
 
 def convolution(make: Maker) -> Call:
@@ -258,6 +306,15 @@ def convolution_backward(make: Maker) -> Call:
     grad, x = make.tensor(a, 6, b, c, layout="packed"), make.tensor(a, 4, b, c, layout="packed")
     numbers = [[1, 1], [1, 1], [1, 1], False, [0, 0], 1, [make.pick(True, False), True, True]]
     return aten.convolution_backward.default, [grad, x, torch.ones(6, 4, 3, 3), [6], *numbers], {}
+
+
+def max_pool(make: Maker) -> Call:
+    x = make.image(make.a, 3, make.b + 2, make.c + 2)
+    return aten.max_pool2d_with_indices.default, [x, [3, 3], [2, 2], [1, 1]], {}
+
+
+def adaptive_pool(make: Maker) -> Call:
+    return aten._adaptive_avg_pool2d.default, [make.image(make.a, 3, make.b, make.c), [make.pick(1, 2, make.d), 1]], {}
 
 
 def resampled(make: Maker) -> Call:
@@ -307,3 +364,11 @@ def fresh(func: object, *rest: object) -> Calls:
 
 def new(func: object, *rest: object) -> Calls:
     return lambda make: (func, [make.tensor(make.a, dtype=make.dtype()), make.dims(0, 3), *rest], {})
+
+
+def counted(make: Maker) -> Call:
+    func, numbers = make.pick(
+        (aten.arange.default, [make.a]), (aten.arange.start, [1, make.a + make.b]),
+        (aten.arange.start_step, [0, make.a * make.b, make.c]),
+    )  # fmt: skip
+    return func, numbers, {}

@@ -9,6 +9,14 @@ from frontends.pytorch import compile, trace
 pytestmark = pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0")
 
 
+def pool(x):
+    return torch.nn.functional.adaptive_max_pool2d(x, 2)
+
+
+def anti_aliased(x):
+    return torch.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear", antialias=True)
+
+
 CALLS = {
     "mm": (torch.mm, (5, 4), (4, 3)),
     "mm of rows": (torch.mm, (5, 1), (1, 3)),
@@ -22,6 +30,8 @@ CALLS = {
     "repeat": (lambda x: x.repeat(x.shape[0], 2), (3, 4)),
     "glu of two": (torch.nn.functional.glu, (5, 2)),
     "conv2d": (torch.nn.functional.conv2d, (2, 3, 6, 6), (4, 3, 3, 3)),
+    "adaptive pool": (pool, (2, 3, 6, 7)),
+    "anti-aliased": (anti_aliased, (2, 3, 6, 7)),
     "diagonal_scatter": (torch.diagonal_scatter, (4, 4), (4,)),
     "pinv": (torch.linalg.pinv, (5, 3)),
     "solve_triangular": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True), (4, 4), (4, 3)),
