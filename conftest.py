@@ -1,4 +1,5 @@
-"""What the suite does not take from the machine: how much is tried, how many threads compute, where kernels are kept.
+"""Settings of the suite that do not depend on the machine: the number of examples, of threads, and the folder of
+kernels.
 
 Random numbers of each test and of each fixture begin by its name, so that they are the same whichever tests ran before.
 A run tries the same examples each time, so that a red one is red twice; HYPOTHESIS_PROFILE=random looks for others.
@@ -90,7 +91,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def evaluates_frames() -> bool:
-    """Whether Python evaluates its frames by itself."""
+    """Return True if Python itself evaluates its frames."""
     python = ctypes.pythonapi
     python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
     python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]

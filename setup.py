@@ -41,8 +41,9 @@ HOT = {
         """,
     "solver/decide": "assume consistency ladder minimal_core prover question search selection slicing",
 }
-"""What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
-parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""
+"""The modules that a question goes through. Printing, the edges and the trusted checker stay as they are written, and
+so does the parser for any text: it walks as deep as a text is nested, for which compiled code has no room.
+"""
 
 GROUP = "symshape"
 SHARED = f"{GROUP}__mypyc"
@@ -54,7 +55,7 @@ goes through the table of what another library might put in its place: 5 % of th
 
 
 def announced() -> list[Extension]:
-    """What tells setuptools that there are extensions. Translating takes seconds, which only `build_ext` has to."""
+    """Tell setuptools that there are extensions. Translating takes seconds, which only `build_ext` has to."""
     if os.environ.get("SYMSHAPE_PURE"):
         return []
     try:

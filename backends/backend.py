@@ -1,4 +1,4 @@
-"""What a backend is: a protocol of eight attributes, of which three have no default.
+"""A backend: a protocol of eight attributes, of which three have no default.
 
     >>> import torch
     >>> from backends import cpu
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Sizes: TypeAlias = Sequence[int]
 Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
-"""What runs a graph: its inputs as one sequence to its outputs."""
+"""The function that runs a graph: from its inputs, as one sequence, to its outputs."""
 LargeMemory: TypeAlias = "tuple[int, Callable[[torch.Tensor], None]]"
 Pool: TypeAlias = "Callable[[int, Sizes, Sizes, torch.dtype], torch.Tensor]"
 
@@ -74,8 +74,9 @@ class Backend(Protocol):
 
     @property
     def interchanges(self) -> bool:
-        """Whether kernels may have stores that accumulate over the outer axes (`Store.accumulates`), and consecutive
-        kernels may be interleaved."""
+        """True if kernels may have stores that accumulate over the outer axes (`Store.accumulates`), and consecutive
+        kernels may be interleaved.
+        """
         return False
 
     @property
@@ -119,12 +120,12 @@ def missing_from(backend: object) -> list[str]:
 
 
 def emits_kernels(backend: AnyBackend) -> TypeGuard[Backend]:
-    """Whether a backend compiles kernels, or runs graphs operator by operator."""
+    """True if a backend compiles kernels; False if it runs graphs operator by operator."""
     return hasattr(backend, "kernels")
 
 
 def runs_graphs(backend: AnyBackend) -> TypeGuard[GraphBackend]:
-    """Whether a backend runs graphs operator by operator."""
+    """Return True if a backend runs graphs operator by operator."""
     return hasattr(backend, "runner")
 
 

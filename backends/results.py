@@ -44,7 +44,7 @@ def check_results(
     rule: str,
     aliases: bool = False,
 ) -> object:
-    """What an operator gave, if it is as predicted.
+    """Return the results of an operator if they are as predicted.
 
     `operands` are its arguments, with whose tensors memory no result may share unless its schema says so (`aliases`).
 

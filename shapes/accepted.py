@@ -37,7 +37,7 @@ def whole_number(label: str, value: object, expected: str = "an integer") -> int
 
 
 def is_truth(value: object) -> bool:
-    """Whether it is True or False, NumPy's too."""
+    """Return True if it is True or False, NumPy's too."""
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Asking(ABC):
-    """What can be asked of an environment, and the parts that answer."""
+    """The questions that an environment answers, and the parts that answer them."""
 
     _guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
     """The minimal guards, with how many commitments there were then, and the last of them."""
@@ -88,7 +88,7 @@ class Asking(ABC):
         self._ledger.trails = (self._answers, self._reader)
         self._texts = self._reader.texts
         self._watched = False
-        """Whether a listener is notified of questions."""
+        """True if a listener is notified of questions."""
         self._declarations = Declarations(self._ledger, self._reader)
         self._commands = Commands(self._answers, self._reader)
 
@@ -102,12 +102,12 @@ class Asking(ABC):
 
     @property
     def facts(self) -> Facts:
-        """What is known, as a value."""
+        """The facts, as a value."""
         return self._ledger.facts
 
     @property
     def origin(self) -> OriginProvider:
-        """What tells the place that is asking."""
+        """The function that tells the source location of the caller."""
         return self._ledger.origin
 
     @property
@@ -144,8 +144,9 @@ class Asking(ABC):
         return self._reader.read_expr(size)[1]
 
     def true_at_hints(self, question: Question) -> bool | None:
-        """Whether it holds at the hints; None where they say nothing: a symbol has none, it makes no sense there, or
-        the scope is one that this run does not enter."""
+        """Return True or False as it holds at the hints or not; None where they say nothing: a symbol has none, it
+        makes no sense there, or the scope is one that this run does not enter.
+        """
         try:
             return self._ledger.at_hint(*self._reader.read(question))
         except Undefined:
@@ -174,7 +175,7 @@ class Asking(ABC):
         timeout: float | None = None,
         purpose: Purpose = "program",
     ) -> Verdict:
-        """Whether a proposition follows from what is known. Changes nothing.
+        """Decide whether a proposition follows from what is known. Changes nothing.
 
         Args:
             effort: what it may cost: "fast" and "default" have budgets of work, "thorough" has the largest and asks z3
@@ -217,7 +218,7 @@ class Asking(ABC):
         return self._answers.decide(prop, domain, effort, timeout)
 
     def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
-        """Whether a proposition is `Always`: what a compiler asks that has use for a proof alone."""
+        """Return True if a proposition is `Always`: for compilers that have use for a proof alone."""
         return isinstance(self.ask(question, effort=effort, timeout=timeout), Always)
 
     @synchronized
@@ -261,8 +262,9 @@ class Asking(ABC):
 
     @synchronized
     def fits(self, size: Size, bits: int) -> Verdict:
-        """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
-        bits."""
+        """Decide whether the value *and every intermediate* of its computation, as written, fits a signed integer of so
+        many bits.
+        """
         from shapes.environment.overflow import fitting
 
         prop, domain = fitting(self._reader, size, bits)
@@ -352,7 +354,7 @@ class Asking(ABC):
         trusted: bool = False,
         **bounds: int | tuple[int | None, int | None],
     ) -> Verdict:
-        """Whether every size in the box satisfies ranges, assumptions and guards: Always, or sizes that are not.
+        """Decide whether every size in the box satisfies ranges, assumptions and guards: Always, or sizes that are not.
 
         Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the assumptions for
         granted.
@@ -397,9 +399,8 @@ class Asking(ABC):
 
     @synchronized
     def export(self, system: Literal["smtlib"] = "smtlib") -> str:
-        """What was taken for granted and what was concluded, as one file for any solver that reads SMT-LIB 2: ranges,
-        assumptions, guards and run-time checks with their lines, and every question that still stands, with the status
-        that is expected of it.
+        """Export the assumptions and conclusions as one file for any solver that reads SMT-LIB 2: ranges, assumptions,
+        guards and run-time checks with their lines, and every question that still stands, with its expected status.
         """
         from shapes.sessions.obligations import obligations
 

@@ -58,7 +58,7 @@ class ShapeEnv(Asking):
 
     @contextmanager
     def at(self, origin: Origin | None) -> Iterator[None]:
-        """What is committed inside comes from this place, whatever the stack says."""
+        """Set the source location of everything committed inside, whatever the stack says."""
         if origin is not None and not isinstance(origin, Origin):
             raise ShapeError(f"origin={shown(origin)}: expected an Origin, or None")
         before = self._ledger.origin
@@ -228,7 +228,7 @@ class ShapeEnv(Asking):
 
     @synchronized
     def postulate(self, question: Question) -> None:
-        """What holds by construction, as of the values that an operator computes: a fact of the kind "range", which no
+        """Add a fact that holds by construction of the values that an operator computes: of the kind "range", which no
         check tests.
 
         Raises:
@@ -376,7 +376,7 @@ class ShapeEnv(Asking):
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """What holds inside is for this thread alone."""
+        """Open a scope whose facts are for this thread alone."""
         self._enter_scope()
         try:
             yield

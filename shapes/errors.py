@@ -134,7 +134,7 @@ class SpecializedDynamic(ShapeError):
 
 
 def outcome_of(verdict: Verdict) -> str:
-    """What was found about an open question, in words, with the sizes that it is about."""
+    """The finding about an open question, in words, with the sizes that it is about."""
     from solver.decide.verdict import Depends, GaveUp
 
     match verdict:

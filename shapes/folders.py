@@ -26,7 +26,7 @@ def base_folder(variable: str, *below_home: str) -> Path:
 
 
 def home() -> Path:
-    """What `HOME` names; else the home folder that the system has for the user.
+    """The folder that `HOME` names; else the home folder that the system has for the user.
 
     Raises:
         FileNotFoundError: there is none.

@@ -75,7 +75,7 @@ class OpenQuestion:
 
     @property
     def pins(self) -> bool:
-        """Whether taking the hint would commit to an equality."""
+        """True if taking the hint would commit to an equality."""
         return self.at_hint is not None and self.prop.kind == ("eq" if self.at_hint else "ne")
 
 
@@ -132,17 +132,17 @@ OpenChoice = TakeHint | Answer | Refuse
 
 
 class Policy(Protocol):
-    """How an environment treats what it cannot decide."""
+    """The treatment of what an environment cannot decide."""
 
     @property
     def name(self) -> str: ...
 
     def on_input(self, size: InputSize) -> InputChoice:
-        """How to treat a new input size that has a hint."""
+        """Choose the treatment of a new input size that has a hint."""
         ...
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
-        """How to go on at a branch that is open."""
+        """Choose how to go on at a branch that is open."""
         ...
 
 

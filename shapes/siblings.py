@@ -14,7 +14,7 @@ from typing import Final
 
 NAMES: Final = ("solver", "shapes", "backends", "frontends")
 MARK: Final = b"symshape"
-"""What stands in the `__init__.py` of each."""
+"""The marker in the `__init__.py` of each."""
 
 
 def require_own_packages(root: str) -> None:
@@ -62,7 +62,7 @@ def _within(place: str, folder: str) -> bool:
 
 
 def _is_marked(file: str) -> bool:
-    """Whether this file is ours; one that cannot be read (in an archive, say) is."""
+    """Return True if this file is ours; one that cannot be read (in an archive, say) is."""
     try:
         with open(file, "rb", buffering=0) as text:
             return MARK in text.readall()

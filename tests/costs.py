@@ -1,4 +1,4 @@
-"""What something costs, on any machine: processor time, as a multiple of a plain call of Python beside it."""
+"""Costs in units that hold on any machine: processor time, as a multiple of a plain call of Python beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROUNDS = 9
 
 
 def in_calls(function: Callable[[], object], *, times: int = 1000, depth: int = 0) -> float:
-    """How many calls of an empty function take as long; the least of some rounds, as noise only adds."""
+    """The number of calls of an empty function that take as long; the least of some rounds, as noise only adds."""
     if depth:  # from that many frames further down
         return (lambda: in_calls(function, times=times, depth=depth - 1))()
     costs, calls = [], []

@@ -34,7 +34,7 @@ import shapes, solver.terms.expr
 print(time.process_time() - begin, solver.terms.expr.__file__)
 """
 TURNS: Final = 5
-"""How often each replays, in turn; the fastest counts."""
+"""The number of replays of each, in turn; the fastest counts."""
 
 
 def tracked() -> list[str]:
@@ -90,7 +90,7 @@ class Environment:
         self.variables = variables | {"PATH": f"{folder / 'bin'}{os.pathsep}{variables['PATH']}"}
 
     def run(self, *command: str, **options: str) -> str:
-        """What a program prints."""
+        """The output of a program."""
         done = subprocess.run(
             [str(self.folder / "bin" / command[0]), *command[1:]],
             cwd=self.folder,

@@ -1,4 +1,4 @@
-"""How long each test takes, and by that what `make quick` runs.
+"""The duration of each test, and by that the tests that `make quick` runs.
 
     HYPOTHESIS_PROFILE=quick python -m pytest --quick    # a twentieth: of a second, or of what a function takes
     python -m pytest --record-durations [FILES]          # measures anew, and writes that to durations.txt
@@ -36,7 +36,7 @@ PROPERTY: Final = "seconds"
 Rows = dict[str, tuple[float, float]]
 
 _begun: Final = [0.0]
-"""What this process had used when the test began that it runs."""
+"""The processor time used when the running test began."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +50,7 @@ def function_of(name: str) -> str:
 
 
 def unit_of(item: pytest.Item) -> str:
-    """What a quick run takes a share of: a function, or a file whose cases are computed together."""
+    """The unit of which a quick run takes a share: a function, or a file whose cases are computed together."""
     return item.nodeid.partition("::")[0] if item.get_closest_marker("shared") else function_of(item.nodeid)
 
 
@@ -117,7 +117,7 @@ def pytest_runtest_logstart() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """What the last report of a test, which is made after this, says of it."""
+    """Add the time of the teardown to the last report of a test, which is made after this."""
     try:
         return (yield)
     finally:
@@ -140,7 +140,7 @@ class Recorder:
 
 
 def updated(known: Rows, measured: Mapping[str, Mapping[str, float]]) -> Rows:
-    """What is known of functions that are still there, and of those that were measured what that gave."""
+    """The records of functions that are still there, and the new durations of those that were measured."""
     there = {name for name in known.keys() - measured.keys() if (ROOT / name.partition("::")[0]).exists()}
     kept = {name: known[name] for name in there}
     for name, cases in measured.items():

@@ -1,4 +1,5 @@
-"""How many examples a search looks at, fewer in a quick run, more in a thorough one; what a bounded case may cost.
+"""The number of examples that a search looks at, fewer in a quick run, more in a thorough one; limits of the cost of a
+case.
 
     @settings(max_examples=examples(150))
     @settings(max_examples=examples(20, thorough=300))
@@ -21,7 +22,7 @@ THOROUGH: Final = 5
 
 
 def examples(count: int, *, thorough: int = 0) -> int:
-    """What a run of this profile makes of the number that the suite looks at; `thorough` where that is no multiple."""
+    """The number of examples in this profile for the suite's number; `thorough` where that is no multiple."""
     match settings.get_current_profile_name():
         case "quick":
             return max(2, count // QUICK)

@@ -25,7 +25,7 @@ NOT_CHANGED = (ast.JoinedStr, ast.Raise, ast.Assert, ast.arguments, ast.AnnAssig
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What may take the place of a node."""
+    """The nodes that may replace a node."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in OPPOSITE:
             yield "comparison", ast.Compare(node.left, [OPPOSITE[type(op)]()], node.comparators)

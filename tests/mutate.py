@@ -40,7 +40,7 @@ ENGINE = ("tests/solver", "tests/properties")
 SECONDS = 60
 """Of the processor that tests of one mutation take at most; a test that takes twice as much more hangs, and notices."""
 MEMORY = 16 << 30
-"""That a mutation may take."""
+"""The memory limit of a mutation."""
 Place = tuple[str, str, int]
 """A function: its file, its qualified name, its first line."""
 
@@ -201,7 +201,7 @@ NAMED = (
 )
 
 NOT_RUN = {"testing", "library.py", "__main__.py", "cli.py"}
-"""What tests others, runs on a device, or in another process."""
+"""The tests that test others, run on a device, or in another process."""
 
 
 def mechanical(count: int, seed: int) -> Iterator[Mutation]:
@@ -268,7 +268,7 @@ def place_of(code: CodeType) -> Place:
 
 
 def in_a_fork(action: Callable[[], Any]) -> Any:
-    """What an action gives, or None if its process ends before."""
+    """The result of an action, or None if its process ends before."""
     with tempfile.NamedTemporaryFile() as file:
         child = os.fork()
         if not child:

@@ -145,7 +145,7 @@ class Operators:
         return self._answers[name]
 
     def misplaced(self, name: str, call: Call) -> bool:
-        """Whether a rule gives other strides of a view than torch, or fails."""
+        """Return True if a rule gives other strides of a view than torch, or fails."""
         if name not in VIEWS or (name == "getitem" and len(list(call.inputs())) > 1):  # what tensors pick is a copy
             return False
         key = name, id(call)
@@ -171,7 +171,7 @@ class Operators:
 
 @dataclass
 class Result:
-    """How a mutant fared: the examples that it took and the operator that noticed, or None."""
+    """The fate of a mutant: the examples that it took and the operator that noticed, or None."""
 
     mutant: Mutant
     examples: int | None
@@ -261,7 +261,7 @@ def main() -> None:
 
 
 def report(results: Sequence[Result], took: float, survivors: Path | None) -> None:
-    """What was noticed, by kind, and what was not."""
+    """The mutants that were noticed, by kind, and those that were not."""
     kinds = Counter(result.mutant.kind.partition(" for ")[0] for result in results)
     noticed = [result.examples for result in results if result.examples is not None]
     alive = [result for result in results if result.examples is None]

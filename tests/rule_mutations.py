@@ -21,9 +21,9 @@ import shapes.rules
 
 FOLDER = Path(shapes.rules.__file__ or "").parent
 NOT_RULES = ("__init__", "__main__", "expectations", "reference", "registry", "shape", "promotion", "collectives")
-"""What gives no sizes, and what another test holds against simulated ranks."""
+"""The functions that give no sizes, and those that another test compares with simulated ranks."""
 OF_NUMPY = ("_backwards", "numpy_getitem")
-"""What only arrays of NumPy have; these are compared with it in tests of their own."""
+"""The attributes that only arrays of NumPy have; these are compared with it in tests of their own."""
 REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "agree_all", "expandable")
 UNSEEN = frozenset(("strides", "dtype", "storage_offset", "message", "name"))
 """Keyword arguments that say nothing about sizes."""
@@ -53,7 +53,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What it is called, whatever line it is on."""
+        """The key of a mutation, whatever line it is on."""
         return f"{self.file.name} {self.function[0]}: {self.kind}: {self.old} -> {self.new}"
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _changes(node: ast.AST, context: str, function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
-    """What may take the place of a node."""
+    """The nodes that may replace a node."""
     arguments = {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
     match node:
         case ast.Expr(value=ast.Call() as call) if _called(call) in REQUIRING:
@@ -172,7 +172,7 @@ def _changes(node: ast.AST, context: str, function: ast.FunctionDef) -> Iterator
 
 
 def _counts(node: ast.AST) -> bool:
-    """Whether an operand is plainly a number."""
+    """Return True if an operand is plainly a number."""
     match node:
         case ast.Constant(value=int()) | ast.Call(func=ast.Name(id="len")):
             return True
@@ -182,7 +182,7 @@ def _counts(node: ast.AST) -> bool:
 
 
 def _is_exact(quotient: ast.BinOp, function: ast.FunctionDef) -> bool:
-    """Whether the function looks at the remainder as well: rounding up what leaves none changes nothing."""
+    """Return True if the function looks at the remainder as well: rounding up what leaves none changes nothing."""
     left, right = ast.dump(quotient.left), ast.dump(quotient.right)
     return any(
         isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Mod)

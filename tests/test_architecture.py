@@ -25,12 +25,12 @@ def run(*arguments: str) -> str:
 
 
 def test_drawings_and_walks_are_up_to_date() -> None:
-    """If it fails, imports or a walk changed: run `python -m tests.architecture --write`."""
+    """The drawings of imports and walks are up to date: else run `python -m tests.architecture --write`."""
     assert run("-m", "tests.architecture").rstrip("\n") == PAGE.read_text().rstrip("\n")
 
 
 def test_a_question_enters_few_packages_and_none_twice() -> None:
-    """If it fails, the way from `ask` to the verdict is longer than docs/architecture.md says, or turns back."""
+    """The way from `ask` to the verdict enters few packages, each once, as docs/architecture.md says."""
     walks = json.loads(run("-c", WALKS))
     assert len(walks) == len(EXAMPLES)
     for packages, reentered in walks:
@@ -42,6 +42,6 @@ def test_a_question_enters_few_packages_and_none_twice() -> None:
 
 @pytest.mark.parametrize(("question", "verdict"), [("b*s % 64 == 0", "Depends"), ("b*s % 16 == 0", "Always")])
 def test_the_walk_of_one_question(question: str, verdict: str) -> None:
-    """If it fails, the command that shows a walk is broken."""
+    """The command that shows a walk works."""
     lines = run("-m", "tests.walk", question, "--assume", "s % 16 == 0").splitlines()
     assert lines[0].startswith(verdict) and "solver/decide" in lines

@@ -36,7 +36,7 @@ def counted(path: Path) -> tuple[int, ...]:
 
 
 def test_the_corpus_is_what_its_statistics_say() -> None:
-    """If it fails, a file was lost or altered, and every figure measured on the corpus means something else."""
+    """The corpus has the files that its statistics say, unaltered."""
     stated = stated_counts()
     total = stated.pop("all")
     found = {path.name.removesuffix(".jsonl.gz"): counted(path) for path in CORPUS.glob("*.jsonl.gz")}
@@ -54,7 +54,7 @@ def tracked_text() -> list[Path]:
 
 
 def test_nothing_points_outside_the_clone() -> None:
-    """If it fails, a file names a path that another machine does not have."""
+    """No file names a path that another machine does not have."""
     outside = re.compile(r"(?<![\w.])/(?:work|root)/|\.\./shared")
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

@@ -18,7 +18,7 @@ WHICH = "import solver, sys; print('sources' if solver._Sources in sys.meta_path
 
 
 def chosen(root: Path, **environment: str) -> str:
-    """Whether the solver in this folder would take its modules from extensions or from sources."""
+    """The source of the solver's modules in this folder: extensions or Python files."""
     variables = {name: value for name, value in os.environ.items() if name not in ("SYMSHAPE_PURE", "PYTHONPATH")}
     run = subprocess.run(
         [sys.executable, "-c", WHICH], cwd=root, env=variables | environment, capture_output=True, text=True, check=True

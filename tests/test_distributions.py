@@ -1,4 +1,5 @@
-"""What a user installs is whole: every file that the code opens is in the wheel, all that documents need in the sdist.
+"""Installed distributions are whole: every file that the code opens is in the wheel, all that documents need in the
+sdist.
 
 The wheel here is one without extensions, which takes seconds; `make check-wheel` builds and runs the others.
 """
@@ -42,7 +43,7 @@ def packaged() -> set[str]:
 
 
 def test_all_files_of_the_packages_are_in_the_wheel(built: tuple[Path, Path]) -> None:
-    """If it fails, something that works in a clone raises FileNotFoundError where it is installed."""
+    """All files of the packages are in the wheel."""
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if name.split("/")[0] in NAMES}
     assert names == packaged()
@@ -50,7 +51,7 @@ def test_all_files_of_the_packages_are_in_the_wheel(built: tuple[Path, Path]) ->
 
 
 def test_the_source_distribution_is_a_clone(built: tuple[Path, Path]) -> None:
-    """If it fails, documents, tests or the list of changes cannot be had without the repository."""
+    """Documents, tests and the list of changes are in the source distribution."""
     with tarfile.open(built[0]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     dotted = {name for name in tracked() if name.startswith(".") and not name.startswith(".ci/")}
@@ -60,7 +61,7 @@ def test_the_source_distribution_is_a_clone(built: tuple[Path, Path]) -> None:
 
 
 def test_a_wheel_without_extensions_is_for_every_machine(built: tuple[Path, Path]) -> None:
-    """If it fails, an installer takes the wheel for one of a single platform, or one for another platform for this."""
+    """A wheel without extensions is tagged for every platform, and one with them for its own."""
     sdist, wheel = built
     assert (sdist.name, wheel.name) == (
         f"symshape-{shapes.__version__}.tar.gz",
@@ -108,7 +109,7 @@ OPENING = """
 """
 
 def test_every_file_that_the_code_opens_is_in_the_wheel(built: tuple[Path, Path], tmp_path: Path) -> None:
-    """If it fails, code reads a file that is not installed, or nobody reads one that is."""
+    """Every file that the code opens is in the wheel, and every file in it is opened."""
     pytest.importorskip("torch")
     site = tmp_path.resolve() / "site"
     with zipfile.ZipFile(built[1]) as wheel:
@@ -132,7 +133,7 @@ def test_every_file_that_the_code_opens_is_in_the_wheel(built: tuple[Path, Path]
 
 @pytest.mark.thorough
 def test_a_wheel_is_named_after_what_was_built(tmp_path: Path) -> None:
-    """If it fails, a machine without a compiler makes a wheel that claims to have extensions, or has half of them."""
+    """A wheel is named after what was built: with all of the extensions or none."""
     pytest.importorskip("mypyc")
     clone(tmp_path / "clone")
     wheel = build("wheel", tmp_path / "clone", tmp_path / "dist", CC="false")

@@ -1,4 +1,4 @@
-"""What the documents show is what happens: every `>>>` example and every `$ shapes` command in them is run.
+"""The examples in the documents: every `>>>` example and every `$ shapes` command in them is run.
 
 In a page, the fenced `python` blocks share one namespace, in order; a fenced `console` block is commands and what they
 print, `...` standing for anything.
@@ -36,7 +36,7 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page: Path) -> None:
-    """If it fails, a page shows an answer that the engine no longer gives."""
+    """The answers in the documents are those of the engine."""
     names: dict[str, object] = {}
     report: list[str] = []
     for line, block in blocks(page, "python"):
@@ -66,7 +66,7 @@ def run(command: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.name)
 def test_commands(page: Path, tmp_path: Path) -> None:
-    """If it fails, a page shows a command that prints something else."""
+    """The outputs of commands in the documents are those printed."""
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
     compare = doctest.OutputChecker().check_output
     for line, block in blocks(page, "console"):

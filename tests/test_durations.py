@@ -1,4 +1,4 @@
-"""What `make quick` leaves out is little, and in no place all; no test depends on how busy the machine is."""
+"""The selection of `make quick` leaves out little, and in no place all; no test depends on how busy the machine is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_names_are_those_of_tests() -> None:
-    """If it fails, a file was moved, and `make quick` runs all of what is slow in it: `make durations`."""
+    """The names in the recorded durations are those of tests; `make durations` renews them."""
     gone = {name.partition("::")[0] for name in recorded()} - {
         str(path.relative_to(ROOT)) for folder in ("tests", "solver", "shapes", "backends", "frontends")
         for path in (ROOT / folder).rglob("*.py")
@@ -23,7 +23,7 @@ def test_names_are_those_of_tests() -> None:
 
 
 def test_every_package_is_touched() -> None:
-    """If it fails, a package can be broken without `make quick` seeing it."""
+    """`make quick` touches every package."""
     left_out = {name for name, seconds in recorded().items() if not cases_within_share(1, *seconds)}
     for folder in (ROOT / "tests").glob("*/*/"):
         kept, of = 0, 0
@@ -48,12 +48,12 @@ def test_every_package_is_touched() -> None:
     ],
 )
 def test_cases_are_spread(count: int, mean: float, longest: float, chosen: set[int]) -> None:
-    """If it fails, a quick run takes longer than it says, or looks at the first cases only."""
+    """A quick run spreads over the cases, and takes no longer than it says."""
     assert cases_within_share(count, mean, longest) == chosen
 
 
 def test_what_is_not_run_stays_recorded() -> None:
-    """If it fails, whoever records one file makes a quick run take minutes, as nothing is known of the others."""
+    """Durations of tests that are not run stay recorded."""
     here = "tests/test_durations.py"
     known = {f"{here}::slow": (1.0, 2.0), f"{here}::faster": (1.0, 1.0), "tests/test_gone.py::gone": (1.0, 1.0)}
     measured = {f"{here}::faster": {"a": SHARE / 2}, f"{here}::new": {"a": SHARE, "b": 3 * SHARE}}
@@ -61,8 +61,9 @@ def test_what_is_not_run_stays_recorded() -> None:
 
 
 def test_no_test_is_measured_by_the_clock() -> None:
-    """If it fails, a test fails where the machine does other things as well: `tests/effort.py` counts the processor's
-    seconds, and a limit that only guards against a hang is of minutes."""
+    """No test is measured by the clock: `tests/effort.py` counts the processor's seconds, and a limit that only guards
+    against a hang is of minutes.
+    """
     wrong = []
     for path in (ROOT / "tests").rglob("*.py"):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -73,7 +74,7 @@ def test_no_test_is_measured_by_the_clock() -> None:
 
 
 def test_what_takes_too_much_of_the_processor_fails() -> None:
-    """If it fails, a text of a few characters may cost hours without a test that sees it."""
+    """A test that takes too much of the processor fails."""
     with processor_seconds(100):
         pass
     with pytest.raises(AssertionError, match=r"takes more than 0\.05 seconds"), processor_seconds(0.05):

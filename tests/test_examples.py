@@ -29,14 +29,14 @@ def loaded(path: Path) -> ModuleType:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path) -> None:
-    """If it fails, an example shows what the engine no longer does."""
+    """Each example shows what the engine does."""
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testmod(loaded(path), optionflags=options).failed == 0
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_need_nothing_else(path: Path) -> None:
-    """If it fails, the author of another compiler must install a framework to follow the example."""
+    """The examples need no framework."""
     blocked = "import sys\nfor name in ('torch', 'numpy', 'jax', 'onnx'): sys.modules[name] = None\n"
     program = f"{blocked}import runpy; runpy.run_path({str(path)!r})"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -69,7 +69,7 @@ def expected(x: Numbers, weight: Numbers, bias: Numbers, rows: int, inner: int, 
 
 
 def test_one_variant_serves_many_sizes() -> None:
-    """If it fails, the example compiles again for sizes that a variant takes, or computes something else."""
+    """One variant of the example serves many sizes, with right results."""
     program = layer()
     calls = 0
     for rows, inner, columns, whole in itertools.product((4, 1, 2, 5), (1, 3), (4, 1, 2), (False, True)):
@@ -93,7 +93,7 @@ def test_one_variant_serves_many_sizes() -> None:
 
 
 def test_what_the_facts_settle_is_not_guarded() -> None:
-    """If it fails, a decision that holds for every size costs a check, or is not taken."""
+    """A decision that holds for every size is taken without a check."""
     graph = compiler.Graph()
     x, y = graph.input("x", "rows", 64), graph.input("y", 1, 64)
     program = compiler.Compiled(graph, compiler.reshape(x + y, -1, 16))
@@ -105,7 +105,7 @@ def test_what_the_facts_settle_is_not_guarded() -> None:
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:
-    """If it fails, the example computes nonsense from arrays that do not go together."""
+    """Arrays that do not go together are refused."""
     graph = compiler.Graph()
     x, y = graph.input("x", "m", "k"), graph.input("y", "n", "p")
     program = compiler.Compiled(graph, x @ y)

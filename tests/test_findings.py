@@ -31,7 +31,7 @@ def test_each_survey_is_there_and_each_kind_of_finding_known() -> None:
 
 @pytest.mark.parametrize(("name", "library"), [("torch", "torch"), ("onnx", "onnxruntime"), ("jax", "jax")])
 def test_a_finding_can_be_seen_again(name: str, library: str) -> None:
-    """If it fails, a row of the page is no longer true of the version that is installed."""
+    """Each row of the page of findings is true of the installed version."""
     pytest.importorskip(library)
     again = survey(name).again
     summaries, found = seen()

@@ -21,7 +21,7 @@ def python(program: str) -> str:
 
 
 def test_shapes_brings_nothing_heavy() -> None:
-    """If it fails, every program that imports shapes pays for a library that it may never use."""
+    """Importing shapes loads no heavy library."""
     assert python(f"import sys, shapes; print(*[name for name in {HEAVY} if name in sys.modules])").split() == []
 
 
@@ -41,7 +41,7 @@ RARE = ("solver.syntax.printer", "solver.decide.minimal_core", "solver.interop",
 
 
 def test_a_first_question_loads_neither_rungs_nor_printer() -> None:
-    """If it fails, every program pays at its start for proof search, other solvers or texts that it may never need."""
+    """A first question loads neither proof search nor printer nor other solvers."""
     verdict, first, second = python(FIRST_QUESTION).splitlines()
     loaded, later = first.split(), second.split()
     assert verdict == "Depends" and "solver.decide.question" in loaded
@@ -61,6 +61,6 @@ def modules() -> list[str]:
 
 
 def test_everything_imports_without_torch() -> None:
-    """If it fails, the author of another compiler must install torch after all."""
+    """Everything imports without torch."""
     blocked = "import sys; sys.modules['torch'] = sys.modules['triton'] = None\n"
     python(blocked + "\n".join(f"import {name}" for name in modules()))

@@ -7,6 +7,6 @@ from tests.mutate import NAMED, ROOT, Named
 
 @pytest.mark.parametrize("mutation", NAMED, ids=lambda mutation: mutation.name)
 def test_the_text_to_break_is_there(mutation: Named) -> None:
-    """If it fails, a file was changed and a mutation of it has to be pointed at the new text."""
+    """The text that a mutation replaces is in its file."""
     assert mutation.old in (ROOT / mutation.file).read_text()
     assert mutation.old != mutation.new

@@ -14,7 +14,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def pages(notebook: nbformat.NotebookNode) -> list[str]:
-    """What cells show as HTML, but for the sizes of witnesses: any that show the same would do."""
+    """The HTML of the cells, but for the sizes of witnesses: any that show the same would do."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     found = [str(output["data"]["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
     return [re.sub(r"=-?\d+", "=...", page) for page in found]
@@ -22,14 +22,14 @@ def pages(notebook: nbformat.NotebookNode) -> list[str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_is_its_text(path: Path) -> None:
-    """If it fails, the notebook and the text that is reviewed say different things (`make notebooks` pairs them)."""
+    """The notebook and its reviewed text say the same (`make notebooks` pairs them)."""
     cells = [(cell.cell_type, cell.source) for cell in jupytext.read(path).cells]
     assert cells == [(cell.cell_type, cell.source) for cell in jupytext.read(path.with_suffix(".py")).cells]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_runs(path: Path) -> None:
-    """If it fails, a notebook that is shown to newcomers ends in an error, or shows a verdict without its evidence."""
+    """The notebook runs without an error, and shows each verdict with its evidence."""
     notebook = jupytext.read(path)
     shown = pages(notebook)
     nbclient.NotebookClient(notebook, timeout=800, resources={"metadata": {"path": str(ROOT)}}).execute()
@@ -38,7 +38,7 @@ def test_the_notebook_runs(path: Path) -> None:
 
 
 def test_the_first_notebook_walks_from_a_question_to_its_core_and_counterexample() -> None:
-    """If it fails, the notebook lacks a step of its walk."""
+    """The first notebook has every step from a question to its core and counterexample."""
     notebook = jupytext.read(ROOT / "notebooks" / "ask.ipynb")
     text = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
     for word in ("depends", "true at", "false at", "always", "because", "s % 16 == 0", "b % 4 == 0", "never"):

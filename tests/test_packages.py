@@ -47,7 +47,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 def test_a_stranger_first_on_the_path_is_named(
     project: Path, tmp_path: Path, imported: str, name: str, kind: str
 ) -> None:
-    """If it fails, a file called solver.py beside the user's script gives a traceback that names neither file."""
+    """An error about a module called solver.py beside the user's script names both files."""
     stranger = tmp_path / (f"{name}.py" if kind == "module" else f"{name}/__init__.py")
     stranger.parent.mkdir(exist_ok=True)
     stranger.write_text("raise SystemExit('it was run')\n" if name != imported else "x = 1\n")
@@ -62,7 +62,7 @@ def test_a_stranger_first_on_the_path_is_named(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("made", ["imported", "made by hand"])
 def test_a_stranger_that_is_imported_already_is_named(project: Path, tmp_path: Path, name: str, made: str) -> None:
-    """If it fails, the order of imports decides whether there is an error that can be understood."""
+    """An error names a module that was imported before as well."""
     imported = "shapes" if name != "shapes" else "frontends"
     (tmp_path / f"{name}.py").write_text("")
     by_hand = f"import types; sys.modules[{name!r}] = types.ModuleType({name!r})"
@@ -76,7 +76,7 @@ def test_a_stranger_that_is_imported_already_is_named(project: Path, tmp_path: P
 def test_a_package_that_another_distribution_has_overwritten_is_named(
     project: Path, tmp_path: Path, name: str
 ) -> None:
-    """If it fails, `pip install` of another distribution with such a package breaks this one, and nothing says so."""
+    """An error names a package that another distribution has overwritten."""
     imported = "shapes" if name != "shapes" else "frontends"
     installed = tmp_path / "site"
     shutil.copytree(project, installed)
@@ -91,7 +91,7 @@ def test_a_package_that_another_distribution_has_overwritten_is_named(
 
 
 def test_nobody_is_taken_for_a_stranger(project: Path, tmp_path: Path) -> None:
-    """If it fails, a folder of documents that is called `solver`, or a link to the project, is an error."""
+    """A folder of documents called `solver`, or a link to the project, is no error."""
     (tmp_path / "solver").mkdir()
     (tmp_path / "link").symlink_to(project)
     program = "import frontends, backends, shapes; from shapes import ShapeEnv; ShapeEnv()"
@@ -101,7 +101,7 @@ def test_nobody_is_taken_for_a_stranger(project: Path, tmp_path: Path) -> None:
 
 
 def test_one_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, reports of errors do not say what they are about."""
+    """`--version` prints the one version, which shapes/__init__.py alone states."""
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert not ended.value.code
@@ -114,5 +114,5 @@ def test_one_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_types_are_published(name: str) -> None:
-    """If it fails, mypy takes everything of a package for Any where it is installed."""
+    """Packages publish their types for mypy."""
     assert (ROOT / name / "py.typed").is_file()

@@ -25,7 +25,7 @@ def sources() -> list[Path]:
 
 
 def test_replaced_words_are_no_modules_and_no_classes() -> None:
-    """If it fails, a reader needs the dictionary that was thrown away."""
+    """No module and no class bears a replaced word."""
     modules, classes = set(MODULES.split()), set(CLASSES.split())
     found = [path for path in sources() if modules & {path.stem, *path.relative_to(ROOT).parts[:-1]}]
     for path in sources():
@@ -35,7 +35,7 @@ def test_replaced_words_are_no_modules_and_no_classes() -> None:
 
 
 def test_replaced_phrases_are_in_no_page_and_no_source() -> None:
-    """If it fails, a page or a docstring says in words of our own what the field has a word for."""
+    """No page and no source contains a replaced phrase."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: path.read_text() for path in [*pages, *sources()]}
     assert [(path.name, found[0]) for path, text in texts.items() if (found := PHRASES.search(text))] == []

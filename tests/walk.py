@@ -52,7 +52,7 @@ def package_of(code: CodeType) -> str | None:
 
 
 def walked(ask: Callable[[], object]) -> Walk:
-    """What happens while a question is asked, by the interpreter's profiling events."""
+    """The events while a question is asked, by the interpreter's profiling events."""
     walk = Walk()
     stack: list[str | None] = []
     known: dict[CodeType, str | None] = {}
@@ -85,7 +85,7 @@ def walked(ask: Callable[[], object]) -> Walk:
 
 
 def prepared(question: str, assumed: Sequence[str], sizes: str) -> Callable[[], object]:
-    """What asks a question of an environment of its own."""
+    """A function that asks a question of an environment of its own."""
     env = ShapeEnv()
     names = dict(zip(sizes.split(), env.sizes(sizes), strict=True))
     for each in assumed:

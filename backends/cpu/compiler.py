@@ -44,7 +44,9 @@ QUICK: Final = (
     *("-pipe", "-nostdlib", "-fno-use-linker-plugin"),
     *("-fno-asynchronous-unwind-tables", "-fcf-protection=none", "-fno-stack-protector"),
 )
-"""What a library of plain functions does without: a third of the time of an empty file."""
+"""Compiler options that turn off the parts a library of plain functions does not need: a third of the time of an empty
+file.
+"""
 PASSES: Final = (
     *("-O1", "-fno-tree-pta", "-fexpensive-optimizations", "-ftree-pre", "-fgcse", "-fthread-jumps"),
     *("-fschedule-insns", "-fsched-pressure", "-fschedule-insns2", "-fpeephole2", "-fcaller-saves", "-falign-loops"),
@@ -58,11 +60,11 @@ SANITIZED: Final = (
 )
 
 _libraries: Final[dict[Path, ctypes.CDLL]] = {}
-"""What is loaded, by where it is kept. It stays loaded to the end of the process."""
+"""Each loaded library, by its path. It stays loaded to the end of the process."""
 identities: Final[dict[Path, str]] = {}
-"""What each of them is made of, whatever compiler built it: the text, and what it is for."""
+"""The contents that each library was built from, whatever compiler built it: the source text and its purpose."""
 _gnu: list[bool] = []
-"""Whether what was supplied is of GCC, if anything was: texts are written as it wants them then."""
+"""True if the supplied libraries were built by GCC, empty if none was supplied: sources are then written for GCC."""
 
 
 def compile_source(
@@ -152,12 +154,12 @@ def load(path: Path) -> ctypes.CDLL:
 
 
 def chosen_architecture() -> str:
-    """What stands behind `-march=`: this machine, unless another is asked for."""
+    """The value of `-march=`: this machine, unless another is asked for."""
     return os.environ.get("SYMSHAPE_ARCHITECTURE") or "native"
 
 
 def macros(architecture: str) -> frozenset[str]:
-    """What the compiler defines for this architecture, as far as it is a name with nothing behind it or 1."""
+    """The macros that the compiler predefines for this architecture, those defined as nothing or as 1."""
     command = compiler()
     if isinstance(command, Unavailable):
         return frozenset()
@@ -179,7 +181,7 @@ def made_for() -> str:
 
 
 def is_gnu() -> bool:
-    """Whether the compiler is GCC, whose builtins have names of their own."""
+    """Return True if the compiler is GCC, whose builtins have names of their own."""
     if _gnu:
         return _gnu[0]
     command = compiler()
@@ -187,7 +189,7 @@ def is_gnu() -> bool:
 
 
 def openmp_library() -> str | None:
-    """What to link for OpenMP: the library that is loaded here (torch brings its own), else the compiler's; or None."""
+    """The OpenMP library to link: the one loaded here (torch brings its own), else the compiler's; or None."""
     loaded = _pool()
     if loaded is not None:
         return loaded
@@ -196,7 +198,7 @@ def openmp_library() -> str | None:
 
 
 def pool_name() -> str | None:
-    """What the OpenMP is called that this process runs."""
+    """The name of the OpenMP library that this process runs."""
     pool = _pool()
     return None if pool is None else os.path.basename(pool)
 
@@ -255,7 +257,7 @@ def _own_openmp(command: tuple[str, ...]) -> str | None:
 
 
 def _printed(command: tuple[str, ...], *question: str) -> str:
-    """What the compiler says; nothing, if it does not say."""
+    """The output of the compiler; empty if it prints nothing."""
     try:
         answer = subprocess.run(
             [*command, *question], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
@@ -267,7 +269,7 @@ def _printed(command: tuple[str, ...], *question: str) -> str:
 
 @cache
 def _processor() -> str:
-    """What `-march=native` depends on: the model and the instruction sets."""
+    """The properties of the processor that `-march=native` depends on: the model and the instruction sets."""
     try:
         described = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
     except OSError:

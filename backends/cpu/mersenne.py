@@ -66,7 +66,7 @@ def _bernoulli(kept: torch.Tensor, share: float, generator: torch.Generator) -> 
 
 
 def library() -> Path | None:
-    """What is compiled for it, if anything was yet."""
+    """The compiled library for it, if there is one yet."""
     return _compiled() if _compiled.cache_info().currsize else None
 
 
@@ -89,7 +89,7 @@ def _draw() -> Draw | None:
 
 @cache
 def _is_known() -> bool:
-    """Whether torch draws the same here, from a state of this form, and is left in the same state."""
+    """Return True if torch draws the same numbers here, from a state of this form, and is left in the same state."""
     if _draw() is None:
         return False
     ours, theirs = (torch.Generator().manual_seed(1) for _ in range(2))

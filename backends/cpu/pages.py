@@ -35,7 +35,7 @@ _reinterpret_tensor: Final = torch._C._dynamo.guards._reinterpret_tensor
 LARGE: Final = 4 << 20
 """So many bytes are large."""
 PAGE: Final = 2 << 20
-"""What kept memory is a multiple of: the size of a large page."""
+"""The size that pooled memory is a multiple of: that of a large page."""
 WASTED: Final = 5 / 4
 """So many times as much as is needed is taken rather than fresh memory."""
 _ADVICE: Final[int | None] = getattr(mmap, "MADV_HUGEPAGE", None)

@@ -64,7 +64,7 @@ _serial: Final = count()
 
 
 def described(host: Host) -> dict[str, object] | Unavailable:
-    """What `function_of` makes the function of a program again from; or why nothing can."""
+    """The description from which `function_of` rebuilds the function of a program; or the reason why none can."""
     kernels = [step for step in host.steps if isinstance(step, Kernel)]
     libraries = host.program.decisions.files
     if len(libraries) != -(-len(kernels) // IN_ONE_FILE) or any(path not in compiler.identities for path in libraries):
@@ -91,7 +91,7 @@ def described(host: Host) -> dict[str, object] | Unavailable:
 
 
 def _named(value: object) -> list[object] | None:
-    """What a text refers to, by a name; None where it has none."""
+    """The JSON value of a reference by name; None where there is none."""
     if isinstance(value, torch.Tensor):
         return ["constant", -1]
     if type(value) is float:

@@ -47,7 +47,7 @@ MEASURED: Final = Path(__file__).with_suffix(".json")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How a variant is going to be used, as far as whoever compiles knows.
+    """The expected use of a variant, as far as the caller of the compiler knows.
 
     Attributes:
         calls: how many calls it takes.
@@ -97,7 +97,9 @@ class Costs:
         return itself + kernel * kernels + call * calls
 
     def of_iteration(self, kind: str, length: int) -> float:
-        """What a fact saves in an iteration of a loop of this length: between two measured lengths on a line."""
+        """The saving of a fact per iteration of a loop of this length: interpolated linearly between two measured
+        lengths.
+        """
         points = self.saved.get(kind, ())
         if not points:
             return 0.0
@@ -136,7 +138,7 @@ def guard_candidates(
 
 
 def is_guard(env: ShapeEnv, question: Prop, varying: Collection[str] = ()) -> bool:
-    """Whether a question can be a guard: it is about sizes of inputs, and holds for those at hand."""
+    """Return True if a question can be a guard: it is about sizes of inputs, and holds for the present ones."""
     symbols = env.symbols
     for atom in question.symbols:
         if atom not in symbols or symbols[atom].kind != "backed" or atom.name in varying:

@@ -40,7 +40,7 @@ class GuardCandidate:
 
     @property
     def price(self) -> str:
-        """What it saves and costs, for people."""
+        """The saving and the cost, as text for people."""
         return f"saves {_span(self.saves)} a call, {_span(self.saves * self.calls)} in all, costs {_span(self.costs)}"
 
     def __str__(self) -> str:

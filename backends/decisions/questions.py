@@ -240,8 +240,9 @@ class Decisions:
         iterations: Expr | None = None,
         length: Expr | None = None,
     ) -> bool | None:
-        """Whether it always or never holds, or None. The answer saves time in each of so many `iterations` of a loop of
-        this `length`."""
+        """Decide whether it always or never holds, or None. The answer saves time in each of so many `iterations` of a
+        loop of this `length`.
+        """
         prop, put = (question.prop, question.put) if isinstance(question, Question) else (question, ())
         of_numbers = self._is_settled(prop) and put and is_of_numbers(put)
         verdict = None if kind in self.withheld and not of_numbers else self._asked(prop)
@@ -260,7 +261,7 @@ class Decisions:
         return None
 
     def equal(self, a: Expr, b: Expr, *, iterations: Expr | None = None) -> bool:
-        """Whether two sizes are known to be equal, where that saves time in each of so many iterations."""
+        """Return True if two sizes are known to be equal, where that saves time in each of so many iterations."""
         if a is b and is_plain(a):
             return True
         return self.same("equal", a, b, Choice("the same", "taken for different"), iterations=iterations)
@@ -275,8 +276,9 @@ class Decisions:
         iterations: Expr | None = None,
         length: Expr | None = None,
     ) -> bool:
-        """Whether two sizes are known to be equal. That two products or sums are is an answer as any other, be it that
-        they have one normal form; only numbers are compared without asking."""
+        """Return True if two sizes are known to be equal. That two products or sums are is an answer as any other, be
+        it that they have one normal form; only numbers are compared without asking.
+        """
         if a.is_constant and b.is_constant:
             return a is b
         put = (a, "==", b)
@@ -286,14 +288,17 @@ class Decisions:
         return self.holds(kind, question, choice, iterations=iterations, length=length) is True
 
     def is_one(self, size: Expr, *, iterations: Expr | None = None) -> bool | None:
-        """Whether a size is known to be 1, or known not to be, where that saves time in each of so many iterations."""
+        """Decide whether a size is 1, or known not to be, where that saves time in each of so many
+        iterations.
+        """
         if size.is_constant:
             return size.constant == 1
         return self.holds("size one", self.interner.eq(size, 1), Choice("no loop", "a loop"), iterations=iterations)
 
     def sooner(self, kind: Kind, question: Question | Prop, choice: Choice, *, likely: bool) -> bool:
-        """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
-        not known is decided by what is `likely`: what holds where the program was traced."""
+        """Decide whether to take the first of two ways that give the same result, for any sizes, in different time or
+        memory. What is not known is decided by what is `likely`: what holds where the program was traced.
+        """
         if kind in self.withheld:
             return self.holds(kind, question, choice) is True
         guess = f"{choice.always if likely else choice.otherwise}, as where it was traced"
@@ -310,7 +315,7 @@ class Decisions:
         return size.substitute(self.known)
 
     def _is_settled(self, question: Prop) -> bool:
-        """Whether its normal form says what it is."""
+        """Return True if its normal form settles it."""
         return question is self.interner.true or question is self.interner.false
 
     def _asked(self, question: Prop) -> Verdict | None:
@@ -332,12 +337,12 @@ class Decisions:
 
 
 def is_of_numbers(put: Put) -> bool:
-    """Whether a question is about numbers alone, which needs no engine."""
+    """Return True if a question is about numbers alone, which needs no engine."""
     return all(isinstance(word, str | int) or getattr(word, "is_constant", False) for word in put)
 
 
 def is_plain(size: Expr) -> bool:
-    """Whether it is a number or a symbol, so that to be the same needs no engine."""
+    """Return True if it is a number or a symbol, so that comparing it needs no engine."""
     terms = size.terms
     if len(terms) != 1:
         return not terms

@@ -94,7 +94,7 @@ def affine_sum(parts: Iterable[Affine]) -> Affine:
 
 
 def same_place(decisions: Decisions, a: Affine, b: Affine, *, iterations: Expr | None = None) -> bool:
-    """Whether two indices are proven equal in every iteration."""
+    """Return True if two indices are proven equal in every iteration."""
     if a.axes != b.axes:
         return False
     pairs = [(a.constant, b.constant), *[(c, d) for (_, c), (_, d) in zip(a.terms, b.terms)]]

@@ -22,12 +22,12 @@ def channels_last_strides(sizes: Sizes) -> Sizes:
 
 
 def has_channels(sizes: Sizes) -> bool:
-    """Whether channels-last differs from contiguous for these sizes, as far as is known."""
+    """Return True if channels-last is known to differ from contiguous for these sizes."""
     return len(sizes) == 4 and not is_one(sizes[1]) and not all(map(is_one, sizes[2:]))
 
 
 def is_channels_last(tensor: Tensor) -> bool:
-    """Whether the first image that an element is computed from is channels-last."""
+    """Return True if the first image that an element is computed from is channels-last."""
     if tensor.rank < 3:
         return False
     for each in descend([tensor], lambda below: not isinstance(below, Reduce)):

@@ -238,7 +238,7 @@ class Elementwise:
         return self.product([sizes[axis] for axis in run])
 
     def product(self, sizes: Sequence[Expr]) -> Expr:
-        """How many elements there are."""
+        """The number of elements."""
         return reduce(Expr.__mul__, sizes, self.one)
 
     def _merged(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
@@ -272,7 +272,7 @@ Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def _is_factor(first: Expr, second: Expr) -> bool:
-    """Whether the first product is the smaller one: by its degree, then by its number."""
+    """Return True if the first product is the smaller one: by its degree, then by its number."""
     if first.is_constant and second.is_constant:
         return first.constant < second.constant
     return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))

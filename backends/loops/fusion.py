@@ -152,13 +152,14 @@ class Fusion:
             self._writers.setdefault(buffer, []).append(item)
 
     def _is_worth(self, first: Item, second: Item) -> bool:
-        """Whether fusing saves a load: they share memory."""
+        """Return True if fusing saves a load: they share memory."""
         shared = first.writes & second.reads or first.reads & second.reads
         return bool(shared) and self._are_few(first, second)
 
     def _are_siblings(self, first: Item, second: Item) -> bool:
-        """Whether they reduce results of one kernel along the same axes. Results are smaller than operands, so longer
-        live ranges do not matter."""
+        """Return True if they reduce results of one kernel along the same axes. Results are smaller than operands, so
+        longer live ranges do not matter.
+        """
         one, other = first.nest, second.nest
         if one is None or other is None or not one.inner or one.outer != other.outer or one.inner != other.inner:
             return False
@@ -169,7 +170,7 @@ class Fusion:
         return len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
 
     def _is_between(self, first: Item, second: Item) -> bool:
-        """Whether a dependence path leads from the first through another item to the second, or back."""
+        """Return True if a dependence path leads from the first through another item to the second, or back."""
         if first.before & second.bit:
             return True
         between = second.before & ~first.bit

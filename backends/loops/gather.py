@@ -56,7 +56,7 @@ def gather(build: Elementwise, x: Tensor, sizes: Sizes, indices: GatherIndices, 
 
 
 def _is_once(indices: GatherIndices, sizes: Sizes) -> bool:
-    """Whether no element is gathered twice: each axis of the result is an index by itself."""
+    """Return True if no element is gathered twice: each axis of the result is an index by itself."""
     plain = {place.as_axis for place in indices if isinstance(place, Affine)}
     return all(axis in plain or is_one(size) for axis, size in enumerate(sizes))
 
@@ -160,7 +160,7 @@ def _pinned(condition: Tensor, axes: Sequence[int]) -> tuple[int, Tensor | None]
 
 
 def _varies(x: Tensor, axis: int) -> bool:
-    """Whether x may differ along an axis."""
+    """Return True if x may differ along an axis."""
     match x:
         case Number():
             return False

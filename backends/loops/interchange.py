@@ -42,7 +42,9 @@ from backends.loops.tensors import Expressions
 
 
 def is_interchangeable(nest: LoopNest) -> bool:
-    """Whether every store is of one iteration of all loops, or of a sum over the inner ones; at least one is a sum."""
+    """Return True if every store is of one iteration of all loops, or of a sum over the inner ones; at least one is a
+    sum.
+    """
     if not nest.outer or not nest.inner:
         return False
     sums = [_is_sum(nest, store) for store in nest.stores]
@@ -80,7 +82,7 @@ def interchanged(build: Expressions, bodies: Bodies, nest: LoopNest) -> LoopNest
 
 
 def is_profitable(build: Expressions, bodies: Bodies, sums: LoopNest, rows: LoopNest) -> bool:
-    """Whether interchanged sums load what a row-major kernel has loaded, and both are contiguous along rows."""
+    """Return True if interchanged sums load what a row-major kernel has loaded, and both are contiguous along rows."""
     has = {*_elements(sums)} & {*_elements(rows)}
     return bool(has) and is_along_inner(bodies, build, sums) and is_along_inner(bodies, build, rows)
 

@@ -67,7 +67,7 @@ def mark_interleaved(kernels: Sequence[Kernel], there: Collection[Buffer], decis
 
 
 def _ask_common(kernel: Kernel, count: Expr, decisions: Decisions) -> bool:
-    """Whether the leading axes of a kernel have so many iterations."""
+    """Return True if the leading axes of a kernel have this many iterations."""
     found = split(kernel, count)
     assert found is not None
     axis, inside = found
@@ -145,20 +145,20 @@ def _quotient(whole: Expr, part: Expr) -> Expr | None:
 
 
 def may_share_slot(kernels: Sequence[Kernel], buffers: Collection[Buffer]) -> bool:
-    """Whether interleaved kernels may still be where these buffers share a slot."""
+    """Return True if interleaved kernels stay correct where these buffers share a slot."""
     group = kernels[0].interleaved
     return group is not None and _are_apart([_Touched(kernel) for kernel in kernels], buffers, group.iterations)
 
 
 def _keep(touched: Sequence[_Touched], count: Expr) -> bool:
-    """Whether every dependence between the kernels is within one iteration."""
+    """Return True if every dependence between the kernels is within one iteration."""
     stored = {buffer for each in touched for buffer in each.stored}
     shared = [buffer for buffer in stored if sum([buffer in each.accesses for each in touched]) > 1]
     return all(_are_apart(touched, (buffer,), count) for buffer in shared)
 
 
 def _are_apart(touched: Sequence[_Touched], buffers: Collection[Buffer], count: Expr) -> bool:
-    """Whether the iterations touch disjoint blocks of these buffers, all of one size and in the same order."""
+    """Return True if the iterations touch disjoint blocks of these buffers, all of one size and in the same order."""
     parts = [
         _of_iteration(each.kernel, place, count)
         for each in touched

@@ -182,7 +182,7 @@ class Pass:
 
     @property
     def roots(self) -> list[Scalar]:
-        """What it computes."""
+        """The tensors that the kernel computes."""
         return [*[reduction.body for reduction in self.reductions], *[store.value for store in self.stores]]
 
 
@@ -223,7 +223,7 @@ class Kernel:
         return len(self.extents) - self.outer
 
     def is_inner(self, index: Affine) -> bool:
-        """Whether an index varies in the inner loops."""
+        """Return True if an index varies in the inner loops."""
         return any(axis >= self.outer for axis, _ in index.terms)
 
     @cached_property
@@ -255,7 +255,7 @@ class Kernel:
         )
 
     def is_once(self, store: Store) -> bool:
-        """Whether a store is outside of the inner axes."""
+        """Return True if a store is outside of the inner axes."""
         return self.inner > 0 and store.value not in self.varying and not self.is_inner(store.offset)
 
     @cached_property

@@ -58,13 +58,13 @@ def loaded(nest: LoopNest) -> list[Affine]:
 
 
 def _contiguous(offsets: Sequence[Affine], axis: int) -> int:
-    """How many accesses are unit-stride along an axis."""
+    """The number of accesses that are unit-stride along an axis."""
     found = [offset.coefficient(axis) for offset in offsets]
     return sum([coefficient is not None and is_one(coefficient) for coefficient in found])
 
 
 def _strided(offsets: Sequence[Affine], axis: int) -> int:
-    """How many accesses have another stride than 1 along an axis."""
+    """The number of accesses that have another stride than 1 along an axis."""
     found = [offset.coefficient(axis) for offset in offsets]
     return sum([coefficient is not None and not is_one(coefficient) for coefficient in found])
 
@@ -150,13 +150,14 @@ def _moved(bodies: Bodies, build: Expressions, nest: LoopNest, order: Sequence[i
 
 
 def is_along_inner(bodies: Bodies, build: Expressions, nest: LoopNest) -> bool:
-    """Whether lanes run along the inner axes once the loops are ordered."""
+    """Return True if lanes run along the inner axes once the loops are ordered."""
     return not _is_along_outer(_ordered(bodies, build, nest))
 
 
 def _is_along_outer(nest: LoopNest) -> bool:
-    """Whether lanes run along the last outer axis, each with an accumulator of its own: where the accesses that vary
-    along most axes have better strides along it."""
+    """Return True if lanes run along the last outer axis, each with an accumulator of its own: where the accesses that
+    vary along most axes have better strides along it.
+    """
     if not nest.inner:
         return True
     if not nest.outer:
@@ -170,8 +171,9 @@ def _is_along_outer(nest: LoopNest) -> bool:
 
 
 def is_transpose(nest: LoopNest) -> bool:
-    """Whether this is a transpose: no access is unit-stride along an inner axis; loads and stores are, along different
-    outer axes. The store would better be a kernel of its own, whose loops can be tiled."""
+    """Return True if this is a transpose: no access is unit-stride along an inner axis; loads and stores are, along
+    different outer axes. The store would better be a kernel of its own, whose loops can be tiled.
+    """
     first = len(nest.outer)
 
     def contiguous(offset: Affine) -> set[int]:

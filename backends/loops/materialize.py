@@ -77,12 +77,12 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
 
 
 def _broadcasts(tensor: Tensor) -> bool:
-    """Whether a view broadcasts its source."""
+    """Return True if a view broadcasts its source."""
     if not isinstance(tensor, View) or isinstance(tensor.source, Number):
         return False
     return _misses(tensor, {axis for place in tensor.indices for axis in place.axes})
 
 
 def _misses(tensor: Tensor, axes: Collection[int]) -> bool:
-    """Whether a tensor is broadcast along an axis that is not one of these."""
+    """Return True if a tensor is broadcast along an axis that is not one of these."""
     return any(axis not in axes for axis, size in enumerate(tensor.sizes) if not is_one(size))

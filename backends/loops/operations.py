@@ -106,7 +106,7 @@ def wrapped(value: int, dtype: str) -> int:
 
 
 def identity(operation: str, dtype: str) -> float:
-    """What a reduction starts from."""
+    """The initial value of a reduction."""
     least, most = extremes(dtype)
     return {"sum": 0, "product": 1, "any": False, "all": True, "minimum": most, "maximum": least}[operation]
 

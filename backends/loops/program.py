@@ -116,7 +116,7 @@ Step: TypeAlias = Assign | Call | Check | Bind
 
 @dataclass(eq=False)
 class Program:
-    """What a backend runs.
+    """A program of kernels and operators, which a backend runs.
 
     Attributes:
         inputs: the tensors that it is given, in order.
@@ -177,8 +177,9 @@ class Program:
         self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value))
 
     def _is_one_loop(self, memory: Memory, value: Concat) -> bool:
-        """Whether a concatenation is best one kernel: its pieces meet within rows, or some of them are numbers; and
-        none has a reduction inside, which would have to be materialized."""
+        """Return True if a concatenation is best one kernel: its pieces meet within rows, or some of them are numbers;
+        and none has a reduction inside, which would have to be materialized.
+        """
         along = memory.offset.coefficient(value.axis)
         within = along is not None and is_one(along) or any(isinstance(piece, Number) for piece in value.pieces)
         return within and not any(isinstance(each, Reduce | CollapseAxes) for each in descend(value.pieces))

@@ -59,7 +59,8 @@ def strided_inputs(
 
 
 def _pays(build: Expressions, root: Tensor, others: Sequence[int]) -> bool:
-    """Whether it is read more than once: as many times as the axes that it is broadcast along have iterations."""
+    """Return True if it is read more than once: as many times as the axes that it is broadcast along have iterations.
+    """
     times = build.product([root.sizes[axis] for axis in others])
     choice = Choice("repacked", "repacked", never="strided loads")
     return build.decisions.holds("repack", at_least(times, 2), choice) is not False

@@ -24,7 +24,7 @@ from backends.loops.gather import gather, one_hot_sum
 from backends.loops.nodes import CollapseAxes, Concat, GatherIndices, Number, Pointwise, Reduce, Sizes, Tensor
 
 OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
-"""What the extremes of bools are as integers. Of no elements there are none."""
+"""The extremes of bools as integers. Of no elements there are none."""
 
 
 class Expressions(Elementwise):

@@ -96,13 +96,13 @@ def _concatenated_along(condition: Scalar) -> Iterator[int]:
 
 
 def _is_transposed(kernel: Kernel, store: Store) -> bool:
-    """Whether lanes store with a stride, though the store is contiguous along another axis."""
+    """Return True if lanes store with a stride, though the store is contiguous along another axis."""
     step = store.offset.coefficient(kernel.lanes)
     return step is not None and not is_one(step) and any(is_one(other) for _, other in store.offset.terms)
 
 
 def _is_reduced(kernel: Kernel, axis: int) -> bool:
-    """Whether an axis is reduced over, and not the vector axis."""
+    """Return True if an axis is reduced over, and not the vector axis."""
     return axis >= kernel.outer and axis != kernel.lanes
 
 

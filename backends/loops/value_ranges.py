@@ -36,7 +36,7 @@ Bounds: TypeAlias = tuple[Expr, Expr]
 
 
 def is_inside(build: Expressions, place: Tensor, size: Expr) -> bool:
-    """Whether every element is proven to be a valid index of an axis of this size."""
+    """Return True if every element is proven to be a valid index of an axis of this size."""
     found = bounds(build, place)
     if found is None:
         return False

@@ -272,7 +272,7 @@ class Host:
         return f"({''.join([f'{text}, ' for text in texts])})"
 
     def _is_bound(self, size: Expr) -> bool:
-        """Whether every symbol in a size is bound."""
+        """Return True if every symbol in a size is bound."""
         return all(
             atom in self._bound or (atom.definition is not None and self._is_bound(atom.definition))
             for atom in size.symbols

@@ -1,4 +1,4 @@
-"""What the host does around kernels and operators, as a value: what is read, allocated, launched, freed and returned.
+"""The host side of a program around kernels and operators, as a value: reads, allocations, launches, frees and returns.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -116,7 +116,7 @@ class HostProgram:
         return self.memory.slots.get(buffer, buffer)
 
     def is_whole(self, memory: Memory) -> bool:
-        """Whether this argument or output is all of a tensor, with its sizes and strides."""
+        """Return True if this argument or output is all of a tensor, with its sizes and strides."""
         return memory in self.whole
 
 
@@ -194,7 +194,7 @@ def symbols_of(buffers: Sequence[Buffer]) -> Iterator[SymbolSource]:
 
 
 def _is_large(program: Program, needed: Expr, least: int, *, is_pooled: bool) -> bool | None:
-    """Whether it is as many bytes as are prepared or pooled."""
+    """Return True if it has as many bytes as are prepared or pooled."""
     yes = "kept from call to call" if is_pooled else "paged"
     choice = Choice(yes, f"{yes} where it is large", "fresh", "branch")
     return program.decisions.holds("large", at_least(needed, least), choice)

@@ -56,7 +56,7 @@ def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *,
 
 
 def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
-    """Whether they are kernels, and few enough tensors and scalars for one call."""
+    """Return True if they are kernels, and few enough tensors and scalars for one call."""
     kernels = [step for step in steps if isinstance(step, Kernel)]
     buffers = {memory.slots.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
     numbers = {number for kernel in kernels for number in kernel.scalars}
@@ -83,7 +83,7 @@ class _Held:
         self._most = max(self._there)
 
     def fits(self, steps: range) -> bool:
-        """Whether all buffers of these steps may be live at once."""
+        """Return True if all buffers of these steps may be live at once."""
         held = self._there[steps[0]] + sum([self._begun[step] for step in steps[1:] if step < len(self._begun)])
         return held <= self._most + max(self._most // MORE, LITTLE)
 
@@ -103,7 +103,9 @@ def interleaved_counts(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
 
 
 def _are_apart(kernels: Sequence[Kernel], memory: Plan) -> bool:
-    """Whether what these kernels store in one iteration is where none of them reads in another, slots considered."""
+    """Return True if the stores of these kernels in one iteration do not touch what another one reads in another
+    iteration, slots considered.
+    """
     stored = {store.buffer for kernel in kernels for store in kernel.stores}
     inside: dict[Buffer, set[Buffer]] = {}
     for buffer in {buffer for kernel in kernels for buffer in kernel.buffers}:

@@ -34,12 +34,12 @@ Layout: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 def is_whole(memory: Memory, decisions: Decisions) -> bool:
-    """Whether this is all of a buffer, with its layout."""
+    """True if this is all of a buffer, with its layout."""
     return has_layout(memory, memory.buffer.sizes, memory.buffer.strides, decisions)
 
 
 def has_layout(memory: Memory, sizes: Sequence[Expr], strides: Sequence[Expr], decisions: Decisions) -> bool:
-    """Whether this is all of a tensor of these sizes and strides; along an axis of size 1 any stride will do."""
+    """Return True if this is all of a tensor of these sizes and strides; along an axis of size 1 any stride will do."""
     if len(memory.sizes) != len(sizes) or not is_zero(memory.offset.constant):
         return False
     if not all(map(decisions.equal, memory.sizes, sizes)):
@@ -48,7 +48,7 @@ def has_layout(memory: Memory, sizes: Sequence[Expr], strides: Sequence[Expr], d
 
 
 def strides_of(memory: Memory) -> tuple[Expr, ...]:
-    """How far apart its elements are along each axis."""
+    """The distance between its elements along each axis."""
     zero = memory.offset.constant.interner.zero
     strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
     return tuple([zero if stride is None else stride for stride in strides])

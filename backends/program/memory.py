@@ -74,7 +74,7 @@ class Plan:
     views: Mapping[Buffer, set[Buffer]]
 
     def at(self, step: int) -> list[Life]:
-        """What is live during a step; a slot counts as the first buffer in it, until the last is dead."""
+        """The buffers that are live during a step; a slot counts as the first buffer in it, until the last is dead."""
         until: dict[Buffer, int] = {}
         for life in self.lives:
             owner = self.slots.get(life.buffer, life.buffer)
@@ -274,7 +274,7 @@ class _Allocation:
         return all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
 
     def _is_near(self, owner: Buffer, buffer: Buffer) -> bool:
-        """Whether a slot is not much larger than the buffer."""
+        """Return True if a slot is not much larger than the buffer."""
         large, small = self.size[owner], self.size[buffer]
         if large is small:
             return True
@@ -289,7 +289,9 @@ class _Allocation:
         )
 
     def _is_kept(self, owner: Buffer, end: int, life: Life, likely: bool) -> bool:
-        """Whether the peak does not grow if a slot is held from the end of one live range to the begin of the next."""
+        """Return True if the peak does not grow if a slot is held from the end of one live range to the begin of the
+        next.
+        """
         if self._most is None or end + 1 >= life.first:
             return True
         step = max(range(end + 1, life.first), key=self._there[0].__getitem__)
@@ -302,8 +304,9 @@ class _Allocation:
         return self.decisions.interner.sum(parts)
 
     def _is_overwritten(self, step: Scheduled, owner: Buffer, buffer: Buffer) -> bool:
-        """Whether a kernel can write a buffer in place: each element of the slot is read before it is stored, and never
-        after that."""
+        """Return True if a kernel can write a buffer in place: each element of the slot is read before it is stored,
+        and never after that.
+        """
         if not isinstance(step, Kernel):
             return False
         there = [each for each in step.buffers if owner in self._occupants_of(each)]

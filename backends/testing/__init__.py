@@ -1,1 +1,1 @@
-"""What tests a backend: `backends.testing.conformance`."""
+"""The tests of a backend: `backends.testing.conformance`."""

@@ -37,7 +37,7 @@ from shapes.guards.toolchain import Unavailable
 
 
 def _is_interpreted() -> bool:
-    """Whether TRITON_INTERPRET was set before Triton was loaded."""
+    """Return True if TRITON_INTERPRET was set before Triton was loaded."""
     if find_spec("triton") is None:
         return False
     from triton import knobs
@@ -49,7 +49,7 @@ device: Final = "cpu" if _is_interpreted() else "cuda"
 """Where the tensors are that its kernels take."""
 _guards: Final = torch._C._dynamo.guards
 allocate: Final = _guards._empty_strided_cpu if device == "cpu" else _guards._empty_strided_cuda
-"""What takes torch the least time of all that allocates."""
+"""The fastest of torch's functions that allocate."""
 large: Final = None
 pooled: Final = None
 """Torch pools memory of a device by itself."""

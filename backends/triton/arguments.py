@@ -74,7 +74,7 @@ class Arguments:
         return self._argument(f"v{place}", "i64", [size])
 
     def parts(self, name: str) -> str:
-        """How many parts rows have, or how long one is."""
+        """The number of parts of a row, or the length of one."""
         return self._argument(name, f"i{self.bits}", [])
 
     def _argument(self, name: str, kind: str, sizes: Sequence[Expr]) -> str:

@@ -31,7 +31,7 @@ from backends.triton.tiles import Tile, factors, indices, tile
 from solver.terms.expr import Expr
 
 LARGEST: Final = 2**31 - 2**17
-"""What offsets in 32 bits stay below: the last tile may reach past the end of memory before it is masked."""
+"""The bound of 32-bit offsets: the last tile may reach past the end of memory before it is masked."""
 GREATEST_STEP: Final = 2048
 SHORT: Final = 8192
 """The longest rows that are kept in registers between passes."""
@@ -41,7 +41,7 @@ SHORT_ALONG_ROWS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is proven of one kernel.
+    """The facts proven of one kernel.
 
     Attributes:
         narrow: whether no index needs more than 32 bits.
@@ -142,7 +142,7 @@ def is_short(columns: Expr, shape: Tile, decisions: Decisions) -> bool | None:
 
 
 def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
-    """Whether all indices, and all that they are made from, stay below `LARGEST`."""
+    """Return True if all indices, and all their operands, stay below `LARGEST`."""
     bounds = [product(kernel.extents, decisions), *factors(kernel)]
     for offset in indices(kernel):
         bound = farthest(offset, kernel, decisions)

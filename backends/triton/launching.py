@@ -82,7 +82,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to launch for some sizes on a device.
+    """The launch for some sizes on a device.
 
     Attributes:
         between: elements of memory between two steps, for each reduction; none where there is one step.
@@ -209,7 +209,7 @@ class Launch:
     # ------------------------------------------------------------------ planning
 
     def plan(self, numbers: Sequence[int]) -> Plan:
-        """What to launch for these sizes."""
+        """Return the launch for these sizes."""
         rows, columns = self._count(self.facts.tile.rows, numbers), self._count(self.facts.tile.columns, numbers)
         narrow = self.facts.narrow if self.facts.narrow is not None else self._is_narrow(numbers)
         units = frozenset([size for size in self.facts.strides if self._at(size, numbers) == 1])
@@ -244,7 +244,7 @@ class Launch:
         return {"flat": wide, "grid": high * wide, "reduction": high}[self.facts.tile.kind]
 
     def _is_narrow(self, numbers: Sequence[int]) -> bool:
-        """Whether indices fit 32 bits, and all that they are made from."""
+        """Return True if indices, and all their operands, fit 32 bits."""
         extents = [self._at(extent, numbers) for extent in self.kernel.extents]
         largest = [abs(self._at(size, numbers)) for size in factors(self.kernel)]
         largest += [self._farthest(index, extents, numbers) for index in indices(self.kernel)]

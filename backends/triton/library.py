@@ -188,6 +188,6 @@ if not INTERPRETED:
 
 
 NAMES = {name: value for name, value in globals().items() if hasattr(value, "arg_names")}
-"""What the text of a kernel finds."""
+"""The names that the text of a kernel refers to."""
 NAMES |= {"tl": tl, "triton": triton, "libdevice": libdevice}
 NAMES |= {"bfloat": bfloat, "largest": largest, "smallest": smallest, "multiplied": multiplied}

@@ -19,9 +19,9 @@ from backends.loops import operations
 from backends.loops.operations import BITWISE, DTYPES, INFIX, ITEMSIZE, is_float, wrapped
 
 ELEMENT: Final = dict(zip(DTYPES, ["fp64", "fp32", "fp16", "bf16", "i64", "i32", "i16", "i8", "u8", "i1"]))
-"""How signatures spell the elements of a pointer."""
+"""The spelling of pointer elements in signatures."""
 LANGUAGE: Final = {name: f"tl.{name}" for name in DTYPES} | {"bool": "tl.int1"}
-"""How the text of a kernel spells a dtype."""
+"""The spelling of each dtype in the text of a kernel."""
 
 LIBRARY: Final = """
     exp exp2 expm1 log log2 log10 log1p tanh erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma pow
@@ -130,7 +130,7 @@ def _literal(value: float) -> str:
 
 
 def identity(operation: str, dtype: str) -> str:
-    """What a reduction starts with."""
+    """The initial value of a reduction."""
     return _literal(operations.identity(operation, dtype))
 
 

@@ -30,7 +30,7 @@ from solver.terms.expr import Expr
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What is spread over programs and their lanes.
+    """An axis spread over programs and their lanes.
 
     Attributes:
         is_along_rows: whether memory is contiguous from row to row, somewhere at least.

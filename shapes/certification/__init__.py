@@ -1,1 +1,1 @@
-"""Whether guards hold for every size of a box: conditions, certificates, files of guards."""
+"""Certification of guards for every size of a box: conditions, certificates, files of guards."""

@@ -83,7 +83,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was found about a guard: as the program writes it."""
+    """The finding about a guard: as the program writes it."""
 
     condition: Condition
     guard: str
@@ -137,7 +137,7 @@ class Finding(Judged):
     facts: Facts
 
     def check(self) -> bool:
-        """Whether the sizes are as the caller says, and the guard fails there: verified by evaluation."""
+        """Return True if the sizes are as the caller says, and the guard fails there: verified by evaluation."""
         return verify_assignment(self.values, self.facts.last) and self.goal.evaluate(self.values) is False
 
     def __str__(self) -> str:

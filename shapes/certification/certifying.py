@@ -42,7 +42,7 @@ Range = int | Sequence[int | None]
 MOST_MINIMIZED: Final = 8
 """So many sizes of one finding are made as small as they can be, the others only as small as they were found."""
 QUESTIONS: Final = 200
-"""What that may cost, for each finding."""
+"""The limit of the cost of each finding."""
 
 
 def certify(
@@ -53,7 +53,7 @@ def certify(
     alternatives: bool = True,
     solvers: bool = True,
 ) -> Certificate:
-    """Whether every guard holds for all sizes in these ranges of which the facts hold.
+    """Decide whether every guard holds for all sizes in these ranges that satisfy the facts.
 
     A size without a range is any size from 0 on. With `alternatives`, a guard need not hold where
     another of the variants accepts; without, each variant must do alone.
@@ -103,7 +103,7 @@ class Judgement:
         return {*spoken, *mentioned}
 
     def _check_known(self, names: Sequence[str], known: Sequence[str]) -> None:
-        """Whether there are such sizes, where it is known which there are."""
+        """Check that there are such sizes, where it is known which there are."""
         inputs = [each.inputs for each in self.variants if each.inputs is not None]
         if len(inputs) < len(self.variants):
             return
@@ -173,7 +173,7 @@ class Judgement:
         return sorted(kept, key=lambda each: order[id(each)]), implied
 
     def _premises(self) -> tuple[str, ...]:
-        """What the caller says, in order."""
+        """The assumptions of the caller, in order."""
         spoken = {self._symbols[name] for name in self.spoken}
         facts = [
             fact
@@ -194,7 +194,7 @@ class Judgement:
     # ------------------------------------------------------------------ the guards
 
     def _divided(self, *, alternatives: bool) -> tuple[list[str], list[tuple[Condition, str, Prop | str]]]:
-        """What is assumed, and what is asked: each guard with its text and its goal, or why there is none."""
+        """The assumptions and the goals: each guard with its text and its goal, or the reason why there is none."""
         assumed: dict[str, None] = {}
         read: list[list[tuple[Condition, str, Prop | str]]] = []
         relied: list[set[str]] = []
@@ -232,7 +232,7 @@ class Judgement:
         return list(assumed), list(asked.values())
 
     def _stands_in(self, other: int, place: int, relied: Sequence[set[str]]) -> bool:
-        """Whether one variant may answer what another one does not accept."""
+        """Return True if one variant may answer what another one does not accept."""
         same = self.variants[other].group == self.variants[place].group
         return other != place and same and relied[other] <= relied[place]
 

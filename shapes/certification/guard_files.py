@@ -84,7 +84,9 @@ def read_guards(path: Path, session: str | None = None) -> Conditions:
 
 
 def read_session(session: RecordedSession) -> Conditions:
-    """What a compiled check of a session's environment tests: ranges of inputs, assumptions of the caller, guards."""
+    """The conditions that a compiled check of a session's environment tests: ranges of inputs, assumptions of the
+    caller, guards.
+    """
     conditions: list[Condition] = []
     assumed: list[str] = []
     bounds: dict[str, tuple[int | None, int | None]] = {}

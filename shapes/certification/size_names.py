@@ -53,12 +53,12 @@ def names_in(text: str) -> list[str]:
 
 
 def is_layout(name: str) -> bool:
-    """Whether it is about a tensor's layout rather than its sizes."""
+    """Return True if it is about a tensor's layout rather than its sizes."""
     return LAYOUT.search(name) is not None
 
 
 def is_size(name: str) -> bool:
-    """Whether it is never negative: the size of an axis, or something with a plain name."""
+    """Return True if it is never negative: the size of an axis, or something with a plain name."""
     return SHAPE.search(name) is not None or name.isidentifier()
 
 

@@ -59,7 +59,7 @@ class Access:
 
 
 class Shared(Protocol):
-    """What an environment, or a part of one, needs for `synchronized`."""
+    """The attributes of an environment, or of a part of one, that `synchronized` needs."""
 
     @property
     def _access(self) -> Access: ...

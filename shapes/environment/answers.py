@@ -36,7 +36,7 @@ from solver.rungs.effort import EFFORTS
 from solver.terms.prop import Prop
 
 Effort = Literal["fast", "default", "thorough", "full"]
-"""What a question may cost (see `solver.decide.ladder.decide`); "full" is another word for "thorough"."""
+"""The effort of a question (see `solver.decide.ladder.decide`); "full" is another word for "thorough"."""
 Key = Prop | tuple[Prop, Prop]
 
 RANKS: Final = {**EFFORTS, "full": EFFORTS["thorough"]}
@@ -88,7 +88,7 @@ class Answers:
     def decide(
         self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
     ) -> Verdict:
-        """Whether the proposition follows from the facts, inside its domain."""
+        """Decide whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self.true else (prop, domain)
         found = self.decided_now.get(key)
         if found is not None:
@@ -100,12 +100,13 @@ class Answers:
             return self._decide(key, prop, domain, effort, timeout)
 
     def answer_without_lock(self, allowed: bool) -> None:
-        """Whether cached verdicts may be returned without the lock: no scope is open, no listener is attached."""
+        """Return True if cached verdicts may be returned without the lock: no scope is open, no listener is attached.
+        """
         self.decided_now = self.decided if allowed else {}
         self.open_now = self.open if allowed else {}
 
     def proves(self, prop: Prop) -> bool:
-        """Whether the proposition follows."""
+        """Return True if the proposition follows."""
         return isinstance(self.decide(prop, self.true), Always)
 
     def _decide(self, key: Key, prop: Prop, domain: Prop, effort: Effort, timeout: float | None) -> Verdict:
@@ -150,7 +151,7 @@ class Answers:
         ]
 
     def _admits(self, verdict: Depends, position: int) -> bool:
-        """Whether both witnesses satisfy the commitments from `position` on."""
+        """Return True if both witnesses satisfy the commitments from `position` on."""
         for commitment in self.ledger.commitments[position:]:
             if isinstance(commitment, Declared):
                 return False  # the witnesses have no value for a newer symbol

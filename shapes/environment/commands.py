@@ -36,7 +36,7 @@ from solver.terms.prop import Prop
 
 
 class Commands:
-    """What a program commits to: through answers where these decide, else by the policy or at run time."""
+    """The commitments of a program: through answers where these decide, else by the policy or at run time."""
 
     __slots__ = ("_choices", "answers", "interner", "ledger", "reader", "table", "true")
 
@@ -260,8 +260,9 @@ class Commands:
         return prop if domain is self.true else self.interner.conjunction((domain, prop))
 
     def _checkable(self, prop: Prop, at_hint: bool | None) -> bool:
-        """Whether it can be checked before the program runs: it is about inputs, and holds whichever way the program
-        takes."""
+        """Return True if it can be checked before the program runs: it is about inputs, and holds whichever way the
+        program takes.
+        """
         return self.table.inputs_only(prop) and (at_hint is True or not self.ledger.hypotheses)
 
     def _open_question(self, prop: Prop, verdict: Verdict, at_hint: bool | None, fallback: bool | None) -> OpenQuestion:

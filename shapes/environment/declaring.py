@@ -95,7 +95,7 @@ class Declarations:
         return symbol
 
     def _chosen_fact(self, symbol: Expr, lo: int | None, hint: int, choice: InputChoice, range_: Fact) -> Fact | None:
-        """What a policy's choice says about a new input, if anything."""
+        """The fact that a policy chooses about a new input, if any."""
         interner = self.ledger.interner
         text = None
         match choice:

@@ -34,7 +34,7 @@ from shapes.symbolic.numbers import SymInt
 Axes: TypeAlias = tuple[tuple[Int, Int], ...]
 """Sizes and strides."""
 Holds: TypeAlias = Callable[[Truth], bool]
-"""Whether a condition may be relied on."""
+"""A predicate that is True if a condition may be relied on."""
 Proof: TypeAlias = tuple[Truth, ...]
 
 
@@ -63,7 +63,7 @@ def injective(layout: Layout, holds: Holds) -> Proof | None:
 
 
 def identical(one: Layout, other: Layout, equal: Callable[[Int, Int], bool]) -> bool:
-    """Whether the same index is the same element in both."""
+    """Return True if the same index is the same element in both."""
     if len(one.sizes) != len(other.sizes) or not equal(one.storage_offset, other.storage_offset):
         return False
     axes = zip(one.sizes, other.sizes, one.strides, other.strides)
@@ -81,7 +81,7 @@ def _stepping(layout: Layout) -> Axes:
 
 
 def _reach(axes: Axes) -> Int:
-    """How far the last element is behind the first."""
+    """The distance from the first element to the last."""
     reach: Int = 0
     for size, stride in axes:
         reach = reach + (size - 1) * stride
@@ -167,14 +167,14 @@ def _depth(number: Int) -> int:
 
 
 def _same(one: Int, other: Int) -> bool:
-    """Whether two numbers are the same expression."""
+    """Return True if two numbers are the same expression."""
     if isinstance(one, int) or isinstance(other, int):
         return isinstance(one, int) and isinstance(other, int) and one == other
     return one.expr is other.expr
 
 
 def _is(value: Int, number: int) -> bool:
-    """Whether a number is this one, whatever the sizes."""
+    """Return True if a number is this one, whatever the sizes."""
     return isinstance(value, int) and value == number
 
 

@@ -48,7 +48,7 @@ def truth_at_hints(
 
 
 def _excluded_by_hints(hypotheses: Sequence[Prop], hints: Mapping[Atom, int]) -> bool:
-    """Whether the scope is one that this run does not enter."""
+    """Return True if the scope is one that this run does not enter."""
     for scope in hypotheses:
         try:
             if not scope.evaluate(hints):

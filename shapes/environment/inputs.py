@@ -36,7 +36,7 @@ ORDERS: Final = 24
 
 
 class Declaring(Protocol):
-    """What an input needs of the environment that it is allocated in."""
+    """The part of an environment that an input is allocated in."""
 
     names: dict[str, Expr]
 

@@ -70,8 +70,9 @@ def _since(here: Answers, branch: Answers) -> list[Fact]:
 def _common(
     branches: Sequence[Answers], extra: Sequence[Sequence[Fact]]
 ) -> Iterator[tuple[Prop, str, Iterable[Kind]]]:
-    """What holds in every branch: shared facts, hulls of bounds, and that one of the branches was taken; each with
-    the kinds of the facts that it rests on."""
+    """The facts that hold in every branch: shared facts, hulls of bounds, and that one of the branches was taken; each
+    with the kinds of the facts that it rests on.
+    """
     interner = branches[0].ledger.interner
 
     def in_every(prop: Prop) -> list[Kind] | None:

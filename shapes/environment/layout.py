@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def storage_size(self) -> Int:
-        """How many elements the storage needs to have."""
+        """The number of elements that the storage needs to have."""
         return storage_size(self.sizes, self.strides, self.storage_offset)
 
     @property
@@ -110,7 +110,7 @@ def _at_least_one(size: Int) -> Int:
 
 
 def is_positive(size: Int) -> bool:
-    """Whether a size is at least 1 by its bounds alone."""
+    """Return True if a size is at least 1 by its bounds alone."""
     if not isinstance(size, SymInt):
         return bool(size > 0)
     lo, _ = size.env.facts.bounds(size.expr)
@@ -118,20 +118,20 @@ def is_positive(size: Int) -> bool:
 
 
 def is_empty(sizes: Sequence[Int]) -> Truth:
-    """Whether there is no element."""
+    """The condition that there is no element."""
     if all(is_positive(size) for size in sizes):
         return False
     return simple(numel(sizes) == 0)
 
 
 def contiguous(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
-    """Whether the tensor is dense with the last axis innermost."""
+    """The condition that the tensor is dense with the last axis innermost."""
     packed = contiguous_strides(sizes)
     return simple(sym_or(is_empty(sizes), _matches(sizes, strides, packed, range(len(sizes)))))
 
 
 def channels_last(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
-    """Whether it is dense with the channels innermost: for rank 4 (N, C, H, W) and 5 (N, C, D, H, W).
+    """The condition that it is dense with the channels innermost: for rank 4 (N, C, H, W) and 5 (N, C, D, H, W).
 
     Torch has no exception for tensors without elements here: the stride after an empty axis would have to be 0.
     """
@@ -146,12 +146,12 @@ def channels_last(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
 
 
 def _matches(sizes: Sequence[Int], strides: Sequence[Int], expected: Sequence[Int], axes: Iterable[int]) -> Truth:
-    """Whether every axis with more or fewer elements than one has the stride that is expected."""
+    """The condition that every axis with more or fewer elements than one has the stride that is expected."""
     return sym_and(*[sym_or(simple(strides[axis] == expected[axis]), simple(sizes[axis] == 1)) for axis in axes])
 
 
 def non_overlapping_and_dense(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
-    """Whether the elements fill a piece of storage exactly, in whatever order of the axes."""
+    """The condition that the elements fill a piece of storage exactly, in whatever order of the axes."""
     if _packs(sizes, strides):
         return True
     packed = sym_or(contiguous(sizes, strides), channels_last(sizes, strides))
@@ -161,7 +161,8 @@ def non_overlapping_and_dense(sizes: Sequence[Int], strides: Sequence[Int]) -> T
 
 
 def _packs(sizes: Sequence[Int], strides: Sequence[Int]) -> bool:
-    """Whether some order of the axes packs for all sizes: each stride is the product of the sizes before it."""
+    """The condition that some order of the axes packs for all sizes: each stride is the product of the sizes before it.
+    """
     left = list(range(len(sizes)))
     stride: Int = 1
     while left:
@@ -174,7 +175,9 @@ def _packs(sizes: Sequence[Int], strides: Sequence[Int]) -> bool:
 
 
 def _fills(sizes: Sequence[Int], strides: Sequence[Int], axis: int) -> Truth:
-    """Whether an axis steps over exactly the axes with smaller strides (of two equal ones the first goes first)."""
+    """The condition that an axis steps over exactly the axes with smaller strides (of two equal ones the first goes
+    first).
+    """
     below: Int = 1
     for other, size in enumerate(sizes):
         if other != axis:
@@ -184,7 +187,7 @@ def _fills(sizes: Sequence[Int], strides: Sequence[Int], axis: int) -> Truth:
 
 
 def storage_size(sizes: Sequence[Int], strides: Sequence[Int], storage_offset: Int = 0) -> Int:
-    """How many elements the storage needs to have: none for a tensor without elements, wherever it starts."""
+    """The number of elements that the storage needs to have: none for a tensor without elements, wherever it starts."""
     needed = max_storage_index(sizes, strides, storage_offset) + 1
     return sym_ite(is_empty(sizes), 0, needed)
 

@@ -85,10 +85,10 @@ class Ledger:
         self.facts = Facts.empty(interner)
         self.commitments: list[Commitment] = []
         self.hypotheses: tuple[Prop, ...] = ()
-        """What holds in the scopes that are open, outermost first."""
+        """The hypotheses of the open scopes, outermost first."""
         self.listeners: tuple[Listener, ...] = ()
         self.trails: tuple[Revocable, ...] = ()
-        """What else goes back with a rollback."""
+        """The other state that a rollback undoes."""
         self._positions: list[tuple[int, ...]] = []
         self._participants: list[Callable[[], Callable[[], None]]] = []
 

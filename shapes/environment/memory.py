@@ -27,7 +27,7 @@ class Memory:
 
     @property
     def is_full(self) -> bool:
-        """Whether a sweep is due."""
+        """True if a sweep is due."""
         return size(self._ledger.interner) >= self.nodes_allowed
 
     def forget(self) -> None:

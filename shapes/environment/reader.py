@@ -45,7 +45,7 @@ class Reader:
         self._access = access
         self.true = interner.true
         self.texts: Trail[str, tuple[Prop, Prop]] = Trail(TEXTS_KEPT)
-        """What was read before."""
+        """The texts that were read before."""
         self._decimals: Decimals = decimals
         self._forget = forget
 

@@ -94,7 +94,7 @@ def _new_names(questions: Sequence[Question], known: Collection[str]) -> list[st
 
 
 def _lasting(since: Sequence[Commitment], scope: Prop) -> list[Commitment]:
-    """What was committed inside of a scope, as it holds outside."""
+    """The commitments made inside of a scope, as they hold outside."""
     local = {atom for event in since if isinstance(event, Declared) for atom in event.symbol.symbols}
     conditional = local.isdisjoint(scope.symbols)
     lasting: list[Commitment] = []

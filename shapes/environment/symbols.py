@@ -52,7 +52,7 @@ RESERVED: Final = frozenset(
 
 
 class SymbolTable:
-    """What the names of an environment stand for."""
+    """The meanings of the names of an environment."""
 
     __slots__ = ("_by_hint", "_unnamed", "hints", "names", "sides", "strict", "symbols")
 
@@ -63,7 +63,7 @@ class SymbolTable:
         self.strict: dict[Atom, str] = {}
         """Those that must not become constants."""
         self.sides: dict[str, Side] = {}
-        """What sides of comparisons were read as, until a name changes its meaning."""
+        """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self._by_hint: dict[int, Atom] = {}
         self._unnamed = 0
 
@@ -117,7 +117,7 @@ class SymbolTable:
         return f"{letter}{self._unnamed}"
 
     def declared(self, symbol: Expr) -> Declared:
-        """How a symbol was declared."""
+        """The declaration of a symbol."""
         (atom,) = symbol.symbols
         return self.symbols[atom]
 
@@ -151,7 +151,7 @@ class SymbolTable:
         return None if atom is None else self.symbols[atom].name
 
     def inputs_only(self, prop: Prop) -> bool:
-        """Whether every symbol in it is an input."""
+        """Return True if every symbol in it is an input."""
         return all(atom in self.symbols and self.symbols[atom].kind == "backed" for atom in prop.symbols)
 
     def ranges_of(self, atoms: list[Atom]) -> list[Fact]:

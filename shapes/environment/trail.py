@@ -23,7 +23,7 @@ V = TypeVar("V")
 
 
 class Revocable(Protocol):
-    """What a ledger undoes together with its commitments."""
+    """State that a ledger undoes together with its commitments."""
 
     @property
     def position(self) -> int: ...

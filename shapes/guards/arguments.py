@@ -44,7 +44,7 @@ Sources = Mapping[str, Source | list[Source]]
 
 @dataclass(frozen=True, slots=True)
 class Prologue:
-    """How generated code gets at its arguments where they are not its parameters.
+    """The code that reads arguments which are not parameters of the generated function.
 
     Attributes:
         parameters: of the generated function.
@@ -75,7 +75,7 @@ class Arguments:
     positions: dict[str, tuple[int, ...]]
     """By symbol, the positions of its sources."""
     by_name: bool
-    """Whether the sources name the arguments; otherwise they count them."""
+    """True if the sources name the arguments; otherwise they count them."""
 
     @staticmethod
     def of(sources: Sources, names: Sequence[str] | None = None) -> Arguments:
@@ -103,7 +103,7 @@ class Arguments:
         return [self.paths[position] for position in self.positions[symbol]]
 
     def text(self, position: int) -> str:
-        """How a person writes this input: `x[0]`."""
+        """The source text of this input, as a person writes it: `x[0]`."""
         return access(*self.paths[position])
 
     def unpacking(self, positions: Iterable[int], otherwise: str = "return False") -> list[str]:
@@ -189,7 +189,7 @@ def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, 
 
 
 def usable(name: str) -> bool:
-    """Whether a name can be a parameter of generated code; names that it uses itself cannot."""
+    """Return True if a name can be a parameter of generated code; names that it uses itself cannot."""
     return name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not RESERVED.match(name)
 
 

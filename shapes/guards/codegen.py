@@ -51,7 +51,7 @@ from solver.terms.expr import Atom, Expr
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check says about some arguments, and why.
+    """The answer of a check about some arguments, and the reason.
 
     Attributes:
         holds: what the check returns.
@@ -99,7 +99,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a check tests: the requirements, and the operations that decide them."""
+    """The conditions that a check tests: the requirements, and the operations that decide them."""
 
     requirements: tuple[Fact, ...]
     arguments: Arguments

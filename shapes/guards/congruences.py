@@ -25,7 +25,7 @@ from solver.terms.prop import Prop
 
 
 class Congruence(NamedTuple):
-    """What a form leaves modulo a number is what it leaves at the hints."""
+    """A congruence: the remainder of a form modulo a number is the one at the hints."""
 
     form: Expr
     modulus: int

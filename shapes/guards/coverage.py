@@ -44,7 +44,7 @@ SIZES: Final = (0, None)
 
 
 def coverage(entries: Sequence[Entry[object]], texts: Sequence[str], ranges: Ranges) -> Verdict:
-    """Whether some variant accepts: Always, or sizes (`false_at`) that none does, or GaveUp."""
+    """Decide whether some variant accepts: Always, or sizes (`false_at`) that none does, or GaveUp."""
     if not isinstance(ranges, Mapping):
         raise ShapeError(f"ranges={shown(ranges)}: expected a size, or a pair of bounds, for each input by its text")
     unknown = set(ranges) - set(texts)

@@ -37,7 +37,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What one variant requires; `inputs` are the positions of all inputs that it takes to be there."""
+    """The requirements of one variant; `inputs` are the positions of all inputs that it takes to be there."""
 
     number: int
     conditions: tuple[Operation, ...]
@@ -134,7 +134,7 @@ class _State:
         return _State(variant, values, least, most, frozenset(others))
 
     def is_open(self, condition: Operation) -> bool:
-        """Whether a condition of the variant is still to be tested."""
+        """Return True if a condition of the variant is still to be tested."""
         code, subject, bound = _bound(condition)
         known = self.values if code == "eq" else self.least if code == "ge" else self.most
         return condition in self.others or (code != "" and known.get(subject, _NOTHING) == bound)
@@ -155,7 +155,7 @@ class _State:
         return replace(self, values=_but(self.values, subject)) if self.values.get(subject, _NOTHING) == value else self
 
     def allows(self, subject: Operation, value: Hashable) -> bool:
-        """Whether the bounds that are required of an operation allow a value."""
+        """Return True if the required bounds of an operation allow a value."""
         if not isinstance(value, int):
             return True
         return self.least.get(subject, value) <= value <= self.most.get(subject, value)
@@ -229,7 +229,7 @@ def _attempts(operations: Operations, states: Iterable[_State]) -> Attempts:
 def _take_common(
     operations: Operations, states: Sequence[_State]
 ) -> tuple[tuple[Operation, ...], tuple[Test, ...], list[_State]]:
-    """What all states require, taken out of each."""
+    """The requirements common to all states, removed from each."""
     first, *rest = states
     conditions = [
         condition

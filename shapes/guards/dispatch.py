@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 MISSING: Final = object()
-"""What stands for an input that the arguments do not have."""
+"""The value of an input that the arguments do not have."""
 COMMUTATIVE: Final = frozenset(("mul", "max", "min", "bitand"))
 
 
@@ -54,7 +54,7 @@ class Lookup(Protocol[Found]):
 
 
 class Guarded(Protocol):
-    """What has guards to compile: a `ShapeEnv`."""
+    """An object that has guards to compile: a `ShapeEnv`."""
 
     def compile_guards(self, sources: Sources, *, arguments: Sequence[str] | None = None) -> Check: ...
 
@@ -201,7 +201,8 @@ class Dispatch(Generic[Value]):
         return found
 
     def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
-        """Whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is given).
+        """Decide whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is
+        given).
 
         Always, or sizes that no variant accepts (`false_at`), or GaveUp. Considered are the variants whose opaque tests
         are among `tests`.
@@ -239,7 +240,7 @@ class Dispatch(Generic[Value]):
 
 
 def _nothing(*arguments: object, **named: object) -> None:
-    """What a dispatch without variants finds."""
+    """Find no variant: the lookup of a dispatch without variants."""
 
 
 def _named(sources: Sources) -> bool:

@@ -43,7 +43,7 @@ WIDE: Final = 40
 
 SIGNS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 ATOMIC, PRODUCT, SUM, BITS, COMPARISON, CHOICE = 6, 5, 4, 3, 2, 0
-"""How tightly the printed text of an operation binds; what binds less than its place needs gets parentheses."""
+"""The precedence of the printed text of an operation; a lower one than its place needs gets parentheses."""
 FORMS: Final = {
     "bitand": ("{} & {}", BITS, SUM),
     "relu": ("{0} if {0} > 0 else 0", CHOICE, BITS),
@@ -77,7 +77,7 @@ def python_function(source: str, conditions: Iterable[Operation]) -> Accepts:
 
 
 def python_scope(functions: Mapping[str, str]) -> dict[str, object]:
-    """What generated code refers to by name; `functions` as `functions_of` gives them."""
+    """The names that generated code refers to; `functions` as `functions_of` gives them."""
     scope: dict[str, object] = {"bounded_power": bounded_power}
     scope.update({local: registered_function(name).evaluate for name, local in functions.items()})
     return scope
@@ -119,7 +119,7 @@ class PythonPrinter:
                 depth[node] = 0
 
     def scope(self) -> tuple[dict[Operation, str], Established]:
-        """What is known at this point of the text, to come back to after a branch."""
+        """Save the facts known at this point of the text, and restore them after a branch."""
         return dict(self._names), self.established.copy()
 
     def restore(self, scope: tuple[dict[Operation, str], Established]) -> None:
@@ -270,7 +270,7 @@ def functions_of(nodes: Iterable[Operation]) -> dict[str, str]:
 
 
 def _prints_twice(node: Operation, operand: Operation) -> bool:
-    """Whether an operand may be printed in two places."""
+    """Return True if an operand may be printed in two places."""
     match node.code:
         case "relu" | "max" | "min":
             return True

@@ -74,7 +74,7 @@ class TreePrinter:
         self.python = PythonPrinter(operations, arguments)
         self.python.count(_conditions(tree))
         self.parts: list[str] = []
-        """What is printed beside the function itself: functions for branches, and tables."""
+        """The text printed beside the function itself: functions for branches, and tables."""
         self.constants: dict[str, object] = {}
 
     def tree(self, tree: Tree, loaded: frozenset[int]) -> list[str]:
@@ -219,7 +219,7 @@ class TreePrinter:
         return f"{self.python.text(subject, COMPARISON)} == {self._constant(value)}"
 
     def _constant(self, value: Hashable) -> str:
-        """How generated code writes a value that an opaque test expects."""
+        """The text of a value that an opaque test expects."""
         if type(value) is int:
             return integer_text(value)
         if value is None or type(value) in (bool, str):

@@ -32,7 +32,7 @@ Bind = Callable[[Accepts], Accepts]
 
 _loaded: dict[Path, Bind] = {}
 identities: Final[dict[Path, str]] = {}
-"""What each module that is loaded is made of, whatever compiler built it."""
+"""The contents that each loaded module was built from, whatever compiler built it."""
 
 
 def build(source: str, *, seconds: float = SECONDS) -> Bind | Unavailable:

@@ -200,8 +200,9 @@ def extended(known: Facts, more: Iterable[Fact]) -> Facts:
 
 
 def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
-    """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
-    symbols."""
+    """The facts known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
+    symbols.
+    """
     given = _given(events, _inputs(events))
     wanted = wanted | _symbols(given)
     known = Facts.empty(interner)
@@ -214,7 +215,7 @@ def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[At
 
 
 def _given(events: Sequence[Commitment], inputs: Container[Atom]) -> list[Fact]:
-    """What holds of inputs before any guard, besides their ranges."""
+    """The facts about inputs that hold before any guard, besides their ranges."""
     given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
     return [fact for fact in given if all(atom in inputs for atom in within(fact).symbols)]
 
@@ -268,8 +269,9 @@ def requirements(
     trusted: bool,
     known: Mapping[str, tuple[int | None, int | None]] = {},
 ) -> list[Fact]:
-    """What a compiled check tests: ranges of the inputs that it reads, assumptions about inputs, the
-    guards. Of a range it leaves out what is `known` of every input that will ever be seen."""
+    """The conditions that a compiled check tests: ranges of the inputs that it reads, assumptions about inputs, the
+    guards. Of a range it leaves out what is `known` of every input that will ever be seen.
+    """
     declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
     tested = [guard.fact for guard in guards]
     if not trusted:
@@ -288,7 +290,7 @@ def requirements(
 
 
 def _tested_range(declared: Declared, known: tuple[int | None, int | None] | None) -> Prop:
-    """What is to be tested of the range of an input: one comparison where it is one value."""
+    """The tests of the range of an input: one comparison where it is one value."""
     lo, hi = declared.lo, declared.hi
     if lo is not None and lo == hi:
         return Prop.eq(declared.symbol, lo)
@@ -321,7 +323,7 @@ def certify(
     *,
     trusted: bool,
 ) -> Verdict:
-    """Whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
+    """Decide whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
     table, interner = answers.ledger.table, answers.ledger.interner
     limits: dict[Atom, tuple[int | None, int | None]] = {}
     for name, bounds in box.items():

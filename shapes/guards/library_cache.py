@@ -47,7 +47,7 @@ from typing import Final
 from shapes.folders import base_folder, make_private
 
 LIMIT: Final = 1024
-"""How many MiB all libraries may have, where no variable says otherwise."""
+"""The limit of the size of all libraries, in MiB, where no variable sets another."""
 LARGEST: Final = 2**28
 """No library is larger; what is, is not even read."""
 ABANDONED: Final = 3600.0
@@ -60,7 +60,7 @@ _TEMPORARY: Final = ("build-", "part-")
 
 _serial: Final = count(1)
 _unswept: Final[dict[Path, int]] = {}
-"""How much was put into each folder since it was last swept."""
+"""The bytes put into each folder since its last sweep."""
 
 
 def usable_folder() -> Path:
@@ -207,7 +207,7 @@ def remove_abandoned(folder: Path, prefixes: tuple[str, ...]) -> None:
 
 
 def limit() -> int:
-    """How many bytes all libraries may have."""
+    """The limit of the size of all libraries, in bytes."""
     named = os.environ.get("SYMSHAPE_CACHE_MIB", "")
     if named and not named.isdecimal():
         _warn(f"SYMSHAPE_CACHE_MIB={named!r} is not a number of MiB; it is taken for {LIMIT}", kept=True)

@@ -303,7 +303,7 @@ class Terms:
         return [m for m in dict.fromkeys(self._containing.get(atom, ())) if m in self.coefficients]
 
     def factor(self, atom: Atom) -> Expr:
-        """What the atom is multiplied with; zero when it occurs in a power."""
+        """The factor of the atom; zero when it occurs in a power."""
         interner = self._interner
         factor: dict[int, int] = {}
         constant = 0
@@ -318,7 +318,7 @@ class Terms:
         return interner.collect(factor, constant)
 
     def growth(self, k: int, e: Expr) -> int:
-        """How many terms more there would be with k*e added."""
+        """The number of terms gained by adding k*e."""
         before = self.coefficients
         grown = sum([(before.get(m, 0) + k * c != 0) - (m in before) for m, c in e.terms])
         return grown + (self.constant + k * e.constant != 0) - (self.constant != 0)

@@ -24,7 +24,7 @@ from solver.terms.intervals import EVERYTHING, Interval, meet
 from solver.terms.operations import OPERATIONS
 
 LOOK: Final = 8
-"""How deep into an expression its sign is looked for."""
+"""The depth to which the sign of an expression is looked for."""
 
 COSTS: Final = dict.fromkeys(("floordiv", "mod", "relu", "max", "min", "abs", "select"), 2) | {"power": 6, "call": 12}
 """In elementary operations; what is not listed is one."""
@@ -32,7 +32,7 @@ OPPOSITE: Final = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "
 
 
 class Established:
-    """What is known once some conditions have held: bounds of operations, and which are not zero."""
+    """The facts known once some conditions have held: bounds of operations, and those that are not zero."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
@@ -77,7 +77,7 @@ class Established:
                 self.refuse(part)
 
     def holds(self, condition: Operation, look: int = LOOK) -> bool:
-        """Whether the condition follows, as far as bounds tell."""
+        """Return True if the condition follows, as far as bounds tell."""
         if condition in self._held or condition.code == "true":
             return True
         if look and condition.code == "all":
@@ -216,7 +216,7 @@ def _tightest(conditions: Iterable[Operation]) -> list[Operation]:
 
 
 def _implies(strong: Operation, weak: Operation) -> bool:
-    """Whether one bound by a constant implies another of the same operation, which is not the same bound."""
+    """Return True if one bound by a constant implies another of the same operation, which is not the same bound."""
     a, b = strong.operands[1].number, weak.operands[1].number
     low, high = a if strong.code in ("eq", "ge") else None, a if strong.code in ("eq", "le") else None
     match weak.code:
@@ -236,7 +236,7 @@ def _rank(condition: Operation) -> float:
 
 
 def cost(root: Operation) -> int:
-    """How many elementary operations it takes, each distinct one once."""
+    """The number of elementary operations it takes, each distinct one once."""
     seen = {root}
     stack = [root]
     total = 0
@@ -276,8 +276,9 @@ def rejects(condition: Operation) -> float:
 
 
 def _divisors(condition: Operation) -> list[Operation]:
-    """What must not be zero for this test to need no test of a divisor; for `x != 0` also x, since the test may then
-    be left out."""
+    """The operations that must not be zero for this test to need no test of a divisor; for `x != 0` also x, since the
+    test may then be left out.
+    """
     found: dict[Operation, None] = {}
     seen = {condition}
     stack = [condition]

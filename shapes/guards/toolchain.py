@@ -37,18 +37,20 @@ from typing import Final, TypeVar
 from shapes.guards import library_cache
 
 SECONDS: Final = 60.0
-"""How long a compiler may take."""
+"""The time limit of a compiler."""
 WORKPLACE: Final = "symshape-build-"
-"""What the names of folders begin with that are compiled in."""
+"""The prefix of the names of folders that are compiled in."""
 NO_ROOM: Final = "No space left on device"
-"""What compilers say on a full disk."""
+"""The messages of compilers on a full disk."""
 
 Loaded = TypeVar("Loaded")
 
 _supplied: dict[str, bytes] = {}
-"""What was built by another process and is taken as if it had been built here, by `digest` of all it is made of."""
+"""The libraries built by another process and taken as if they had been built here, by the `digest` of all they are made
+of.
+"""
 _made_of: dict[Path, tuple[str, tuple[str, ...], tuple[str, ...], float]] = {}
-"""How each library of this process is built, should the folder of results no longer have it."""
+"""The way each library of this process is built, should the folder of results no longer have it."""
 _given_up: dict[tuple[str, ...], str] = {}
 """Compilers that did not come back are not tried again in this process."""
 
@@ -167,7 +169,7 @@ def supplied(
 def _loaded(
     content: bytes, name: str, load: Callable[[str], Loaded | Unavailable], lasting: bool
 ) -> Loaded | Unavailable:
-    """What `load` makes of this content: from memory, or where a system does not allow that from a file."""
+    """The result of `load` for this content: from memory, or where a system does not allow that from a file."""
     forms = [library_cache.in_a_file(content, name, lasting=lasting)]
     if not lasting:
         forms.insert(0, library_cache.in_memory(content, name))
@@ -212,7 +214,7 @@ def _workplaces() -> Iterator[Path]:
 
 @cache
 def _remove_abandoned(parent: Path) -> None:
-    """What was compiled here by processes that were killed; once."""
+    """Remove the files that killed processes left in compiling; once."""
     library_cache.remove_abandoned(parent, (WORKPLACE,))
 
 
@@ -260,7 +262,7 @@ def _compile(
 
 
 def _is_whole(built: bytes) -> bool:
-    """Whether an ELF file reaches to the end of its table of sections, which linkers write last.
+    """Return True if an ELF file reaches to the end of its table of sections, which linkers write last.
 
     The loader does not look: it maps what the file says it has, and the first access behind its end is a SIGBUS.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What `%load_ext shapes.prompt` runs."""
+    """Load the prompt into IPython: `%load_ext shapes.prompt`."""
     from shapes.prompt.notebook import show_in
 
     show_in(shell)

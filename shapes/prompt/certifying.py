@@ -56,7 +56,7 @@ def read_range(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
 
 
 def named_object(text: str) -> object:
-    """What a module has by a name: `MODULE:NAME`.
+    """The object of a module with this name: `MODULE:NAME`.
 
     Raises:
         ShapeError: the module can not be imported, or has nothing of that name.
@@ -128,7 +128,7 @@ def certify_named(
 
 
 def page_of(found: Certificate) -> Page:
-    """What a person reads: the answer, and a line for each guard that is in doubt."""
+    """The page for a person: the answer, and a line for each guard that is in doubt."""
     head, *_ = str(found).splitlines()
     status, _, rest = head.partition(":")
     page = [line(span(f"{status:14} ", STYLES[status]), rest.strip())]

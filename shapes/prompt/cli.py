@@ -31,10 +31,10 @@ COMMANDS: Final[Mapping[str | None, str]] = {
     "report": "reporting:report_session",
     "replay": "replaying:replay_files",
 }
-"""What carries each command out, imported when it runs; it has a parameter for each option."""
+"""The function that carries out each command, imported when it runs; it has a parameter for each option."""
 
 USAGE_ERROR: Final = 64
-"""What a command line that cannot be understood exits with (EX_USAGE of sysexits.h)."""
+"""The exit status of a command line that cannot be understood (EX_USAGE of sysexits.h)."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -85,7 +85,7 @@ def verdict_page(
 
 
 def obligation(env: ShapeEnv, question: str) -> str | None:
-    """What the question needs to make sense (no divisor zero), where that does not follow from what is known.
+    """The condition under which the question makes sense (no divisor zero), where it does not follow from the facts.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)

@@ -53,7 +53,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What `help` says about a command."""
+    """The `help` text of a command."""
 
     form: str
     meaning: str
@@ -114,12 +114,14 @@ def parse_command(line: str) -> Command:
 
 
 def _continues_expression(rest: str) -> bool:
-    """Whether a line that begins with a command's name is a proposition about a symbol of that name: `guards > 3`."""
+    """Return True if a line that begins with a command's name is a proposition about a symbol of that name: `guards >
+    3`.
+    """
     return re.match(r"\s*(?:[<>=!]=|[<>+*/%)]|-\s|//)", rest) is not None
 
 
 def _looks_like_command(name: str, rest: str) -> bool:
-    """Whether `name rest` is two operands in a row, which no proposition has."""
+    """Return True if `name rest` is two operands in a row, which no proposition has."""
     if name in _OPERATOR_WORDS or name in _CALLED_WORDS:
         return False
     following = re.match(r"\s+(\w+)", rest)
@@ -182,7 +184,7 @@ def _option(line: str, word: Argument, text: str) -> int | None:
 
 
 def _read(line: str, command: str, begin: int, end: int) -> Command:
-    """What stands behind the name of a command, as `USAGE` says that it takes."""
+    """Read the arguments behind the name of a command, as `USAGE` says that it takes."""
     match USAGE[command].takes:
         case "text":
             return Command(command, _argument(line, begin, end, command))

@@ -54,7 +54,7 @@ class Reader(Protocol):
 
 
 def reader_of(kind: str) -> Reader:
-    """What reads models of a kind.
+    """The reader of models of a kind.
 
     Raises:
         ShapeError: nothing is registered for it, or what it needs is not installed.

@@ -39,7 +39,7 @@ Advance = Callable[[int], None]
 
 @dataclass(slots=True)
 class Tally:
-    """What all sessions together came to."""
+    """The totals over all sessions."""
 
     files: int = 0
     sessions: int = 0
@@ -136,7 +136,7 @@ def replay_files(
 
 @contextmanager
 def _frozen() -> Iterator[None]:
-    """What importing made is not looked at again by every collection; in the end it is as before."""
+    """Exempt the objects made by importing from garbage collection; in the end it is as before."""
     if gc.get_freeze_count():
         yield
         return

@@ -104,7 +104,7 @@ def _answered(answer: Answer, question: str) -> list[Span]:
 
 
 def _evidence(answer: Answer, texts: dict[int, str]) -> list[Span]:
-    """What an answer follows from, or sizes for both outcomes."""
+    """The facts that an answer follows from, or sizes for both outcomes."""
     if answer.core is not None:
         core = "   ".join(f"{texts[number]} [{number}]" for number in answer.core)
         return [span(f"because  {core}" if core else "whatever the sizes")]

@@ -47,7 +47,7 @@ CHANGES: Final = ("sizes", "symbol", "unbacked", "assume", "guard", "load")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What to show after a line. `ok` is false for a mistake, `ended` true when the person wants to leave."""
+    """The output after a line. `ok` is false for a mistake, `ended` true when the person wants to leave."""
 
     page: Page = ()
     ok: bool = True
@@ -56,7 +56,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What `undo` returns to, and what it undoes."""
+    """The state that `undo` returns to, and the command it undoes."""
 
     number: int
     text: str
@@ -180,7 +180,7 @@ class Session:
     # ------------------------------------------------------------------ asking
 
     def _reading(self, text: str, argument: Argument, read: Callable[[str], Value]) -> Value:
-        """What `read` makes of an argument; a mistake in it points into the whole line."""
+        """The result of `read` for an argument; a mistake in it points into the whole line."""
         try:
             return read(argument.text)
         except ParseError as error:

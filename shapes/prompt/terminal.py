@@ -142,7 +142,7 @@ def completer(session: Session) -> Completer:
 
 
 def completions(before: str, names: Sequence[str]) -> list[tuple[str, int]]:
-    """What may follow the text: each word, and where it begins, counted back from the end.
+    """The words that may follow the text: each with the place where it begins, counted back from the end.
 
     >>> completions("as", ["s", "seq"])
     [('assume', -2), ('ask', -2)]

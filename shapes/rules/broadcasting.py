@@ -38,7 +38,7 @@ def known(env: ShapeEnv, p: Truth) -> bool | None:
 
 
 def same(a: Int, b: Int) -> bool:
-    """Whether two sizes are the same expression."""
+    """Return True if two sizes are the same expression."""
     if isinstance(a, int) or isinstance(b, int):
         return isinstance(a, int) and isinstance(b, int) and a == b
     return a.expr is b.expr

@@ -42,7 +42,7 @@ from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, sym_sum
 
 REDUCTIONS: Final = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
-"""How the tensors of a group are reduced to one."""
+"""The ways in which the tensors of a group are reduced to one."""
 
 
 def _expect_reduction(reduce_op: str) -> None:
@@ -155,8 +155,8 @@ def wait_tensor(env: ShapeEnv, tensor: Shape) -> Shape:
 def received_sizes(
     env: ShapeEnv, input_split_sizes: Sequence[Int], *, rank: int | None = None, peer_rows: Int | None = None
 ) -> list[Int]:
-    """How many rows come from each rank, which only the run tells: none is negative, the own ones are as many as were
-    kept, and none is more than a rank has.
+    """The number of rows received from each rank, which only the run tells: none is negative, the own ones are as many
+    as were kept, and none is more than a rank has.
     """
     sizes: list[Int] = []
     for peer in range(len(input_split_sizes)):
@@ -171,8 +171,8 @@ def received_sizes(
 
 
 def exchanged_counts(env: ShapeEnv, rows: Sequence[Int]) -> list[list[Int]]:
-    """How many rows each rank sends to each one, which only the run tells: none is negative, and what a rank sends adds
-    up to the rows that it has. By sender, then by receiver.
+    """The number of rows that each rank sends to each one, which only the run tells: none is negative, and the rows
+    that a rank sends add up to those that it has. By sender, then by receiver.
     """
     counts: list[list[Int]] = []
     for own in rows:

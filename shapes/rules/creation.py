@@ -269,7 +269,7 @@ def _expect_matrix(env: ShapeEnv, row: Int, col: Int) -> None:
 
 
 def _below(env: ShapeEnv, rows: Int, columns: Int, offset: Int) -> Int:
-    """How many places are on a diagonal and below: row r has min(max(r + 1 + offset, 0), columns) of them.
+    """The number of elements on a diagonal and below: row r has min(max(r + 1 + offset, 0), columns) of them.
 
     With T(n) = 1 + ... + n, that is T(rows + offset) - T(offset) without the cut at the columns, which takes away the
     same once more, `columns` further down.

@@ -34,7 +34,7 @@ Ints = Int | Sequence[Int]
 def _blocks(
     env: ShapeEnv, sizes: Sequence[Int], kernel: Sequence[Int], dilation: Ints, padding: Ints, stride: Ints
 ) -> list[Int]:
-    """How many blocks fit along each of two axes."""
+    """The number of blocks that fit along each of two axes."""
     dilations, paddings = exactly(dilation, 2, "dilation"), exactly(padding, 2, "padding")
     strides = exactly(stride, 2, "stride")
     positive(env, kernel, "the kernel has an axis without elements")

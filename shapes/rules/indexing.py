@@ -101,7 +101,7 @@ def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None
 
 
 def _vector(env: ShapeEnv, index: Shape, dtypes: Sequence[str] = NUMBERS) -> Int:
-    """How many numbers are in an index of at most one axis."""
+    """The number of elements in an index of at most one axis."""
     typed(index, dtypes, "index")
     expect_axes(index, 0, "index", most=1)
     return index[0] if index else 1

@@ -33,7 +33,7 @@ ORDERS: Final = ("fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf"))
 """The norms of matrices."""
 
 EMPTY: Final = Shape((0,))
-"""What stands for an output that was not asked for."""
+"""The value of an output that was not asked for."""
 
 
 def matrices(a: Shape, name: str = "A") -> tuple[tuple[Int, ...], Int, Int]:

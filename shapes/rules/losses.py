@@ -49,7 +49,7 @@ from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or, sym_sum
 VARIANCES: Final = "var: expected the sizes of the input, or one axis of size 1"
 REDUCTIONS: Final = ("none", "mean", "sum")
 REDUCED: Final = "size_average=None, reduce=None, reduction='mean'"
-"""How most losses take their reduction: the older two arguments count for more where they are given."""
+"""The reduction arguments of most losses: the older two arguments take precedence where they are given."""
 Loss = Callable[..., Shape]  # type: ignore[explicit-any]  # any arguments
 
 

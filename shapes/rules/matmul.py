@@ -270,7 +270,7 @@ def kron(env: ShapeEnv, input: Shape, other: Shape) -> Shape:
 
 @rule("linalg.cross")
 def linalg_cross(env: ShapeEnv, input: Shape, other: Shape, *, dim: int = -1) -> Shape:
-    """What both broadcast to; they have three elements along the axis."""
+    """The shape that both broadcast to; they have three elements along the axis."""
     _expect_one_rank(input, other)
     axis = axis_of(dim, len(input))
     if not input:
@@ -282,7 +282,9 @@ def linalg_cross(env: ShapeEnv, input: Shape, other: Shape, *, dim: int = -1) ->
 
 @rule("cross")
 def cross(env: ShapeEnv, input: Shape, other: Shape, dim: int | None = None) -> Shape:
-    """What both broadcast to; they have three elements along the axis, which is the first such one unless given."""
+    """The shape that both broadcast to; they have three elements along the axis, which is the first such one unless
+    given.
+    """
     if dim is not None:
         result = linalg_cross(env, input, other, dim=dim)
         assert isinstance(result, Shape)
@@ -303,7 +305,7 @@ def _expect_one_rank(input: Shape, other: Shape) -> None:
 Operand = Shape | Sequence[Shape]
 
 ELLIPSIS: Final = "."
-"""How an ellipsis is written in a term that was read."""
+"""The spelling of an ellipsis in a term that was read."""
 
 
 @dataclass(frozen=True, slots=True)

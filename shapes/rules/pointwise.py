@@ -103,7 +103,7 @@ IN_PLACE: Final = names(
     "expm1_ floor_ frac_ i0_ lgamma_ log_ log10_ log1p_ log2_ logical_not_ neg_ rad2deg_ reciprocal_ round_ rsqrt_ "
     "sigmoid_ sign_ sgn_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ zero_"
 )
-"""What overwrites its only tensor."""
+"""The operators that overwrite their only tensor."""
 
 IN_PLACE_BINARY: Final = names(
     "add_ arctan2_ atan2_ bitwise_and_ bitwise_or_ bitwise_xor_ copysign_ copy_ div_ divide_ eq_ float_power_ "
@@ -111,10 +111,10 @@ IN_PLACE_BINARY: Final = names(
     "less_equal_ logical_and_ logical_or_ logical_xor_ lt_ mul_ multiply_ ne_ nextafter_ not_equal_ pow_ remainder_ "
     "sub_ subtract_ true_divide_ xlogy_"
 )
-"""What overwrites its first tensor with a function of both."""
+"""The operators that overwrite their first tensor with a function of both."""
 
 WHOLE: Final = frozenset(names("bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm"))
-"""What is not defined for floats."""
+"""The operators that are not defined for floats."""
 
 
 def met(env: ShapeEnv, *operands: Shape | Real | None) -> tuple[Int, ...]:

@@ -136,7 +136,7 @@ def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average:
 
 
 def _kept_single(x: Shape, sizes: Sequence[object]) -> list[Truth]:
-    """Whether each of the kept sizes is 1."""
+    """Return True if each of the kept sizes is 1."""
     return [x[axis - len(sizes)] == 1 for axis, size in enumerate(sizes) if size is None]
 
 

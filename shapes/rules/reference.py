@@ -81,7 +81,7 @@ def arguments_text(rule: Rule) -> str:
 
 
 def depends_on_data(rule: Rule) -> bool:
-    """Whether the rule, or a function of the rules that it calls, makes symbols for what only a run can tell."""
+    """Return True if the rule, or a function of the rules that it calls, allocates unbacked symbols."""
     seen: set[CodeType] = set()
     pending: list[object] = [rule.function]
     while pending:

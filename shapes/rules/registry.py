@@ -45,7 +45,7 @@ from shapes.symbolic.numbers import SymInt
 from solver.proofs.fact import Fact
 
 Output = Shape | tuple["Output", ...] | None
-"""What a rule gives: one shape, a tuple of outputs for an operator with several, None where there is none."""
+"""The result of a rule: one shape, a tuple of outputs for an operator with several, None where there is none."""
 
 FAMILIES: Final = (
     "activations", "attention", "collectives", "convolution", "creation", "diagonals",
@@ -66,7 +66,7 @@ class Refused(ShapeError):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a rule needs of the sizes, and what it says where that fails."""
+    """The condition that a rule requires of the sizes, and the message if it fails."""
 
     fact: Fact
     message: str
@@ -77,7 +77,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rule gives, and what it needed that was not known before."""
+    """The result of a rule, and the requirements that were not known before."""
 
     outputs: Output
     requirements: tuple[Requirement, ...]
@@ -234,7 +234,7 @@ def _with_schema(  # type: ignore[explicit-any]
 
 
 def _reading(parameter: inspect.Parameter) -> Callable[[object], object] | None:
-    """How an argument is taken: as a shape, as several, or as it is."""
+    """The way an argument is read: as a shape, as several, or as it is."""
     annotation = parameter.annotation
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     if annotation is inspect.Parameter.empty:
@@ -263,7 +263,7 @@ def _like_shape(value: object) -> object:
 
 
 def _output(value: object) -> Output:
-    """What a rule's function returned, sizes in a tuple as a shape."""
+    """The result of a rule's function, sizes in a tuple as a shape."""
     if value is None or isinstance(value, Shape):
         return value
     if isinstance(value, Outputs):

@@ -122,7 +122,7 @@ def _distinct(env: ShapeEnv, input: Shape, dim: int | None) -> tuple[Shape, Shap
 
 
 def _some(env: ShapeEnv, sizes: Sequence[Int], most: Int) -> Int:
-    """How many distinct ones there are of so many things: at least one if there are any."""
+    """The number of distinct elements among so many: at least one if there are any."""
     if isinstance(most, int):
         return env.unbacked(lo=1, hi=most) if most > 0 else 0
     number = env.unbacked(lo=0)
@@ -170,7 +170,7 @@ def repeat_interleave(
 
 
 def _repeated(env: ShapeEnv, length: Int, output_size: Int | None) -> Int:
-    """What the repeats of so many elements add up to: nothing for no element."""
+    """The sum of the repeats of so many elements: zero for no element."""
     if output_size is not None:
         return output_size
     total = env.unbacked(lo=0)

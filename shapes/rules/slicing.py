@@ -102,7 +102,7 @@ def least(a: Int, b: Int) -> Int:
 
 
 def _is_backward(env: ShapeEnv, bound: Int) -> Truth:
-    """Whether a bound counts from the end."""
+    """Return True if a bound counts from the end."""
     if at_least(bound, 0):
         return False
     backward = bound < 0
@@ -111,7 +111,7 @@ def _is_backward(env: ShapeEnv, bound: Int) -> Truth:
 
 
 def _steps(length: Int, step: Int) -> Int:
-    """How many elements are so many apart within a length."""
+    """The number of elements at this step within a length."""
     if isinstance(step, int) and step == 1:
         return length
     return -(-length // step)
@@ -172,7 +172,7 @@ def numpy_getitem(env: ShapeEnv, input: Shape, index: object) -> Output:
 
 
 def items_of(index: object) -> list[Item]:
-    """What an index says of the axes, in order."""
+    """The items of an index, in the order of the axes."""
     return [_item(one) for one in (index if type(index) is tuple else (index,))]
 
 
@@ -221,7 +221,7 @@ def _axes_taken(item: Item) -> int:
 
 
 def _picked_by(env: ShapeEnv, x: Shape, tensors: dict[int, Shape]) -> Output:
-    """What tensors take of the axes at which they stand."""
+    """The elements that tensors take of the axes at which they stand."""
     indices: list[Shape | None] = []
     axis = 0
     while axis <= max(tensors):

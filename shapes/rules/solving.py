@@ -30,7 +30,8 @@ from shapes.symbolic.choices import Int, sym_and, sym_min, sym_or
 
 
 def _is_vector(env: ShapeEnv, a: Shape, b: Shape) -> bool:
-    """Whether the right side has a vector for each matrix, and not a matrix: the number of axes depends on it."""
+    """Return True if the right side has a vector for each matrix, and not a matrix: the number of axes depends on it.
+    """
     if len(b) == 1:
         return True
     if len(b) != len(a) - 1:

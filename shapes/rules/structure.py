@@ -42,12 +42,12 @@ from shapes.symbolic.numbers import SymInt
 
 
 def empty(sizes: Sequence[Int]) -> Truth:
-    """Whether a tensor has no elements: one of its sizes is 0."""
+    """The condition that a tensor has no elements: one of its sizes is 0."""
     return sym_or(*[size == 0 for size in sizes if not is_positive(size)])
 
 
 def filled(sizes: Sequence[Int]) -> Truth:
-    """Whether a tensor has elements: none of its sizes is 0."""
+    """The condition that a tensor has elements: none of its sizes is 0."""
     return sym_and(*[size != 0 for size in sizes if not is_positive(size)])
 
 
@@ -79,7 +79,7 @@ def alike(tensor: Shape, other: Shape, name: str, other_name: str) -> None:
 
 
 def holds(env: ShapeEnv, p: Truth) -> bool:
-    """Whether a proposition on which the structure of a result depends is true: by the facts, or by a hint.
+    """Return the truth of a proposition on which the structure of a result depends: by the facts, or by a hint.
 
     Raises:
         UndecidedGuard: neither tells.
@@ -104,7 +104,7 @@ def counted(env: ShapeEnv, number: Int, what: str) -> int:
 
 
 def at_least(size: Int, least: int) -> bool:
-    """Whether the bounds of a size tell that it is not below."""
+    """Return True if the bounds of a size prove that it is not below."""
     if isinstance(size, int):
         return size >= least
     lo, _ = size.env.facts.bounds(size.expr)

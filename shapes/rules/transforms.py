@@ -47,7 +47,7 @@ def _full(env: ShapeEnv, sizes: list[Int], given: Sequence[Int | None], axes: Se
 
 
 def _half(sizes: list[Int], axis: int) -> None:
-    """What a real signal needs: the rest are conjugates."""
+    """The half of the spectrum that a real signal needs: the rest are conjugates."""
     sizes[axis] = sizes[axis] // 2 + 1
 
 

@@ -134,7 +134,9 @@ def permuted(x: Shape, order: Sequence[int]) -> Shape:
 
 
 def view_strides(sizes: Sequence[Int], strides: Sequence[Int], target: Sequence[Int]) -> tuple[Truth, Strides]:
-    """Whether a tensor of these strides can be viewed in a shape of as many elements, and the strides of the view."""
+    """The condition that a tensor of these strides can be viewed in a shape of as many elements, and the strides of the
+    view.
+    """
     if len(sizes) == len(target) and all(same(one, other) for one, other in zip(sizes, target)):
         return True, tuple(strides)
     if any(isinstance(size, int) and size == 0 for size in sizes):
@@ -161,7 +163,7 @@ class Axes:
         self.joined = [self._is_joined(boundary) for boundary in range(self.rank)]
 
     def _is_joined(self, boundary: int) -> bool:
-        """Whether the axes after a boundary merge, at all sizes, with the axis before."""
+        """Return True if the axes after a boundary merge, at all sizes, with the axis before."""
         if boundary == 0:
             return False
         size, stride, before = self.sizes[boundary], self.strides[boundary], self.strides[boundary - 1]
@@ -172,7 +174,7 @@ class Axes:
         return whole and (boundary + 1 == self.rank or at_least(size, 2) or self._is_joined(boundary + 1))
 
     def readable_as(self, target: Sequence[Int]) -> Truth:
-        """Whether a shape of as many elements is possible."""
+        """The condition that a shape of as many elements is possible."""
         possible: list[Truth] = []
         for (start, first), (stop, last) in pairwise(self.matches(target)):
             for boundary in range(start + 1, stop):
@@ -184,7 +186,9 @@ class Axes:
         return simple(sym_or(is_empty(self.sizes), sym_and(*possible))) if possible else True
 
     def _steps_over(self, axis: int, other: int, otherwise: Sequence[Truth]) -> Truth:
-        """Whether an axis steps over all of the next one that has more elements than one, or something else holds."""
+        """The condition that an axis steps over all of the next one that has more elements than one, or something else
+        holds.
+        """
         if other == self.rank:
             return True
         size = self.sizes[other]
@@ -217,7 +221,7 @@ class Axes:
         return result
 
     def _stride_of(self, elements: Int, start: int, stop: int) -> Int:
-        """How far apart elements are that are so many apart in reading order, within some of the axes."""
+        """The distance of elements that are this far apart in reading order, within some of the axes."""
         lasts = [axis for axis in range(start, stop) if axis + 1 == stop or not self.joined[axis + 1]]
         result: Int = 0
         for place, last in enumerate(lasts):

@@ -60,7 +60,7 @@ def split(x: Shape, axes: int, name: str = "input") -> tuple[tuple[Int, ...], In
 
 
 def reaches(value: Int, least: Int) -> bool:
-    """Whether a number is known to be at least another one, from plain numbers and ranges alone."""
+    """Return True if a number is known to be at least another one, from plain numbers and ranges alone."""
     if not isinstance(least, int):
         return False
     if isinstance(value, int):

@@ -166,7 +166,7 @@ def read_sessions(lines: BinaryIO | Iterable[bytes], *, labels: bool = False) ->
 
 
 def _begun(number: int, record: Mapping[str, object]) -> RecordedSession:
-    """What a `session` line begins."""
+    """Read the beginning of a session: a `session` line."""
     name = record.get("name")
     session = RecordedSession(name if isinstance(name, str) else f"line {number}")
     try:
@@ -210,7 +210,7 @@ def _decoded(number: int, raw: bytes) -> dict[str, object] | FaultyLine | None:
 
 
 def read_line(number: int, record: Mapping[str, object]) -> SessionLine:
-    """What a decoded line says."""
+    """The content of a decoded line."""
     try:
         match record.get("op"):
             case "ask":

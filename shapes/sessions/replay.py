@@ -95,7 +95,7 @@ class Clash:
 
 @dataclass(slots=True)
 class Replay:
-    """What became of one session. The three parts of the time, and that of reading evidence, add up to the time on the
+    """The outcome of one session. The three parts of the time, and that of reading evidence, add up to the time on the
     wall.
 
     Attributes:
@@ -130,7 +130,7 @@ class _Found(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """What a reader sees of it."""
+    """The evidence as a reader sees it."""
 
     core: tuple[int, ...] | None = None
     true_at: dict[str, int] | None = None

@@ -67,7 +67,7 @@ from solver.terms.prop import Prop
 
 
 class Recorded(Protocol):
-    """What a session is written from, and read into."""
+    """A session in the form that is written and read."""
 
     policy: Policy
 

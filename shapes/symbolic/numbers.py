@@ -68,7 +68,7 @@ Division: TypeAlias = "Callable[[Number], SymFloat]"
 
 
 class Environment(Protocol):
-    """What symbolic numbers need of an environment."""
+    """The methods of an environment that symbolic numbers need."""
 
     @property
     def interner(self) -> Interner: ...

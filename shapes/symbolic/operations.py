@@ -38,7 +38,7 @@ next_operation: Final = count().__next__
 
 
 class Interning(Protocol):
-    """What the tables need of an environment."""
+    """The methods of an environment that the tables need."""
 
     @property
     def interner(self) -> Interner: ...
@@ -82,7 +82,7 @@ class Operations(Generic[Env, Int, Bool, Real]):
         self.booleans: dict[Prop | tuple[Prop, Prop], Bool] = {}
         self.converted: dict[int, Real] = {}
         self.memo: dict[Key, object] = {}
-        """What was computed, for `shapes.symbolic.operators`, which empties it at `ENTRIES_KEPT`."""
+        """The memoized results of `shapes.symbolic.operators`, which empties it at `ENTRIES_KEPT`."""
 
     def integer(self, expr: Expr, domain: Prop) -> Int:
         """The number with this expression, the same object while it is remembered."""

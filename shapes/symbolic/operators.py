@@ -129,7 +129,7 @@ def combination(
 
 
 def _obligation(self: Integer, other: int | Integer, value: Expr | int, sign: str, kind: str, reflected: bool) -> Prop:
-    """What the second operand must be; a constant that is not is Python's own error."""
+    """The requirement on the second operand; a constant that violates it is Python's own error."""
     interner = self.operations.interner
     second = self.expr if reflected else value
     if isinstance(second, int):

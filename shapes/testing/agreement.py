@@ -38,9 +38,9 @@ from solver.terms.expr import Atom
 Sizes = tuple[tuple[int, ...] | None, ...]
 
 INTEGERS: Final = re.compile(r"\b(Int|Ints|Sizes)\b")
-"""How the annotation of an argument tells that it may be an integer, or several."""
+"""The annotations of arguments that may be an integer, or several."""
 TRIED: Final = (1, 65, 13, 5)
-"""How many values are tried for each symbol that no output shows, by how many of those there are."""
+"""The number of values tried for each symbol that no output shows, by the number of such symbols."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def disagreement(
     refusals: tuple[type[Exception], ...] = (),
     numbers: bool = False,
 ) -> Disagreement | None:
-    """How a rule differs from what the operator does; `expected` are the sizes of its outputs, None for a refusal.
+    """The difference between a rule and the operator; `expected` are the sizes of its outputs, None for a refusal.
 
     An exception that is no `ShapeError` is a failure of the rule, but for `refusals` where the operator refuses too.
     With `numbers`, arguments that are annotated as `Int` are made symbols once, too.
@@ -110,8 +110,8 @@ MODES: Final = (
     ("on symbols", anything, False),
     ("on symbols of which something is known", something, False),
 )
-"""How a rule is run: the range of the symbol for each size, and whether numbers that it takes as `Int` are symbols
-as well. A size whose range is itself stays a number.
+"""The modes in which a rule is run: the range of the symbol for each size, and whether numbers that it takes as `Int`
+are symbols as well. A size whose range is itself stays a number.
 """
 NUMBERS: Final = ("on symbols for numbers, too,", anything, True)
 
@@ -125,7 +125,7 @@ def _symbolically(
     hinted: bool = False,
     numbers: bool = False,
 ) -> tuple[Sizes | None, str]:
-    """What the rule gives for symbols with these ranges, evaluated at the sizes; of `numbers`, if there are any."""
+    """The result of the rule for symbols with these ranges, evaluated at the sizes; of `numbers`, if there are any."""
     taken = {name for name, each in rule.signature.parameters.items() if INTEGERS.search(str(each.annotation))}
     given = (*zip(rule.names, call.args), *call.kwargs.items())
     if numbers and not any(_has_number(value) and name in taken for name, value in given):

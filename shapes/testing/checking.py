@@ -41,7 +41,8 @@ from shapes.testing.references.functions import Function, Tensors, reference_of
 from shapes.testing.signatures import calls_for
 
 PYTHONS_REFUSALS: Final = (IndexError, ZeroDivisionError)
-"""What `x[-1]` of a shape without axes raises, and a step of zero: fine where the operator refuses as well."""
+"""The exceptions of `x[-1]` for a shape without axes, and of a step of zero: fine where the operator refuses as well.
+"""
 EXAMPLES: Final = 300
 INDENTED: Final = "    "
 

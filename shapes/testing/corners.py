@@ -203,7 +203,7 @@ def _comparisons(p: Prop) -> tuple[Prop, ...]:
 
 
 def _kept(inside: Satisfying, comparison: Prop, values: Values) -> Satisfying:
-    """What moves other symbols while the comparison stays as tight as it is."""
+    """Constraints that move other symbols while the comparison stays as tight as it is."""
     e = comparison.expr
     tight = Prop.eq(e, e.evaluate(values))
     return Satisfying(inside.facts, (*inside.goals, tight), values)

@@ -37,12 +37,12 @@ from solver.proofs.fact import Fact
 
 EXAMPLES: Final = 300
 VIOLATIONS: Final = 40
-"""How many sizes are tried for each guard before it counts as redundant."""
+"""The number of sizes tried for each guard before it counts as redundant."""
 PASSES: Final = 3
 
 
 class Trace(Protocol):
-    """What was traced: its environment holds the guards."""
+    """A traced program: its environment holds the guards."""
 
     @property
     def env(self) -> ShapeEnv: ...
@@ -61,7 +61,7 @@ class Needless:
 
 @dataclass(frozen=True, slots=True)
 class GuardReport:
-    """What was found out about guards.
+    """The findings about guards.
 
     Attributes:
         accepted: how many sizes that the guards accept were tried.
@@ -164,7 +164,7 @@ def check_guards(  # type: ignore[explicit-any]
 def _behaviour(  # type: ignore[explicit-any]
     reference: Callable[..., object], traced: Callable[..., object] | None
 ) -> Callable[[Mapping[str, int]], bool]:
-    """Whether sizes behave as traced."""
+    """Return True if sizes behave as traced."""
 
     def behaves(sizes: Mapping[str, int]) -> bool:
         try:

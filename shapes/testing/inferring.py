@@ -178,7 +178,7 @@ def _like(call: Call, seed: int) -> Iterator[Call]:
 
 
 def _is_plain(default: object) -> bool:
-    """Whether a default can be written down; a parameter with another one is omitted."""
+    """Return True if a default can be written down; a parameter with another one is omitted."""
     plain = default is inspect.Parameter.empty or default is None or isinstance(default, bool | int | float | str)
     return plain or (isinstance(default, tuple) and all(_is_plain(each) for each in default))
 
@@ -262,7 +262,7 @@ def _guessed(title: str, stub: Rule, known: Sequence[tuple[Call, Sizes | None]])
 
 
 def _body(title: str, case: Samples) -> Iterator[str]:
-    """What the rule does in one case."""
+    """The text of the rule in one case."""
     rows = [numbers for numbers, _ in case.accepted]
     formulas = list(_outputs(title, case, rows))
     needed: dict[str, list[dict[str, int]]] = {}

@@ -42,9 +42,9 @@ Values = dict[Atom, int]
 TOUCHED: Final = 1 << 14
 """Facts about one symbol that a wish is checked against."""
 REPAIRING: Final = 3
-"""How many symbols are moved to repair what a wish breaks."""
+"""The number of symbols moved to repair the facts that a wish breaks."""
 ROUNDS: Final = 6
-"""How many broken facts are repaired one after the other when that was not enough."""
+"""The number of broken facts repaired one after the other when that was not enough."""
 ROOTS: Final = 3
 HALVINGS: Final = 80
 
@@ -128,7 +128,7 @@ class Satisfying:
         return self._with(values, moved)
 
     def _close_to(self, values: Values, wished: Values, broken: list[Prop], kept: Atom) -> Values | None:
-        """What has to be moved so that an assignment close to the wished one satisfies everything.
+        """The moves by which an assignment close to the wished one satisfies everything.
 
         One broken fact after the other is repaired at the place that breaks the fewest others, with `kept` moved last.
         """
@@ -220,7 +220,7 @@ class Satisfying:
     # ------------------------------------------------------------------ reading
 
     def holds(self, values: Values) -> bool:
-        """Whether an assignment satisfies all facts and goals: what a search found is checked once more."""
+        """Return True if an assignment satisfies all facts and goals: the result of a search is checked once more."""
         try:
             complete = {**values, **_definitions(self.facts, values)}
             return self.facts.holds_at(complete) and all(goal.evaluate(complete) for goal in self.goals)

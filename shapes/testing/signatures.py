@@ -41,7 +41,7 @@ CRASHES: Final = (TypeError, AttributeError)
 
 
 def kinds_of(rule: Rule) -> dict[str, Kind]:
-    """What each parameter of a rule takes."""
+    """The kind of each parameter of a rule."""
     parameters = _parameters(rule)
     known: dict[str, Kind] = {}
     open_names = []
@@ -147,7 +147,7 @@ def _by_name(name: str) -> Kind:
 
 
 def _runs(rule: Rule, kinds: Mapping[str, Kind]) -> bool:
-    """Whether a rule takes arguments of these kinds without failing, for one of a few shapes at least."""
+    """Return True if a rule takes arguments of these kinds without failing, for one of a few shapes at least."""
     ran = False
     for probe in PROBES:
         try:

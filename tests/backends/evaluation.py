@@ -47,7 +47,7 @@ REDUCTIONS: Final[Mapping[str, tuple[Callable[..., torch.Tensor], float]]] = {
 
 
 def evaluate(program: Program, inputs: Sequence[torch.Tensor], numbers: Sequence[object] = ()) -> list[object]:
-    """What a program returns for these tensors and numbers."""
+    """The results of a program for these tensors and numbers."""
     return Run(program).run(inputs, numbers)
 
 

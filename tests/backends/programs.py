@@ -16,7 +16,7 @@ from shapes import ShapeEnv
 
 @dataclass(frozen=True)
 class Case:
-    """What to build from inputs of these dimensions, and what torch says.
+    """A tensor expression to build from inputs of these dimensions, and torch's result.
 
     Attributes:
         inputs: for each input, its dimensions by name, or numbers; a dtype and a colon may come before them.

@@ -37,7 +37,7 @@ def graph_of(*steps) -> fx.GraphModule:
     ids=range(8),
 )
 def test_the_text_does_what_the_graph_does(steps) -> None:
-    """If it fails, a compiled function computes something else than its graph says."""
+    """A compiled function computes the same as its graph."""
     graph = graph_of(*steps)
     x = torch.tensor([1.0, 2.0, 3.0])
     (found,), (expected,) = eager.runner(graph)((x,)), fx.Interpreter(graph).run(x)
@@ -45,7 +45,7 @@ def test_the_text_does_what_the_graph_does(steps) -> None:
 
 
 def test_modules_methods_and_attributes() -> None:
-    """If it fails, a graph that torch itself has traced cannot be run."""
+    """Graphs that torch itself has traced can be run."""
 
     class Program(torch.nn.Module):
         def __init__(self) -> None:
@@ -62,7 +62,7 @@ def test_modules_methods_and_attributes() -> None:
 
 
 def test_a_value_is_let_go_behind_its_last_use() -> None:
-    """If it fails, a graph holds all of its values until it ends."""
+    """A graph frees each value after its last use."""
     graph = graph_of((torch.neg, "x"), (torch.exp, "last"), (torch.add, "last", "last"))
     assert eager.Text(graph).body.splitlines() == [
         "    x, = _inputs",
@@ -74,7 +74,7 @@ def test_a_value_is_let_go_behind_its_last_use() -> None:
 
 
 def test_names_of_inputs_are_no_names_of_operators() -> None:
-    """If it fails, an input of an unlucky name hides an operator."""
+    """An input whose name is an operator's hides no operator."""
     graph = fx.Graph()
     first, second = graph.placeholder("_neg"), graph.placeholder("run")
     graph.output([graph.call_function(torch.neg, (first,)), graph.call_function(torch.neg, (second,))])
@@ -83,7 +83,7 @@ def test_names_of_inputs_are_no_names_of_operators() -> None:
 
 
 def test_a_graph_without_inputs() -> None:
-    """If it fails, a constant program cannot be run."""
+    """A constant program can be run."""
     graph = fx.Graph()
     graph.output([graph.call_function(torch.ones, (2,)), 3, None])
     found = eager.runner(fx.GraphModule(torch.nn.Module(), graph))(())

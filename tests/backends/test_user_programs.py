@@ -1,4 +1,4 @@
-"""What users do around compiled functions that kernels must not be wrong about."""
+"""The surroundings of compiled functions in user programs that kernels must handle."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_row_that_is_masked_whole():
 
 @pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
 def test_casts_to_halves_are_rounded(half):
-    """What a program casts to a half and back, to see what rounding does, keeps all its digits."""
+    """A cast to a half and back rounds the elements."""
 
     def program(x, y):
         copied = torch.empty_like(x, dtype=half).copy_(y)
@@ -177,7 +177,7 @@ def test_inference_mode(backend):
 
 @pytest.mark.parametrize("held", ["alone", "in a list"])
 def test_parameters_are_frozen_and_learned_again(held):
-    """What was traced for a frozen parameter gives no gradient, or stops, once it is learned again."""
+    """Parameters can be frozen and made to require gradients again."""
     weight, bias = torch.nn.Parameter(torch.randn(4, 4)), torch.nn.Parameter(torch.randn(4))
     parameters = [weight, bias]
 
@@ -240,7 +240,7 @@ def test_autocast_around_compiled_and_not(breaks):
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_inference_mode_now_and_then(backend):
-    """What was made in inference mode is copied outside of it, or the other way round."""
+    """Tensors made in inference mode, and outside of it, can be used in turn."""
     linear = torch.nn.Linear(3, 3)
 
     def program(x):
@@ -262,7 +262,7 @@ def test_inference_mode_now_and_then(backend):
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_channels_last_between_breaks(backend):
-    """What waits is taken for another layout than it has: gradients of norms are wrong, and views are refused."""
+    """Channels-last tensors keep their layout between graphs: gradients of norms are right, and views are accepted."""
     convolution, norm = torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.GroupNorm(2, 4)
 
     def program(x):
@@ -284,7 +284,7 @@ def test_channels_last_between_breaks(backend):
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW], ids=lambda each: each.__name__)
 def test_step_of_an_optimizer(backend, kind):
-    """What an optimizer says to a profiler around its step is taken for an operator."""
+    """The profiler records of an optimizer's step are not taken for operators."""
     parameters = [torch.nn.Parameter(torch.ones(3, 4)) for _ in range(2)]
     optimizers = [kind([each], lr=0.1) for each in parameters]
     steps = [compile(optimizers[0].step, backend=backend, dynamic=True), optimizers[1].step]

@@ -16,7 +16,7 @@ TIME = Cell(0, "gpt2", "/ eager", 0)
 
 
 def test_only_ratios_are_compared() -> None:
-    """If it fails, seconds of one machine are compared with those of another."""
+    """Only ratios are compared, not the seconds of different machines."""
     found = ratios(RECORDED)
     assert {cell.column: value for cell, value in found.items()} == {
         "ratio": 0.053, "/ dynamic": 0.46, "/ eager": 0.24, "gain": 5.4
@@ -36,8 +36,9 @@ def test_only_ratios_are_compared() -> None:
     ],
 )
 def test_worse_is_beyond_the_noise(cell: Cell, before: float, runs: tuple[float, ...], is_worse: bool) -> None:
-    """If it fails, the gate is red by chance, or never: of ratios that count how often a baseline takes our time,
-    smaller is worse."""
+    """The gate is red for changes beyond the noise only: of ratios that count how often a baseline takes our time,
+    smaller is worse.
+    """
     found = worse({cell: before}, [{cell: run} for run in runs], margin=0.25)
     assert [each.cell for each in found] == [cell] * is_worse
 
@@ -47,7 +48,7 @@ def test_the_median_is_told() -> None:
 
 
 def test_sections_name_commands_that_exist() -> None:
-    """If it fails, `make bench-check` runs a benchmark that was renamed, or finds no ratio in what was recorded."""
+    """The sections of `make bench-check` name existing benchmarks, whose ratios are recorded."""
     sections = recorded_sections()
     root = Path(__file__).parents[2]
     assert len(sections) > 20

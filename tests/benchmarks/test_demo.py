@@ -15,7 +15,7 @@ runpy.run_module("benchmarks.demo", run_name="__main__", alter_sys=True)
 
 
 def test_the_demo_shows_figures_baselines_and_three_questions() -> None:
-    """If it fails, `make demo` ends in an error, lacks a part, or is too long to be read."""
+    """`make demo` shows all of its parts, and is short enough to be read."""
     file = ROOT / "benchmarks" / "corpus" / "unbacked-top-p.jsonl.gz"
     command = [sys.executable, "-c", WITHOUT_NUMPY, str(file)]
     variables = {**os.environ, "COLUMNS": "100"}

@@ -28,7 +28,7 @@ TRUE_AT, FALSE_AT = {"b": 4, "s": 16}, {"b": 1, "s": 16}
     ["report", "oracle", "recorded", "textbook", "baselines", "baselines.phrase"],
 )
 def test_examples(name: str) -> None:
-    """If it fails, a benchmark's own description of itself is wrong."""
+    """The examples in a benchmark's description hold."""
     assert not doctest.testmod(importlib.import_module(f"benchmarks.{name}")).failed
 
 
@@ -44,7 +44,7 @@ def test_examples(name: str) -> None:
     ],
 )
 def test_witnesses_are_evaluated(true_at: dict[str, int] | None, false_at: dict[str, int] | None, outcome: str) -> None:
-    """If it fails, an engine gets credit for counterexamples that are none."""
+    """Counterexamples of an engine are verified by evaluation."""
     assert entailment.judge("depends", Answer("depends", None, true_at, false_at), SESSION, 3) == outcome
 
 
@@ -61,7 +61,7 @@ def test_witnesses_are_evaluated(true_at: dict[str, int] | None, false_at: dict[
     ],
 )
 def test_verdicts_are_judged_by_the_label(truth: str, answer: Answer, outcome: str) -> None:
-    """If it fails, a wrong answer is counted as an open one or the other way round."""
+    """A wrong answer is told from an open one by the label."""
     assert entailment.judge(truth, answer, SESSION, 3) == outcome
 
 
@@ -84,7 +84,7 @@ class Stubborn:
 
 
 def test_a_failing_baseline_is_left_open_and_counted() -> None:
-    """If it fails, a baseline's crash looks like an answer, or takes the run down."""
+    """A crash of a baseline is counted, and is an open answer."""
     result = replay(Stubborn, LINES, 10)
     assert result["answers"] == [ALWAYS, OPEN]
     assert result["notes"] == {"assume not expressible": 1, "ask error": 1, "ask error: RuntimeError": 1}
@@ -93,7 +93,7 @@ def test_a_failing_baseline_is_left_open_and_counted() -> None:
 
 
 def test_phrase_agrees_with_python() -> None:
-    """If it fails, the baselines are asked something other than what was recorded."""
+    """The baselines are asked what was recorded."""
     words = ARITHMETIC | {
         "floordiv": lambda a, b: a // b,
         "mod": lambda a, b: a % b,
@@ -120,7 +120,7 @@ def test_phrase_agrees_with_python() -> None:
 
 
 def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
-    """If it fails, writing one benchmark's figures loses another's."""
+    """Writing the figures of one benchmark keeps those of the others."""
     path = tmp_path / "RESULTS.md"
     report.write_section("one", "One", "old", command="a", path=path)
     report.write_section("two", "Two", "kept", command="b", path=path)

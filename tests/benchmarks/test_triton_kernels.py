@@ -30,7 +30,7 @@ print(triton_kernels.measure(SimpleNamespace(words=["softmax", "dropout", "entro
 
 
 def test_all_of_it_runs() -> None:
-    """If it fails, who has a GPU finds out that the benchmark stops, or compares with something else."""
+    """The benchmark of Triton kernels runs to its end, and compares the right things."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=ROOT,

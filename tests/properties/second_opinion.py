@@ -23,7 +23,7 @@ def cvc5_refutes(facts: Sequence[Prop], goal: Prop) -> bool:
 
 
 def _refutes(library: ModuleType, facts: Sequence[Prop], goal: Prop) -> bool:
-    """Whether the solver has a model of the facts in which the goal is false. Not knowing is not refuting."""
+    """Return True if the solver has a model of the facts in which the goal is false. Not knowing is not refuting."""
     values: dict[Atom, Any] = {}
     solver = library.Solver()
     if library.__name__ == "z3":

@@ -60,7 +60,7 @@ def fresh() -> ShapeEnv:
 
 
 def state(env: ShapeEnv) -> tuple[object, ...]:
-    """What can be seen of an environment: its facts, guards, checks and specializations."""
+    """The visible state of an environment: its facts, guards, checks and specializations."""
     return (
         tuple(guard.text for guard in env.guards()),
         tuple(env.preconditions()) and tuple(str(given) for given in env.preconditions()),

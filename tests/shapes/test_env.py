@@ -28,7 +28,7 @@ def env() -> ShapeEnv:
 
 
 def test_the_authors_example_from_end_to_end(env: ShapeEnv, tmp_path: Path) -> None:
-    """If it fails, the first program that anybody writes with this library does not work as documented."""
+    """The first program of the documentation works as documented."""
     b, s, d = env.sizes("b s 64", hints=(4, 128))
     h = env.symbol("h", lo=1, hi=8192, hint=64)
     assert d == 64 and env.bounds(h) == (1, 8192)
@@ -67,7 +67,7 @@ def test_the_authors_example_from_end_to_end(env: ShapeEnv, tmp_path: Path) -> N
 
 
 def test_asking_changes_nothing(env: ShapeEnv) -> None:
-    """If it fails, the trace depends on which questions an optimization happened to ask."""
+    """Asking changes no state."""
     b, s = env.sizes("b s", hints=(4, 128))
     before = (env.facts, env.events, dict(env.names))
     env.ask(b * s > 7)
@@ -81,7 +81,7 @@ def test_asking_changes_nothing(env: ShapeEnv) -> None:
 
 
 def test_everything_that_takes_a_proposition_takes_text_truth_values_and_bools(env: ShapeEnv) -> None:
-    """If it fails, a caller must first find out which spelling a method wants."""
+    """Methods that take a proposition take text, truth values and bools."""
     b = env.symbol("b", lo=1, hint=4)
     for question in ("b >= 1", b >= 1, (b >= 1).prop, True):
         assert isinstance(env.ask(question), Always)
@@ -95,7 +95,7 @@ def test_everything_that_takes_a_proposition_takes_text_truth_values_and_bools(e
 
 
 def test_a_bound_of_none_is_unbounded(env: ShapeEnv) -> None:
-    """If it fails, negative values or large sizes are excluded that nobody excluded."""
+    """A bound of None is no bound."""
     n = env.symbol("n", lo=None)
     assert env.bounds(n) == (None, None)
     assert isinstance(env.ask(n >= 0), Depends)
@@ -104,7 +104,7 @@ def test_a_bound_of_none_is_unbounded(env: ShapeEnv) -> None:
 
 
 def test_kinds_of_unbacked_values(env: ShapeEnv) -> None:
-    """If it fails, `item()` of a float or bool tensor has no counterpart."""
+    """`item()` of float and bool tensors has a counterpart."""
     integer, real, truth = env.unbacked(), env.unbacked(kind="float"), env.unbacked("flag", kind="bool")
     assert isinstance(integer, SymInt) and isinstance(real, SymFloat) and isinstance(truth, SymBool)
     assert isinstance(env.ask("0 <= flag <= 1"), Always)
@@ -116,7 +116,7 @@ def test_kinds_of_unbacked_values(env: ShapeEnv) -> None:
 
 
 def test_sizes_by_name(env: ShapeEnv) -> None:
-    """If it fails, two shapes that share a named dimension get two symbols for it."""
+    """Shapes that share a named dimension share its symbol."""
     b, _ = env.sizes("b s", hints={"b": 4, "s": 128})
     again, twice, seven = env.sizes("b, 2*b, 7")
     assert isinstance(env.ask(again == b), Always) and isinstance(env.ask(twice == 2 * b), Always) and seven == 7
@@ -129,7 +129,7 @@ def test_sizes_by_name(env: ShapeEnv) -> None:
 
 @pytest.mark.parametrize("name", ["", "2b", "if", "min", "a b", "x.y"])
 def test_names_that_text_could_not_say(env: ShapeEnv, name: str) -> None:
-    """If it fails, a symbol exists that no proposition in text can mention."""
+    """A name that text cannot mention is refused."""
     with pytest.raises(ShapeError, match="name="):
         env.symbol(name)
 
@@ -138,14 +138,14 @@ def test_names_that_text_could_not_say(env: ShapeEnv, name: str) -> None:
     "options", [{"lo": 5, "hi": 4}, {"lo": 1.5}, {"hint": True}, {"hint": "4"}, {"hint": -1}, {"hi": 8, "hint": 9}]
 )
 def test_bounds_and_hints_that_make_no_sense(env: ShapeEnv, options: dict[str, int]) -> None:
-    """If it fails, a mistyped bound becomes a fact without an error."""
+    """A bound or hint that makes no sense is an error."""
     with pytest.raises(ShapeError, match="="):
         env.symbol("b", **options)
     assert not env.names and not env.events
 
 
 def test_mistakes_point_at_the_column_and_leave_no_trace(env: ShapeEnv) -> None:
-    """If it fails, a person cannot see which character was wrong, or the failed command was half done."""
+    """A mistake points at its column, and the failed command changes nothing."""
     env.sizes("batch s", hints=(4, 128))
     before = env.events
     with pytest.raises(ParseError) as caught:
@@ -159,7 +159,7 @@ def test_mistakes_point_at_the_column_and_leave_no_trace(env: ShapeEnv) -> None:
 
 
 def test_a_question_that_makes_no_sense_is_an_error(env: ShapeEnv) -> None:
-    """If it fails, a division by zero is answered as if it had a value."""
+    """A question that divides by zero is an error."""
     z = env.symbol("z", lo=0, hi=0)
     n = env.symbol("n")
     with pytest.raises(Undefined):
@@ -169,7 +169,7 @@ def test_a_question_that_makes_no_sense_is_an_error(env: ShapeEnv) -> None:
 
 
 def test_a_commit_takes_the_domain_with_it(env: ShapeEnv) -> None:
-    """If it fails, a check accepts sizes at which the traced program divides by zero."""
+    """A commitment includes its domain: no check accepts sizes at which the program divides by zero."""
     n, d = env.sizes("n d", hints=(12, 4))
     assert env.guard(n // d == 3) is True
     assert isinstance(env.ask("d != 0"), Always)
@@ -178,7 +178,7 @@ def test_a_commit_takes_the_domain_with_it(env: ShapeEnv) -> None:
 
 
 def test_contradictions_name_their_facts_and_change_nothing(env: ShapeEnv) -> None:
-    """If it fails, contradictory assumptions are accepted, and everything follows from them."""
+    """A contradiction names its facts and changes nothing."""
     env.sizes("a b")
     env.assume("a < b")
     env.assume("b < 10")
@@ -193,7 +193,7 @@ def test_contradictions_name_their_facts_and_change_nothing(env: ShapeEnv) -> No
 
 
 def test_a_fact_that_is_false_at_the_hint_names_both_lines(env: ShapeEnv) -> None:
-    """If it fails, hints no longer satisfy the facts, and a guard may follow a branch that this run did not take."""
+    """A fact that is false at the hint names both lines."""
     env.symbol("b", hint=4)
     with pytest.raises(FalseAtHint) as caught:
         env.assume("b >= 5")
@@ -203,7 +203,7 @@ def test_a_fact_that_is_false_at_the_hint_names_both_lines(env: ShapeEnv) -> Non
 
 
 def test_sizes_of_another_environment_are_errors(env: ShapeEnv) -> None:
-    """If it fails, a size from elsewhere counts as a new unknown, and facts about it are lost."""
+    """A size of another environment is an error."""
     stranger = ShapeEnv().symbol("stranger")
     with pytest.raises(ForeignSymbol, match="stranger"):
         env.ask(stranger > 3)
@@ -216,7 +216,7 @@ def test_sizes_of_another_environment_are_errors(env: ShapeEnv) -> None:
 
 
 def test_rollback_leaves_nothing_behind(env: ShapeEnv) -> None:
-    """If it fails, a speculation that failed leaves guards, names or answers in the trace."""
+    """A rollback leaves no guards, names or answers behind."""
     b, s = env.sizes("b s", hints=(4, 128))
     env.ask(b > 2)
     before = (env.facts, env.events, dict(env.names), dict(env.hints), dict(env.symbols))
@@ -234,7 +234,7 @@ def test_rollback_leaves_nothing_behind(env: ShapeEnv) -> None:
 
 
 def test_a_checkpoint_that_was_passed_is_an_error(env: ShapeEnv) -> None:
-    """If it fails, facts of a discarded stretch come back."""
+    """A checkpoint that was passed is an error."""
     b = env.symbol("b", hint=4)
     outer = env.checkpoint()
     env.guard(b > 1)
@@ -249,7 +249,7 @@ def test_a_checkpoint_that_was_passed_is_an_error(env: ShapeEnv) -> None:
 
 
 def test_attached_state_is_rolled_back_too(env: ShapeEnv) -> None:
-    """If it fails, a frontend's graph keeps the nodes of a stretch whose guards are gone."""
+    """Attached state is rolled back too."""
     graph: list[str] = []
 
     def snapshot() -> object:
@@ -267,7 +267,7 @@ def test_attached_state_is_rolled_back_too(env: ShapeEnv) -> None:
 
 
 def test_rebinding_says_what_a_symbol_is(env: ShapeEnv) -> None:
-    """If it fails, a program that is traced again asks everything again about its new symbols."""
+    """Rebinding defines a symbol by an expression, so that questions about it are decided."""
     s = env.symbol("s", lo=2, hint=8)
     u = env.unbacked("u0")
     env.rebind(u, 2 * s)
@@ -277,7 +277,7 @@ def test_rebinding_says_what_a_symbol_is(env: ShapeEnv) -> None:
 
 
 def test_preconditions_guards_and_asserts_are_told_apart(env: ShapeEnv) -> None:
-    """If it fails, a guard is dropped because of a check that runs only later."""
+    """Preconditions, guards and asserts are told apart."""
     s = env.symbol("s", hint=128)
     u = env.unbacked("u0", lo=0)
     env.guard(s >= 10)
@@ -292,7 +292,7 @@ def test_preconditions_guards_and_asserts_are_told_apart(env: ShapeEnv) -> None:
 
 
 def test_expect_true_on_inputs_is_a_guard(env: ShapeEnv) -> None:
-    """If it fails, a condition that could be checked before the program runs fails in the middle of it."""
+    """`expect_true` of inputs is a guard."""
     b = env.symbol("b", hint=4)
     env.expect_true(b >= 2, "two at least")
     assert [str(guard.prop) for guard in env.guards()] == ["b >= 2"] and not env.runtime_asserts()
@@ -309,7 +309,7 @@ def test_expect_true_on_inputs_is_a_guard(env: ShapeEnv) -> None:
 
 
 def test_several_sources_of_one_size(env: ShapeEnv) -> None:
-    """If it fails, a dimension shared by two inputs is checked in one of them only."""
+    """A dimension shared by two inputs is checked in both."""
     b = env.symbol("b", hint=4, source="x.size(0)")
     env.add_source(b, "y.size(1)")
     assert env.sources(b) == ("x.size(0)", "y.size(1)") == env.sources("b")
@@ -317,7 +317,7 @@ def test_several_sources_of_one_size(env: ShapeEnv) -> None:
 
 
 def test_forcing_a_value_is_logged_with_its_line(env: ShapeEnv) -> None:
-    """If it fails, nobody can say why a size became a constant."""
+    """Concretizing a value is logged with its line."""
     b, s = env.sizes("b s", hints=(4, 128))
     assert env.specialize(b * s, "range()") == 512
     (forced,) = env.specializations()
@@ -331,7 +331,7 @@ def test_forcing_a_value_is_logged_with_its_line(env: ShapeEnv) -> None:
 
 
 def test_two_environments_on_two_threads() -> None:
-    """If it fails, environments share state that is not theirs."""
+    """Environments on two threads share no state."""
 
     failures: list[str] = []
 
@@ -352,7 +352,7 @@ def test_two_environments_on_two_threads() -> None:
 
 
 def test_no_solver_is_asked_where_solvers_are_left_out() -> None:
-    """If it fails, `solvers=False` still loads z3 or sympy."""
+    """`solvers=False` loads neither z3 nor sympy."""
     program = (
         "import sys; from shapes import ShapeEnv\nenv = ShapeEnv(solvers=False)\n"
         "a, b, c = env.sizes('a b c')\nenv.ask('a*a*b + c*b*7 - 3*a*c != 2*b*b*b + 5')\nenv.guards()\n"
@@ -363,14 +363,14 @@ def test_no_solver_is_asked_where_solvers_are_left_out() -> None:
 
 
 def test_gave_up_is_never_a_wrong_answer(env: ShapeEnv) -> None:
-    """If it fails, a question beyond the budget is answered by chance."""
+    """A question beyond the budget has no wrong answer."""
     a, b, c = env.sizes("a b c", lo=1)
     verdict = env.ask(a**7 + b**7 == c**7)
     assert isinstance(verdict, GaveUp | Depends | Never)
 
 
 def test_integers_of_any_length(env: ShapeEnv, tmp_path: Path) -> None:
-    """If it fails, a size beyond some thousands of digits ends in an error of Python's own."""
+    """Integers may have any number of digits."""
     big = 2**100_000
     x = env.symbol("x", hi=big, hint=big)
     assert env.bounds(x) == (0, big) and isinstance(env.ask("x <= 2**100000"), Always)
@@ -386,7 +386,7 @@ def test_integers_of_any_length(env: ShapeEnv, tmp_path: Path) -> None:
 
 
 def test_needing_a_number_that_there_is_not_says_what_needs_it(env: ShapeEnv) -> None:
-    """If it fails, `range(n)` of a run-time value is an error that does not name the line or the way out."""
+    """`range(n)` of a run-time value is an error that names the line and the way out."""
     u = env.unbacked("u0", lo=0)
     for force in (lambda: range(u), lambda: int(u), lambda: env.guarding_hint(u), lambda: env.specialize(u, "hash")):
         with pytest.raises(UndecidedGuard) as caught:
@@ -414,7 +414,7 @@ def test_floats_are_shown_as_floats() -> None:
 
 
 def test_proves() -> None:
-    """If it fails, a compiler takes an open question for a proof, or does not get the proof that there is."""
+    """`proves` is true exactly for proven questions."""
     env = ShapeEnv()
     s = env.symbol("s", lo=1, hint=48)
     env.assume("s % 16 == 0")

@@ -33,7 +33,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Setting:
-    """What an answer must not depend on."""
+    """A setting that answers must not depend on."""
 
     order: tuple[int, ...]
     names: dict[str, str]

@@ -98,7 +98,7 @@ WRONG: list[tuple[Misuse, str]] = [
 
 @pytest.mark.parametrize(("misuse", "message"), WRONG, ids=range(len(WRONG)))
 def test_misuse(misuse: Misuse, message: str) -> None:
-    """If it fails, a mistake is noticed later, in other words, or as an error of Python's inside of the engine."""
+    """A mistake is reported at once, in the library's own words."""
     env = ShapeEnv()
     _, s = env.sizes("b s", hints=(4, 8))
     before = env.events
@@ -108,13 +108,13 @@ def test_misuse(misuse: Misuse, message: str) -> None:
 
 
 def test_a_missing_rule_is_a_missing_key() -> None:
-    """If it fails, `rules.get` and `in` raise where there is no rule."""
+    """`rules.get` and `in` treat a missing rule as a missing key."""
     assert rules.get("bmmm") is None and "bmmm" not in rules and rules["bmm"]
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.int16])
 def test_integers_of_numpy_are_integers(kind: type[np.integer]) -> None:
-    """If it fails, a size that comes from an array's shape is refused, or is another one than Python's."""
+    """NumPy's integers are accepted as Python's."""
     env, three, nine = ShapeEnv(), kind(3), kind(9)
     s = env.symbol("s", lo=three, hi=nine, hint=kind(4))
     assert (env.symbols[next(iter(s.expr.symbols))].lo, env.hint(s)) == (3, 4)
@@ -150,7 +150,7 @@ def test_integers_of_numpy_are_integers(kind: type[np.integer]) -> None:
 
 
 def test_copies_of_an_environment_are_its_own(tmp_path: Path) -> None:
-    """If it fails, what is learned by a copy is known to the original, or a pickle ends in Python's own words."""
+    """A copy of an environment learns on its own, and pickling is an error that names `env.save`."""
     env = ShapeEnv()
     s = env.symbol("s", hint=200)
     env.assume(s % 4 == 0)
@@ -169,6 +169,6 @@ def test_copies_of_an_environment_are_its_own(tmp_path: Path) -> None:
 
 
 def test_a_wrong_hint_is_told_where_it_is_given() -> None:
-    """If it fails, a negative size becomes a fact."""
+    """A wrong hint is an error where it is given."""
     with pytest.raises(Contradiction, match="hint=-3"):
         ShapeEnv().input("x", [-3, 4])

@@ -11,7 +11,7 @@ from tests.costs import in_calls
 
 
 def test_the_innermost_frame_of_the_user_is_found() -> None:
-    """If it fails, a guard names a line of this library and not the user's."""
+    """The innermost frame of the user is found."""
     env = ShapeEnv()
     b = env.symbol("b", hint=4)
     if b > 2:
@@ -26,7 +26,7 @@ def test_the_innermost_frame_of_the_user_is_found() -> None:
 
 
 def test_frames_of_a_framework_are_skipped() -> None:
-    """If it fails, every guard names the same line of the frontend."""
+    """Frames of a framework are skipped."""
     code = compile("def call(f):\n    return f()\n", "/opt/framework/lib.py", "exec")
     space: dict[str, object] = {}
     exec(code, space)
@@ -37,7 +37,7 @@ def test_frames_of_a_framework_are_skipped() -> None:
 
 
 def test_a_place_given_by_the_caller_wins() -> None:
-    """If it fails, a frontend that knows better than the stack cannot say so."""
+    """A source location given by the caller wins."""
     env = ShapeEnv()
     b = env.symbol("b", hint=4)
     with env.at(Origin("model.py", 41, "forward")):
@@ -60,14 +60,14 @@ def test_a_place_given_by_the_caller_wins() -> None:
     ],
 )
 def test_recorded_places_are_read(text: str | None, place: Origin | None) -> None:
-    """If it fails, a loaded session has lost its lines."""
+    """A loaded session keeps its recorded source locations."""
     assert Origin.parse(text) == place
     if place is not None:
         assert Origin.parse(place.recorded) == place or "\\" in str(text)
 
 
 def test_a_walk_costs_a_few_calls() -> None:
-    """If it fails, recording a guard costs more than deciding it (the limit is some times the measured cost)."""
+    """Recording a guard costs a few calls (the limit is some times the measured cost)."""
     assert in_calls(here, depth=60) < 60
 
 
@@ -84,12 +84,12 @@ def test_a_walk_costs_a_few_calls() -> None:
     ],
 )
 def test_the_condition_as_it_was_written(segment: str, condition: str) -> None:
-    """If it fails, the fix that an error proposes does not use the user's own names."""
+    """The fix that an error proposes uses the user's own names."""
     assert written_condition(Origin("m.py", 1, "f", segment)) == condition
 
 
 def test_an_undecided_branch_prints_question_facts_place_and_fix() -> None:
-    """If it fails, a person sees that something is undecided, but not what, nor what to write instead."""
+    """An undecided branch prints its question, the facts, the place and the fix."""
     env = ShapeEnv()
     n = env.unbacked("u0", lo=0, source="x.nonzero()")
     with pytest.raises(UndecidedGuard) as caught:
@@ -105,7 +105,7 @@ def test_an_undecided_branch_prints_question_facts_place_and_fix() -> None:
 
 
 def test_what_the_user_checked_settles_the_same_question() -> None:
-    """If it fails, `u0 % u1 == 0` checked by the user does not settle the same question asked again."""
+    """`u0 % u1 == 0` checked by the user decides the same question asked again."""
     env = ShapeEnv()
     u0, u1 = env.unbacked("u0", lo=0), env.unbacked("u1", lo=1)
     with pytest.raises(UndecidedGuard):

@@ -13,7 +13,7 @@ def texts(env: ShapeEnv) -> list[str]:
 
 
 def test_nothing_is_specialized_unless_asked() -> None:
-    """If it fails, sizes 0 and 1, or equal hints, cost recompilations that the program never asked for."""
+    """Sizes 0 and 1, and equal hints, are not specialized unless asked."""
     env = ShapeEnv(policy=unspecialized)
     b, s, t = env.sizes("b s t", hints=(1, 64, 64))
     assert texts(env) == []
@@ -21,7 +21,7 @@ def test_nothing_is_specialized_unless_asked() -> None:
 
 
 def test_torch_defaults() -> None:
-    """If it fails, a frontend with torch's policy does not have torch's behaviour."""
+    """The policy of torch has torch's behaviour."""
     env = ShapeEnv(policy=torch_defaults)
     zero, one, s, t, free = env.sizes("zero one s t free", hints=(0, 1, 64, 64, None))
     assert isinstance(env.ask(zero == 0), Always) and isinstance(env.ask(one == 1), Always)
@@ -32,7 +32,7 @@ def test_torch_defaults() -> None:
 
 
 def test_static() -> None:
-    """If it fails, a static trace accepts other sizes."""
+    """A static trace accepts no other sizes."""
     env = ShapeEnv(policy=static)
     b = env.symbol("b", hint=4)
     assert isinstance(env.ask(b == 4), Always) and texts(env) == ["b == 4"]
@@ -41,7 +41,7 @@ def test_static() -> None:
 
 
 def test_size_oblivious_answers_are_choices_and_no_facts() -> None:
-    """If it fails, the guess that a size is neither 0 nor 1 is believed later on."""
+    """A size-oblivious answer is a choice and no fact."""
     env = ShapeEnv(policy=size_oblivious)
     u = env.unbacked("u0", lo=0)
     assert env.guard(u == 1) is False
@@ -57,7 +57,7 @@ def test_size_oblivious_answers_are_choices_and_no_facts() -> None:
 
 
 def test_fallbacks_are_choices_and_no_facts() -> None:
-    """If it fails, `guard_or_false` of a data-dependent condition becomes knowledge."""
+    """`guard_or_false` of a data-dependent condition adds no fact."""
     env = ShapeEnv()
     u = env.unbacked("u0", lo=0)
     assert env.guard_or_false(u > 3) is False and env.guard_or_true(u > 3) is True
@@ -69,7 +69,7 @@ def test_fallbacks_are_choices_and_no_facts() -> None:
 
 
 def test_an_optional_question_adds_no_check() -> None:
-    """If it fails, a program that asks by the way whether 1 % u == 0 is refused where u is 0."""
+    """An optional question adds no check: 1 % u == 0 does not refuse u = 0."""
     env = ShapeEnv()
     u, b = env.unbacked("u0", lo=0), env.symbol("b", hint=4)
     assert env.guard_or_false(1 % u == 0) is False and env.guard_or_true(b // u == 0) is True
@@ -80,7 +80,7 @@ def test_an_optional_question_adds_no_check() -> None:
 
 
 def test_a_choice_is_logged_once_per_stretch() -> None:
-    """If it fails, a loop over a guessed condition fills the memory with its log."""
+    """A choice is logged once per stretch."""
     env = ShapeEnv()
     u = env.unbacked("u0", lo=0)
     for _ in range(100):
@@ -93,7 +93,7 @@ def test_a_choice_is_logged_once_per_stretch() -> None:
 
 
 def test_a_strict_size_does_not_become_a_constant() -> None:
-    """If it fails, a dimension that the user marked as dynamic is specialized without a word."""
+    """A dimension marked as dynamic is not silently specialized."""
     env = ShapeEnv()
     b = env.symbol("b", hint=4, strict=True)
     s = env.symbol("s", hint=4)
@@ -126,7 +126,7 @@ class Cautious:
 
 
 def test_a_policy_of_the_users_own() -> None:
-    """If it fails, only the policies that come with the library can be used."""
+    """A policy of the user's own can be used."""
     policy: Policy = Cautious()
     env = ShapeEnv(policy=policy)
     b = env.symbol("b", hint=4)

@@ -45,7 +45,7 @@ def points(facts: list[str]) -> list[dict[str, int]]:
 @settings(max_examples=examples(60))
 @given(expressions(), st.sets(st.sampled_from(FACTS)))
 def test_simplified_is_equal_and_never_longer(text: str, chosen: set[str]) -> None:
-    """If it fails, a simplification changes a program's value, or makes it slower."""
+    """A simplified expression is equal and never longer."""
     facts = sorted(chosen)
     env = ShapeEnv(solvers=False)
     env.sizes("b s c")
@@ -74,7 +74,7 @@ def test_simplified_is_equal_and_never_longer(text: str, chosen: set[str]) -> No
     ],
 )
 def test_known_simplifications(text: str, facts: list[str], expected: str) -> None:
-    """If it fails, the facts are no longer used to simplify."""
+    """Facts are used to simplify."""
     env = ShapeEnv(solvers=False)
     env.sizes("b s c", lo=1)
     for fact in facts:
@@ -85,7 +85,7 @@ def test_known_simplifications(text: str, facts: list[str], expected: str) -> No
 
 
 def test_intermediates_of_machine_integers() -> None:
-    """If it fails, generated code overflows in the middle of an expression whose value fits."""
+    """No intermediate of an expression overflows machine integers."""
     env = ShapeEnv()
     b, s = (env.symbol(name, lo=0, hi=2**20) for name in ("b", "s"))
     n = env.symbol("n", lo=0, hi=2**31 - 1)
@@ -106,7 +106,7 @@ def test_intermediates_of_machine_integers() -> None:
 
 
 def test_propositions_of_another_environment() -> None:
-    """If it fails, comparing variants of two traces compares the wrong sizes."""
+    """Propositions of another environment are compared by the right sizes."""
     there, here = ShapeEnv(), ShapeEnv()
     r, c = there.sizes("rows columns")
     b, s = here.sizes("b s", lo=1)
@@ -146,8 +146,7 @@ def test_propositions_of_another_environment() -> None:
 def test_strides_of_an_input_through_its_sizes(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, expected: tuple[str, ...]
 ) -> None:
-    """If it fails, every question about a contiguous input has as many free strides as axes, or a transposed one is
-    taken for contiguous."""
+    """Strides of a contiguous input are expressed through its sizes, those of a transposed one are not."""
     env = ShapeEnv()
     x = env.input("x", sizes, strides, dims=[f"s{axis}" for axis in range(len(sizes))])
     assert [str(size) for size in x.sizes] == [f"s{axis}" for axis in range(len(sizes))]
@@ -160,7 +159,7 @@ def test_strides_of_an_input_through_its_sizes(
 
 
 def test_inputs_share_named_dimensions() -> None:
-    """If it fails, `dims` of two inputs do not relate them, or a mismatch goes unnoticed."""
+    """Inputs that share named `dims` are related, and a mismatch is noticed."""
     env = ShapeEnv()
     x = env.input("x", (4, 128), dims="b s")
     y = env.input("y", (128, 64), dims="s 64")

@@ -31,7 +31,7 @@ def _many_switches() -> Iterator[None]:
 
 
 def in_threads(count: int, work: Callable[[int], None]) -> list[BaseException]:
-    """What went wrong in as many threads that begin at once."""
+    """The errors of as many threads that begin at once."""
     errors: list[BaseException] = []
     barrier = threading.Barrier(count)
 

@@ -45,7 +45,7 @@ class Asked:
         return facts, names
 
     def verdict(self, *rungs: str) -> Verdict:
-        """What the rungs say, all of our own where none are named; their evidence is checked."""
+        """The verdict of the procedures, all of our own where none are named; their evidence is checked."""
         facts, names = self.known()
         assert isinstance(facts, Facts), "the facts contradict each other"
         parsed = parse(self.question, names, facts.interner)

@@ -1,4 +1,4 @@
-"""What a typed program gets from the public API; mypy reads this file, nothing runs it."""
+"""The types that a program gets from the public API; mypy reads this file, nothing runs it."""
 
 from typing import assert_never, assert_type
 

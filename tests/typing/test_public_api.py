@@ -9,7 +9,7 @@ PROGRAM = Path(__file__).parent / "public_api.py"
 
 
 def test_a_typed_program_gets_what_the_documentation_says() -> None:
-    """If it fails, users of the library lose types, or are no longer told of a mistake.
+    """A typed program gets the types that the documentation says, and is told of its mistakes.
 
     mypy raises the recursion limit and the threshold of the collector of its process, which is therefore its own.
     """

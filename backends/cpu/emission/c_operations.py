@@ -27,7 +27,7 @@ from backends.loops import operations
 from backends.loops.operations import BITWISE, DTYPES, INFIX, ITEMSIZE, computed_as, is_float, wrapped
 
 KINDS: Final = dict(zip(DTYPES, ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]))
-"""What helpers for memory call a dtype."""
+"""The name of each dtype in the memory helpers."""
 MEMORY: Final = {"f16": "uint16_t", "bf16": "uint16_t", "bool": "uint8_t"} | {
     name: element.scalar for name, element in ELEMENTS.items()
 }
@@ -194,7 +194,7 @@ def converted(value: CValue, dtype: str) -> CValue:
 
 
 def identity(operation: str, dtype: str) -> str:
-    """What a reduction starts from."""
+    """The initial value of a reduction."""
     return constant(operations.identity(operation, dtype), dtype)
 
 

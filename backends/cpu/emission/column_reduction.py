@@ -70,8 +70,9 @@ class Sums:
         return "".join([f", {each}" for each in found])
 
     def may_be_direct(self) -> bool:
-        """Whether the outputs have the layout of a block's sums and are not read, so that they can serve as the only
-        block."""
+        """Return True if the outputs have the layout of a block's sums and are not read, so that they can serve as the
+        only block.
+        """
         loaded = {value.buffer for value in self._loops.values() if isinstance(value, Load)}
         return all(store.buffer not in loaded and self._is_like_sums(store) for store in self.stores)
 

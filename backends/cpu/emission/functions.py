@@ -121,7 +121,9 @@ def _write(form: LoopPlan, text: Text, name: str, first: str = "") -> None:
 
 
 def _is_only_strided(loops: Loops) -> bool:
-    """Whether one function is for all strides: the second form of a kernel is seldom needed, and as long to compile."""
+    """Return True if one function serves all strides: the second form of a kernel is seldom needed, and takes as long
+    to compile.
+    """
     return loops.is_swapped and bool(loops.open)
 
 

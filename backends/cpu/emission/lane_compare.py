@@ -75,7 +75,7 @@ def _moving(value: Scalar, lanes: int) -> tuple[IndexValue, tuple[tuple[str, Sca
 
 
 def _is_small(value: Scalar, lanes: int) -> bool:
-    """Whether it is uniform, and small enough for a sum not to wrap."""
+    """Return True if it is uniform, and small enough for a sum not to wrap."""
     match value:
         case Constant(value=number):
             return abs(number) < SMALL

@@ -140,7 +140,7 @@ class Loops:
         return [axis for axis in dict.fromkeys(axes) if axis >= 0 and axis != self.lanes]
 
     def _iterations(self, decisions: Decisions) -> Expr:
-        """How often the axis of the lanes is traversed."""
+        """The number of iterations along the axis of the lanes."""
         kernel = self.kernel
         around = [extent for axis, extent in enumerate(kernel.extents) if axis != self.lanes]
         passes = max(len(kernel.passes), 1) if self.along_inner else 1
@@ -183,7 +183,7 @@ class Loops:
         return list(toposort(roots, lambda value: () if value in stop else self.operands(value)))
 
     def operands(self, value: Scalar) -> Sequence[Scalar]:
-        """What a value is computed from."""
+        """The operands of a value."""
         return self.by_lane.get(value, value).operands
 
     def _analyse(self, value: Scalar) -> None:
@@ -224,7 +224,7 @@ class Loops:
         yield from [store.offset for store in self.kernel.passes[number].stores]
 
     def is_stored_along(self, offset: Affine) -> bool:
-        """Whether it varies along the lanes."""
+        """Return True if it varies along the lanes."""
         return self.lanes is not None and self.lanes in offset.axes
 
     # ------------------------------------------------------------------ memory
@@ -237,7 +237,7 @@ class Loops:
             yield store.offset
 
     def is_contiguous(self, coefficient: Expr) -> bool | None:
-        """Whether this stride is 1; None if that is known at run time only."""
+        """Return True if this stride is 1; None if that is known at run time only."""
         return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
 
     def _widest(self) -> int:

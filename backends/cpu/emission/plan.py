@@ -57,7 +57,7 @@ MOST_WORK: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class PassPlan:
-    """How a pass traverses the inner axes.
+    """The way a pass traverses the inner axes.
 
     Attributes:
         unroll: vectors, or accumulators, of one iteration.
@@ -91,7 +91,7 @@ class LoopPlan:
 
     @property
     def is_only_short(self) -> bool:
-        """Whether all rows are short, as their length is a number."""
+        """True if all rows are short because their length is a constant."""
         return bool(self.short) and self.loops.kernel.extents[-1].is_constant
 
     @property
@@ -127,7 +127,7 @@ def plan(kernel: Kernel, decisions: Decisions) -> KernelPlan:
 
 
 def is_full_reduction(kernel: Kernel) -> bool:
-    """Whether a kernel is reduced in two stages: it has no outer axes, and one pass."""
+    """Return True if a kernel is reduced in two stages: it has no outer axes, and one pass."""
     return not kernel.outer and bool(kernel.reductions) and len(kernel.passes) == 1
 
 
@@ -208,7 +208,7 @@ def _unroll(loops: Loops, number: int, values: Sequence[Scalar]) -> int:
 
 
 def _is_blocked(loops: Loops, number: int, axis: int, part: int, rest: int, decisions: Decisions) -> bool:
-    """Whether sums are taken in parts, as many additions one after the other would lose digits."""
+    """Return True if sums are computed in blocks, as many sequential additions would lose digits."""
     if not any(map(is_long_sum, loops.kernel.passes[number].reductions)):
         return False
     *around, along = loops.kernel.extents[loops.kernel.outer : axis + 1]
@@ -232,7 +232,7 @@ def _collapsed_from(loops: Loops, number: int, decisions: Decisions) -> int:
 
 
 def _is_even(index: Affine, axis: int, extent: Expr, decisions: Decisions) -> bool:
-    """Whether a step along the axis before is as far as all of this one."""
+    """Return True if one step along the previous axis is as far as all of this one."""
     outer, inner = index.coefficient(axis - 1), index.coefficient(axis)
     if outer is None or inner is None:
         return outer is inner

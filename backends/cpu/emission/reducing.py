@@ -75,7 +75,7 @@ class Totals:
         self._accumulators = {slot: [self._declare(slot[0], "a") for _ in range(n)] for slot, n in widths.items()}
         self._strange = {slot: [f"{name}nan" for name in names] for slot, names in self._accumulators.items()}
         self._aside: dict[Slot, str] = {}
-        """What is put aside of each: the sum of some parts, and the total."""
+        """The values kept of each long sum: the partial sum of some parts, and the total."""
         for slot in widths if part else ():
             if is_long_sum(slot[0]):
                 self._aside[slot] = name = f"m{next(serial)}"
@@ -195,10 +195,10 @@ class Totals:
 
 
 def is_extreme(reduction: Reduction) -> bool:
-    """Whether it is a minimum or maximum of floats."""
+    """Return True if it is a minimum or maximum of floats."""
     return reduction.operation in ("minimum", "maximum") and is_float(reduction.dtype)
 
 
 def is_long_sum(reduction: Reduction) -> bool:
-    """Whether many sequential additions would lose digits."""
+    """Return True if many sequential additions would lose digits."""
     return reduction.operation == "sum" and is_float(reduction.dtype)

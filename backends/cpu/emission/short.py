@@ -39,7 +39,7 @@ def chosen(plan: LoopPlan, extent: str, name: str, otherwise: str) -> str:
 
 
 def _full(loops: Loops, count: int) -> int:
-    """How many vectors are full in every row that such a function is called for."""
+    """The number of vectors that are full in every row passed to such a function."""
     extent = loops.kernel.extents[-1]
     if extent.is_constant:
         return extent.constant // loops.count

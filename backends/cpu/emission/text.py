@@ -29,7 +29,7 @@ class Text:
 
     @contextmanager
     def block(self, head: str = "") -> Iterator[None]:
-        """What is written inside stands in braces."""
+        """Enclose the lines written inside in braces."""
         self.line(f"{head} {{" if head else "{")
         self._depth += 1
         yield

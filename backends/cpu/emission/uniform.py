@@ -21,7 +21,7 @@ COMPARED: Final = ("lt", "le", "gt", "ge", "eq", "ne")
 ON_BOOLS: Final = ("bitand", "bitor", "bitxor", "eq", "ne")
 ON_INTEGERS: Final = ("add", "sub", "mul", *COMPARED, "bitand", "bitor", "bitxor")
 MOST_BITS: Final = ("int64", "int32")
-"""What C does not promote; narrower integers it would."""
+"""The integer types that C does not promote; it would promote narrower ones."""
 
 
 def uniform(number: str, dtype: str) -> CValue:

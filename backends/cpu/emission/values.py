@@ -109,7 +109,7 @@ class Writer:
         return () if self.known(value) is not None else self.loops.by_lane.get(value, value).operands
 
     def is_needed(self, value: Scalar) -> bool:
-        """Whether a value is live in this code."""
+        """Return True if a value is live in this code."""
         return self._alive is None or value in self._alive
 
     def name(self, value: Scalar, vector: Vector) -> CValue:

@@ -134,7 +134,7 @@ def allocating() -> Allocate:
 
 
 def interleaved_by(launch: object) -> int:
-    """How many kernels the function runs that was emitted for the interleaved group of a launch; 1 for none."""
+    """The number of kernels that the function emitted for the interleaved group of a launch runs; 1 for none."""
     return int(getattr(launch, "kernels", 1))
 
 

@@ -40,7 +40,7 @@ VALUES: Final = {
     "any": "{v} = {0} || {1};",
     **{code: f"{{v}} = {{0}} {SIGNS[code]} {{1}};" for code in COMPARED},
 }
-"""What steps compute, in C: the operations of the table that have a C text, and conditions."""
+"""The values that steps compute, in C: the operations of the table that have a C text, and conditions."""
 REQUIRED: Final = {f"must_{code}": f"if (!({{0}} {SIGNS[code]} {{1}})) goto python;" for code in COMPARED}
 """Comparisons that must hold, in one step."""
 CODES: Final = ("size", "stride", "integer", "threads", "multiply_add", *VALUES, "must", *REQUIRED)
@@ -109,7 +109,7 @@ class Steps:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self._constants) + self._count
 
     def all(self) -> tuple[Step, ...]:

@@ -118,14 +118,14 @@ class Launch:
     buffers: tuple[int, ...]
     numbers: tuple[Expr, ...]
     threads: bool = False
-    """Whether torch's number of threads comes behind the numbers."""
+    """True if torch's number of threads follows the scalars."""
     kernels: int = 1
     """The length of the interleaved group that starts with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a program is.
+    """The description of a program.
 
     Attributes:
         tensors: the arguments that are tensors.
@@ -239,7 +239,8 @@ class _Parts:
 
 
 def _expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
-    """What the launcher checks: the dtype in two numbers, the rank, and whether it is contiguous, or -1."""
+    """The properties that the launcher checks: the dtype in two numbers, the rank, and whether it is contiguous, or -1.
+    """
     code, bits = _known(tensor.dtype)
     return code, bits, tensor.rank, -1 if tensor.contiguous is None else int(tensor.contiguous)
 

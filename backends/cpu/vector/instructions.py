@@ -110,7 +110,7 @@ def _call(operation: str, name: str, width: int, instructions: InstructionSet) -
 
 
 def _questions(lanes: int, instructions: InstructionSet) -> dict[str, str]:
-    """Whether something holds for any lane: the generic text goes through the lanes in memory."""
+    """Tests for any lane: the generic text goes through the lanes in memory."""
     texts = {}
     for bits in BITS:
         width, count = chunks(instructions, bits // 8, lanes)
@@ -161,7 +161,7 @@ def _look_up(lanes: int, instructions: InstructionSet) -> dict[str, str]:
 
 
 def _any(signature: str, arguments: tuple[str, ...], scalar: str, width: int, count: int, test: str) -> str:
-    """Whether a test holds for any register of vectors."""
+    """Return True if a test holds for any register of vectors."""
     tests = [test.format(*[f"((part *)&{argument})[{chunk}]" for argument in arguments]) for chunk in range(count)]
     return f"""{INLINE} {signature}
 {{

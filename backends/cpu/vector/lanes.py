@@ -99,7 +99,7 @@ def _function(signature: str, *body: str) -> str:
 
 
 def _masks(bits: int) -> dict[str, str]:
-    """What there is for the masks of this width."""
+    """The definitions for masks of this width."""
     mask = f"i{bits}v"
     texts = {
         f"first_m{bits}": _function(

@@ -60,12 +60,12 @@ def instruction_set() -> InstructionSet:
 
 
 def lanes_for(widest: int, instructions: InstructionSet | None = None) -> int:
-    """How many elements of this many bytes fill one register; never fewer than four."""
+    """The number of elements of this many bytes that fill one register; never fewer than four."""
     return max(LEAST, (instructions or instruction_set()).register // widest)
 
 
 def _flags() -> frozenset[str]:
-    """What the system says that the processor has."""
+    """The processor flags that the system reports."""
     try:
         described = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -22,7 +22,7 @@ from backends.cpu.vector.machine import AVX2, AVX512, InstructionSet
 
 AVX512_NAMES: Final = {1: ("dquqi", "char"), 2: ("dquhi", "short"), 4: ("dqusi", "int"), 8: ("dqudi", "long long")}
 AVX2_NAMES: Final = {4: ("d", "int"), 8: ("q", "long long")}
-"""What the builtins of masked accesses are called, and what they take, by the size of an element."""
+"""The builtins of masked accesses, and their argument types, by the size of an element."""
 
 
 def memory(lanes: int, instructions: InstructionSet) -> dict[str, str]:

@@ -97,7 +97,7 @@ PIECES: Final = {
 }
 """A row of the middles, and one for each coefficient, from the constant one on."""
 WHOLE: Final = {"erf": "1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"}
-"""What the slope is in a piece beside its coefficient, which alone would lose digits."""
+"""The slope in a piece beside its coefficient, which alone would lose digits."""
 
 
 def pieces_texts() -> dict[str, str]:

@@ -28,7 +28,7 @@ class NotHere(Exception):
 
 
 def compiled(lowered: Lowered, backend: AnyBackend) -> Run:
-    """What runs a program at any sizes.
+    """Return a function that runs a program at any sizes.
 
     Raises:
         NotHere: the backend says why it cannot.

@@ -1,4 +1,4 @@
-"""What every backend does."""
+"""The behaviour required of every backend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(found: object, expected: torch.Tensor, what: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_computes_what_torch_computes(backend: AnyBackend, name: str) -> None:
-    """If it fails, kernels compute other elements, or only those of the sizes that come first."""
+    """Kernels compute the elements that torch computes, at the first and at later sizes."""
     lowered = PROGRAMS[name]
     run = compiled(lowered, backend)
     for sizes in SIZES:
@@ -43,7 +43,7 @@ def test_computes_what_torch_computes(backend: AnyBackend, name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_leaves_arguments_as_they_are(backend: AnyBackend, name: str) -> None:
-    """If it fails, a kernel writes beyond its outputs, or memory of an argument is used again."""
+    """Kernels write only to their outputs, and memory of an argument is not reused."""
     lowered = PROGRAMS[name]
     run = compiled(lowered, backend)
     inputs = lowered.inputs(b=33, s=130, n=9)
@@ -55,7 +55,7 @@ def test_leaves_arguments_as_they_are(backend: AnyBackend, name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_do_not_depend_on_earlier_calls(backend: AnyBackend, name: str) -> None:
-    """If it fails, results share memory with those of another call, or what a buffer held before shows in them."""
+    """Results share no memory with those of another call, and nothing that a buffer held before shows in them."""
     lowered = PROGRAMS[name]
     run = compiled(lowered, backend)
     small, large = [on(device_of(backend), lowered.inputs(**sizes)) for sizes in (SIZES[0], SIZES[-1])]
@@ -69,7 +69,7 @@ def test_results_do_not_depend_on_earlier_calls(backend: AnyBackend, name: str) 
 
 
 def test_has_every_attribute(backend: AnyBackend) -> None:
-    """If it fails, an attribute of the protocol is missing, or is of another type."""
+    """Every attribute of the protocol is there, and of the right type."""
     assert not missing_from(backend), f"{name_of(backend)} lacks {missing_from(backend)}"
     if emits_kernels(backend):
         torch.empty(0, device=backend.device)
@@ -80,7 +80,7 @@ def test_has_every_attribute(backend: AnyBackend) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.bfloat16, torch.int64], ids=str)
 def test_allocates_what_is_asked_for(backend: AnyBackend, dtype: torch.dtype) -> None:
-    """If it fails, kernels go through memory with other strides than it has."""
+    """Kernels access memory by the strides it has."""
     if not emits_kernels(backend):
         pytest.skip("it compiles no kernels")
     for sizes, strides in (((2, 3), (3, 1)), ((2, 3), (1, 2)), ((0, 4), (4, 1)), ((), ())):
@@ -98,7 +98,7 @@ def test_allocates_what_is_asked_for(backend: AnyBackend, dtype: torch.dtype) ->
 
 
 def test_a_launch_for_each_kernel(backend: AnyBackend) -> None:
-    """If it fails, kernels are launched as others, or those of an earlier program."""
+    """Each kernel is launched as itself, and none of an earlier program is."""
     if not emits_kernels(backend):
         pytest.skip("it compiles no kernels")
     assert not backend.kernels([], Decisions(ShapeEnv(origin=lambda: None)))
@@ -111,7 +111,7 @@ def test_a_launch_for_each_kernel(backend: AnyBackend) -> None:
 
 @pytest.mark.parametrize("name", ["several kernels", "sums over rows, columns and all"])
 def test_combined_launches_do_the_same(backend: AnyBackend, name: str) -> None:
-    """If it fails, launches that are combined give other results than one after the other."""
+    """Combined launches give the same results as one after the other."""
     if not emits_kernels(backend) or backend.combine is None:
         pytest.skip("it combines no launches")
     lowered = PROGRAMS[name]

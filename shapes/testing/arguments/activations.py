@@ -27,7 +27,7 @@ OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
         for name in names("feature_alpha_dropout dropout1d dropout2d dropout3d")
     },
 }
-"""What each takes besides its input, with values that it accepts and values that it does not."""
+"""The options of each besides its input, with values that it accepts and values that it does not."""
 
 
 @calls_of(*OPTIONS)

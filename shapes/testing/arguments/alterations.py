@@ -23,7 +23,7 @@ from shapes.testing.calls import Call, Input
 Path = tuple[int | str, ...]
 
 ALTERED: Final = st.sampled_from((False, False, True))
-"""How often a call is altered."""
+"""Draws whether a call is altered."""
 ENDS: Final = st.sampled_from((0, -1, 1))
 """Which axis is changed; the first and the last are those that operators look at."""
 

@@ -54,7 +54,7 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
 MISTAKES = (
     "ranks", "batches", "heads", "projection", "causal", "bias", "static bias", "lengths", "width", "mask", "out", "p"
 )  # fmt: skip
-"""What is wrong in attention with many heads, most often of two arguments together."""
+"""The mistakes in attention with many heads, most often of two arguments together."""
 
 
 def _looks_at_lengths(call: Call) -> bool:

@@ -73,8 +73,8 @@ def spread_sizes(call: Call, axes: int) -> list[int]:
 
 
 def _is_computed_alike(call: Call) -> bool:
-    """Whether torch takes an axis of the output without elements, or no dilation, depends on the library that computes
-    it.
+    """Return True if acceptance does not depend on the library that computes it: of an axis of the output without
+    elements, or of no dilation.
     """
     weight = list(call.inputs())[1]
     dilation = call.kwargs.get("dilation", 1)

@@ -72,7 +72,7 @@ def of_block_diag(name: str) -> st.SearchStrategy[Call]:
 
 
 def repeats_for(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
-    """How often each size is repeated; further numbers in front, now and then too few or a negative one."""
+    """The repeats of each size; further numbers in front, now and then too few or a negative one."""
     number = max(rank + draw(st.sampled_from((0, 0, 0, 1, 2, -1))), 0)
     least = -1 if seldom(draw) else 0
     return tuple([draw(st.integers(least, 3)) for _ in range(number)])

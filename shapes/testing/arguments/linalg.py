@@ -36,7 +36,7 @@ def unit(shape: tuple[int, ...]) -> Input:
 
 
 def _has_factors(call: Call) -> bool:
-    """Whether matrices are positive definite, where there are any, so that only sizes refuse them."""
+    """Return True if matrices are positive definite, where there are any, so that only sizes refuse them."""
     tensor = next(call.inputs())
     return tensor.values is not None or 0 in tensor or tensor[-1:] != tensor[-2:-1]
 

@@ -11,7 +11,7 @@ from shapes.testing.calls import Call, Input
 
 
 def reduction(draw: st.DrawFn, *more: str, legacy: bool = True) -> dict[str, object]:
-    """How a loss is averaged, mostly not at all."""
+    """Draw the reduction of a loss, mostly none."""
     if legacy and seldom(draw):
         flag = st.sampled_from([None, True, False])
         return {"size_average": draw(flag), "reduce": draw(flag)}

@@ -18,7 +18,7 @@ from shapes.testing.calls import Input
 SIZE: Final = st.sampled_from((2, 3, 4, 1, 5, 0))
 """One size, small, with the edges among them."""
 WRONG: Final = st.sampled_from((False, False, True))
-"""Whether a number is drawn that no axis has."""
+"""Draws whether to use a number that no axis has."""
 
 
 def sizes(least: int, most: int | None = None) -> st.SearchStrategy[tuple[int, ...]]:

@@ -20,18 +20,18 @@ NUMBER_OR_TENSOR: Final = pointwise.names(
     "lt_ mul_ multiply_ ne_ not_equal_ pow_ remainder_ sub_ subtract_ true_divide_ xlogy_ fmod_ copysign_ "
     "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift bitwise_and_ bitwise_or_ bitwise_xor_"
 )
-"""What takes a number in the place of its second tensor."""
+"""The operators that take a number in the place of their second tensor."""
 
 DTYPES: Final = {
     **dict.fromkeys(pointwise.WHOLE, "int64"),
     **dict.fromkeys(pointwise.names("bitwise_not bitwise_and_ bitwise_or_ bitwise_xor_ gcd_ lcm_"), "int64"),
     **dict.fromkeys(pointwise.names("float_power_"), "float64"),
 }
-"""What its operands have to be."""
+"""The dtypes required of the operands."""
 
 
 CLASHES: Final = st.sampled_from((False, False, True))
-"""Whether sizes are drawn that do not fit."""
+"""Draws whether the sizes clash."""
 
 
 def meeting(draw: st.DrawFn, count: int) -> list[tuple[Int, ...]]:

@@ -101,7 +101,7 @@ def counting(draw: st.DrawFn, name: str) -> Call:
 
 @calls_of("histc", "histogram")
 def bins(draw: st.DrawFn, name: str) -> Call:
-    """How many bins, or where they end."""
+    """The number of bins, or their boundaries."""
     shape = draw(sizes(0, 3))
     tensor, number = Input(shape), draw(st.integers(0 if seldom(draw) else 1, 6))
     if name == "histc":

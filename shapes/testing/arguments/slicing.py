@@ -33,7 +33,7 @@ def place_in(draw: st.DrawFn, size: int) -> int:
 
 @st.composite
 def indices(draw: st.DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool = False) -> tuple[object, ...]:
-    """What stands in the brackets behind a tensor."""
+    """The items in the brackets behind a tensor."""
     if tensors and len(x) > 2 and x[2] and seldom(draw):
         # one number picks as often as a mask has True
         return Input(x[:2], dtype="bool"), Input(draw(st.sampled_from(((), (1,)))), dtype="int64")
@@ -71,7 +71,7 @@ def indexed(draw: st.DrawFn, *, backwards: bool, tensors: bool = False) -> Call:
 
 
 def _fits_masks(call: Call) -> bool:
-    """Whether several numbers fit how often a mask has True, no sizes tell."""
+    """Return True if several numbers fit the number of True elements of a mask, which no sizes tell."""
     tensors = list(call.inputs())[1:]
     return all(each.dtype != "bool" for each in tensors) or all(
         each.dtype == "bool" or set(each) <= {1} for each in tensors

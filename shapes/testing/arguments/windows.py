@@ -1,4 +1,4 @@
-"""What the arguments of operators with windows have in common: numbers that come once or for each axis, and spoiling.
+"""The common arguments of operators with windows: numbers that come once or for each axis, and spoiling.
 
 >>> from hypothesis import find, strategies as st
 >>> from shapes.testing.arguments.windows import once_or_each

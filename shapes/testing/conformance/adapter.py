@@ -1,4 +1,4 @@
-"""What the suite asks of an environment, and how options name one.
+"""The adapter through which the suite asks an environment, and the options that name one.
 
     >>> from shapes.testing.conformance.adapter import named
     >>> named("fractions:Fraction").__name__
@@ -28,7 +28,7 @@ class Environment(Protocol):
         """Know a proposition from here on; any exception where it contradicts what is known."""
 
     def ask(self, prop: str, /) -> object:
-        """Whether a proposition follows: see `answer_of`."""
+        """Decide whether a proposition follows: see `answer_of`."""
 
 
 def answer_of(verdict: object) -> Answer:

@@ -41,7 +41,7 @@ class Case:
                 yield point
 
     def truths(self) -> set[bool]:
-        """What the question is at those points."""
+        """The truth values of the question at those points."""
         found = [value(self.question, point) for point in self.points()]
         return {bool(truth) for truth in found if truth is not None}
 
@@ -100,4 +100,6 @@ CASES: Final = (
     (Case({"a": (1, 9), "b": (1, 9)}, ("a % b == 0",), "a >= b"), "always"),
     (Case({"a": (0, 9), "b": (0, 9)}, ("a >= 3", "a <= 2"), "b == 0"), "contradiction"),
 )
-"""What an environment should know. "open" has witnesses for both; a stronger answer than the right one is an error."""
+"""Cases that an environment should decide. "open" has witnesses for both; a stronger answer than the right one is an
+error.
+"""

@@ -19,7 +19,7 @@ def option(config: pytest.Config, name: str) -> object:
 
 @pytest.fixture(scope="session")
 def new_environment(pytestconfig: pytest.Config) -> Callable[[], Environment]:
-    """What makes an environment."""
+    """The function that makes an environment."""
     place = option(pytestconfig, "shape_env")
     if place is None:
         return lambda: ShapeEnv(origin=lambda: None)
@@ -30,7 +30,7 @@ def new_environment(pytestconfig: pytest.Config) -> Callable[[], Environment]:
 
 @pytest.fixture(scope="session")
 def examples(pytestconfig: pytest.Config) -> int:
-    """How many examples each test generates."""
+    """The number of examples that each test generates."""
     return int(str(option(pytestconfig, "shape_examples") or EXAMPLES))
 
 

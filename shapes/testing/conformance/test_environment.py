@@ -59,7 +59,7 @@ def asked(env: Environment, case: Case, question: str) -> Answer:
 
 @pytest.mark.parametrize(("case", "expected"), CASES, ids=[f"{case.facts} {case.question}" for case, _ in CASES])
 def test_what_an_environment_should_know(new_environment: New, case: Case, expected: str) -> None:
-    """If it fails, the answer is wrong; one that is only weaker is expected to fail."""
+    """Each answer is right; one that is only weaker is expected to fail."""
     env = made(new_environment, case)
     if expected == "contradiction":
         assert not list(case.points())
@@ -74,7 +74,7 @@ def test_what_an_environment_should_know(new_environment: New, case: Case, expec
 
 
 def test_answers_are_true_at_every_point(new_environment: New, examples: int) -> None:
-    """If it fails, an answer is wrong."""
+    """Answers hold at every point."""
 
     def right(case: Case) -> None:
         env = made(new_environment, case)
@@ -91,7 +91,7 @@ def test_answers_are_true_at_every_point(new_environment: New, examples: int) ->
 
 
 def test_witnesses_show_both_outcomes(new_environment: New, examples: int) -> None:
-    """If it fails, the sizes that are to show that a question is open do not."""
+    """The witnesses of an open question satisfy both outcomes."""
 
     def shown(case: Case) -> None:
         env = made(new_environment, case)
@@ -110,7 +110,7 @@ def test_witnesses_show_both_outcomes(new_environment: New, examples: int) -> No
 
 
 def test_asking_changes_nothing(new_environment: New, examples: int) -> None:
-    """If it fails, an answer depends on what was asked before."""
+    """Answers do not depend on the questions asked before."""
 
     def unchanged(drawn: tuple[Case, str]) -> None:
         case, other = drawn
@@ -128,7 +128,7 @@ def test_asking_changes_nothing(new_environment: New, examples: int) -> None:
 
 
 def test_what_was_assumed_is_known(new_environment: New, examples: int) -> None:
-    """If it fails, a fact is lost."""
+    """Assumed facts are known."""
 
     def known(case: Case) -> None:
         env = made(new_environment, case)
@@ -140,7 +140,7 @@ def test_what_was_assumed_is_known(new_environment: New, examples: int) -> None:
 
 
 def test_more_facts_take_no_answer_back(new_environment: New, examples: int) -> None:
-    """If it fails, a decided answer becomes its opposite."""
+    """A decided answer stays as it is when facts are added."""
 
     def kept(case: Case) -> None:
         *facts, last = (*case.facts, "b >= 1")
@@ -160,7 +160,7 @@ def test_more_facts_take_no_answer_back(new_environment: New, examples: int) -> 
 
 
 def test_a_contradiction_leaves_the_environment_as_it_was(new_environment: New) -> None:
-    """If it fails, a mistake that was caught is believed all the same."""
+    """A contradiction that was caught leaves no fact behind."""
     env = new_environment()
     env.symbol("s", lo=0, hi=100)
     env.assume("s >= 8")
@@ -171,7 +171,7 @@ def test_a_contradiction_leaves_the_environment_as_it_was(new_environment: New) 
 
 
 def test_sizes_beyond_machine_words(new_environment: New) -> None:
-    """If it fails, integers are not integers: floats or 64 bits are in between."""
+    """Integers are exact: no floats or 64-bit words are in between."""
     env = new_environment()
     env.symbol("s", lo=0, hi=4 * BIG)
     env.assume(f"3*s >= {3 * (BIG - 1)}")
@@ -181,7 +181,7 @@ def test_sizes_beyond_machine_words(new_environment: New) -> None:
 
 
 def test_a_rollback_takes_facts_back(new_environment: New, examples: int) -> None:
-    """If it fails, an abandoned branch leaves facts behind."""
+    """A rollback removes the facts of an abandoned branch."""
     if not hasattr(new_environment(), "rollback"):
         pytest.skip("it has no rollback")
 
@@ -205,7 +205,7 @@ def test_a_rollback_takes_facts_back(new_environment: New, examples: int) -> Non
 
 
 def test_bounds_hold_everywhere(new_environment: New, examples: int) -> None:
-    """If it fails, a buffer is too small."""
+    """Bounds hold at every point."""
     if not hasattr(new_environment(), "bounds"):
         pytest.skip("it has no bounds")
 
@@ -224,7 +224,7 @@ def test_bounds_hold_everywhere(new_environment: New, examples: int) -> None:
 
 
 def test_simplifying_keeps_the_value(new_environment: New, examples: int) -> None:
-    """If it fails, simplified code computes something else."""
+    """Simplified expressions have the same value."""
     if not hasattr(new_environment(), "simplify"):
         pytest.skip("it has no simplify")
 

@@ -13,7 +13,7 @@ from shapes.testing.conformance.cases import CASES
 
 
 def test_a_rule_agrees_with_the_operator(rule: Rule, examples: int) -> None:
-    """If it fails, sizes are wrong, or something is refused or accepted that should not be."""
+    """The sizes of a rule, and its refusals, are those of the operator."""
     pytest.importorskip("torch")
     from shapes.testing.references.torch_eager import torch_eager
 
@@ -25,5 +25,5 @@ def test_a_rule_agrees_with_the_operator(rule: Rule, examples: int) -> None:
 
 
 def test_there_are_cases() -> None:
-    """If it fails, the suite tests no environment."""
+    """The suite has cases for the environment."""
     assert len(CASES) >= 20

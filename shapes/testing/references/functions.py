@@ -38,7 +38,7 @@ class Function:
         self.function = function
         self.tensors: Tensors = vocabulary_of(function) if tensors is None else tensors
         self.refusal: Exception | None = None
-        """What it raised last."""
+        """The exception that it raised last."""
 
     def __call__(self, call: Call) -> Sizes | None:
         args, kwargs = call.replaced(array_maker(self.tensors))
@@ -53,7 +53,7 @@ class Function:
 
 
 def array_maker(tensors: Tensors) -> Callable[[Input], object]:
-    """What makes a real array for an input."""
+    """The function that makes a real array for an input."""
     match tensors:
         case "numpy":
             return array_of
@@ -100,7 +100,7 @@ def reference_of(  # type: ignore[explicit-any]
 
 
 def takes_calls(function: object) -> bool:
-    """Whether a function takes a `Call` instead of arrays."""
+    """Return True if a function takes a `Call` instead of arrays."""
     if isinstance(function, Function):
         return True
     try:

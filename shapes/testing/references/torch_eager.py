@@ -29,7 +29,7 @@ ATEN: Final[Mapping[str, str]] = {
     "index_put": "index_put.default",
     "unique_dim": "unique_dim.default",
 }
-"""What torch has no function for, or one that takes less: the names of its dispatcher."""
+"""The operators that torch has no function for, or one that takes less: the names of its dispatcher."""
 
 
 def torch_eager(name: str) -> Callable[[Call], Sizes | None]:

@@ -16,9 +16,11 @@ from shapes.guards.toolchain import Unavailable
 
 FOLDER = Path(__file__).parent
 MORE = ("decisions", "loops", "program", "test_random_programs.py")
-"""What runs generated C in the folder above; its other tests, and programs of users, take as long as all of these."""
+"""The test files that run generated C in the folder above; its other tests, and programs of users, take as long as all
+of these.
+"""
 WITHOUT = ("test_compiler.py", "launcher/test_launcher.py")
-"""What is not about kernels."""
+"""The tests that are not about kernels."""
 MEASURING = "test_memory_is_given_back"
 """The sanitizer keeps memory that is given back, to see who uses it."""
 

@@ -77,7 +77,7 @@ def test_another_thread_draws_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def _by_pairs(count: int) -> torch.Tensor:
-    """What torch draws with a probability of a half where each element takes two numbers of the generator."""
+    """The elements that torch draws with a probability of a half where each takes two numbers of the generator."""
     import random
 
     generator = random.Random()

@@ -39,14 +39,14 @@ def same(name: str, found: object, wanted: object, *, rtol: float | None = None,
 
 
 def holds_floats(name: str) -> bool:
-    """Whether a function brings tensors of float32 along."""
+    """Return True if a function takes tensors of float32."""
     return name in ("layer norm", "batch norm")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
 def test_special_values(names: Sequence[str], dtype: torch.dtype) -> None:
-    """If it fails, a kernel gives something else for nan, infinities, zeros of both signs, or within a tail."""
+    """Kernels agree with torch on nan, infinities, zeros of both signs, and in tails."""
     names = [name for name in names if dtype is torch.float32 or not holds_floats(name)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,7 +62,7 @@ INTEGRAL = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8]
 
 @pytest.mark.parametrize("dtype", INTEGRAL, ids=str)
 def test_integers_that_overflow(dtype: torch.dtype) -> None:
-    """If it fails, an integer of this width is kept in a wider one, or wraps around otherwise than torch's."""
+    """Integers of every width wrap around as torch's do."""
     run = compiled(list(INTEGERS.values()))
     limits = torch.iinfo(dtype)
     for rows in (3, 1, 40):
@@ -85,7 +85,7 @@ BOOLS: dict[str, Function] = {
 
 
 def test_bools() -> None:
-    """If it fails, a truth is a byte of another value than 0 and 1, or a mask where a number is needed."""
+    """A bool is a byte of value 0 or 1, and a number where one is needed."""
     run = compiled(list(BOOLS.values()))
     for rows, columns in ((4, 5), (1, 1), (3, 70)):
         x, y = torch.rand(rows, columns) > 0.4, torch.rand(rows, columns) > 0.7
@@ -94,7 +94,7 @@ def test_bools() -> None:
 
 
 def test_complex_numbers_stay_with_torch() -> None:
-    """If it fails, a part of a program that loops do not hold is lost between those that they do."""
+    """Programs with complex parts between kernels lose none of them."""
 
     def program(x, y):
         z = torch.complex(x.exp(), y) * 2
@@ -124,7 +124,7 @@ HALVES = (
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_halves(dtype: torch.dtype) -> None:
-    """If it fails, a half is rounded within a kernel, overflows there, or has another dtype at its end."""
+    """Halves are rounded where torch rounds them, and keep their dtype."""
     run = compiled([FLOATS[name] for name in HALVES])
     rounding = torch.finfo(dtype).eps
     for rows in (4, 1, 33):
@@ -158,7 +158,7 @@ READING = (
 
 @pytest.mark.parametrize("name", LYING)
 def test_arguments_that_lie_otherwise(name: str) -> None:
-    """If it fails, a kernel reads an argument by other strides or another offset than it has."""
+    """Kernels read an argument by its own strides and offset."""
     run = compiled([FLOATS[each] for each in READING])
     for rows in (5, 1, 40):
         x = LYING[name](rows)
@@ -184,7 +184,7 @@ EMPTY = (
 
 
 def test_empty_tensors() -> None:
-    """If it fails, a kernel reads or writes where there is nothing, or a sum of nothing is not zero."""
+    """Kernels access nothing of empty tensors, and an empty sum is zero."""
     run = compiled([FLOATS[name] for name in EMPTY])
     for x in (torch.randn(4, 16), torch.randn(0, 16)):
         for name, found in zip(EMPTY, run(x), strict=True):
@@ -195,7 +195,7 @@ def test_empty_tensors() -> None:
 
 
 def test_threads_do_not_change_a_program() -> None:
-    """If it fails, what a program of several kernels gives depends on how many threads there are."""
+    """The results of a program of several kernels do not depend on the number of threads."""
     run = compile(
         lambda x, w: (F.layer_norm(x, (x.shape[1],), w), x.softmax(0), (x * w).sum(0), x.var(), x.t().contiguous()),
         backend="cpu",

@@ -60,7 +60,7 @@ def test_threads_take_and_give_back_at_once():
 
 
 def test_programs_in_memory_that_is_kept():
-    """What a backward reads is overwritten by another call, or a result cannot be resized."""
+    """Memory that a backward reads is not overwritten by another call, and results can be resized."""
 
     def program(x, w):
         return torch.softmax(torch.tanh(x @ w) * x, -1) @ w

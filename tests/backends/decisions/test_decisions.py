@@ -157,7 +157,7 @@ def test_memory_that_is_overwritten_as_it_is_read(turned):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_kind_that_is_withheld_is_not_asked(kind):
-    """What a decision is worth can not be measured."""
+    """A withheld kind of question is not asked, so that its worth can be measured."""
     made, b, _ = program("b s", withheld={kind})
     assert made.decisions.holds(kind, made.decisions.interner.ge(b, 0), Choice("yes", "no")) is None
     (decision,) = made.decisions.log

@@ -42,7 +42,7 @@ PROGRAMS = {
 
 @pytest.fixture(params=["as measured", "every kind"])
 def costs(request, monkeypatch):
-    """What facts save: as it was measured, or a microsecond a turn whatever it is."""
+    """The saving of facts: as it was measured, or a microsecond per iteration."""
     if request.param == "every kind":
         made = Costs((0.1, 0.01, 0.01), dict.fromkeys(KINDS, ((1, 1e-6),)))
         monkeypatch.setattr(Costs, "measured", lambda device: made)

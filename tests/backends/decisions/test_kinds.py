@@ -33,20 +33,20 @@ def program(names, facts, hints=None):
 
 
 def as_c(made):
-    """What was decided, and the kernels as C."""
+    """The decisions, and the kernels as C."""
     kernels = [step for step in schedule(made, interchanges=cpu.interchanges) if isinstance(step, Kernel)]
     text = file_source(kernels, made.decisions)
     return made.decisions.log, text
 
 
 def as_host(made):
-    """What was decided, and what surrounds the kernels."""
+    """The decisions, and the host side of the kernels."""
     host = hosted(made, cpu)
     return made.decisions.log, host.source
 
 
 def as_triton(made):
-    """What was decided, and the kernel as Triton source where nothing is left open."""
+    """The decisions, and the kernel as Triton source where nothing is left open."""
     (kernel,) = schedule(made)
     facts = Facts.of(kernel, made.decisions)
     form = choose(facts, rows=64, columns=64, narrow=facts.narrow is not False, aligned=False)
@@ -55,7 +55,7 @@ def as_triton(made):
 
 
 def traced(function, inputs, facts=()):
-    """What was decided for a traced function, and what runs."""
+    """The decisions for a traced function, and the compiled program."""
     variant = trace(function, inputs)
     for fact in facts:
         variant.env.assume(fact)

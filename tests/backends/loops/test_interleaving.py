@@ -33,7 +33,7 @@ class Made:
         self.x = self.build.permute(x, permutation)
 
     def taken(self, x, axis, *, is_turned=False):
-        """What all sum to along an axis, taken from each; in memory, maybe with the first two axes turned."""
+        """The elements minus their sum along an axis; in memory, maybe with the first two axes interchanged."""
         build = self.build
         total = build.expand(build.reduce("sum", x, (axis,), keepdim=True), x.sizes)
         a, b, c = x.sizes
@@ -115,7 +115,7 @@ def test_turn_by_turn_computes_what_torch_does(sizes, permutation, threads):
 
 @pytest.mark.parametrize("sizes", [(6, 5, 4), (0, 3, 2), (30, 90, 70), (2, 500, 300)], ids=str)
 def test_a_whole_graph_runs_turn_by_turn(sizes):
-    """What a call of the launcher runs is not what the host's side in Python does."""
+    """The launcher and the host side in Python run a whole graph in the same order."""
     made = Made()
     made.program.outputs.append(made.taken(made.taken(made.x, 1), 2))
     description = described(hosted(made.program, cpu))

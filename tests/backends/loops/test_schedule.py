@@ -1,4 +1,4 @@
-"""What the scheduler makes of programs, run by the interpreter of kernels."""
+"""The schedules of programs, run by the interpreter of kernels."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_is_read_across_is_returned_as_well():
 
 
 def test_what_is_made_of_inputs_waits_until_it_is_read():
-    """What a later call reads is in memory while the calls before it run."""
+    """Tensors computed from inputs are not in memory before the call that reads them."""
     env = ShapeEnv(origin=lambda: None)
     (n,) = [size.expr for size in env.sizes("n")]
     program = Program(Decisions(env))

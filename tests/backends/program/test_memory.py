@@ -112,7 +112,7 @@ def test_a_place_is_kept_for_later_only_if_the_peak_does_not_grow(between):
 
 
 def test_a_program_lets_go_of_what_it_is_given():
-    """What the forward saved stays until the backward is through."""
+    """A program frees what the forward saved before the backward is through."""
     made, b, s = program()
     build = made.build
     x, y = [made.input(name, "float32", (b, s), (s, build.one)) for name in ("x", "y")]

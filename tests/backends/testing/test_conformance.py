@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
     ids=["triton", "example"],
 )
 def test_backends_pass(backend: str, environment: dict[str, str]) -> None:
-    """If it fails, a backend is none by the words of its own protocol."""
+    """The backends pass the suite of their own protocol."""
     command = [sys.executable, "-m", "pytest", "--pyargs", "backends.testing.conformance"]
     command += ["-p", "backends.testing.plugin", f"--shape-backend={backend}", "-q", "-n0", "-x"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
@@ -52,7 +52,7 @@ FAULTS: dict[str, tuple[object, Callable[..., None], tuple[object, ...]]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str) -> None:
-    """If it fails, the suite passes a backend that computes something else."""
+    """The suite finds a backend that computes the wrong result."""
     backend, test, arguments = FAULTS[fault]
     with pytest.raises((AssertionError, IndexError)):
         test(backend, *arguments)
@@ -60,7 +60,7 @@ def test_a_fault_is_found(fault: str) -> None:
 
 
 def test_what_is_no_backend_is_refused() -> None:
-    """If it fails, an attribute that is missing is an error in the midst of a call."""
+    """A backend that lacks an attribute is refused before any call."""
     with pytest.raises(ShapeError, match="a backend has device, allocate, kernels, interchanges"):
         named("tests.backends.testing.defective:HasNothing")
     with pytest.raises(ShapeError, match="has no attribute 'nothing'"):

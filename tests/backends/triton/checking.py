@@ -32,7 +32,7 @@ def host_of(case: Case, device: str, *, fill: bool = True) -> Host:
 
 
 def wrong(case: Case, device: str, all_sizes: Sequence[dict[str, int]]) -> Iterator[tuple[str, str]]:
-    """What differs from eager, by sizes."""
+    """The differences from eager, by sizes."""
     host = host_of(case, device)
     for sizes in all_sizes:
         sizes = sizes | {"n": sizes["b"], "h": sizes["s"]}

@@ -30,7 +30,7 @@ class Operating(Case):
 
     @property
     def has_exact_zeros(self) -> bool:
-        """Whether torch says which sign a zero has."""
+        """Return True if torch defines the sign of a zero."""
         return self.operation not in ("fmin", "fmax", "minimum", "maximum")
 
 

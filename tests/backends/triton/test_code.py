@@ -1,4 +1,4 @@
-"""What is known of sizes shows in the code: the width of accesses and of indices, and which masks there are."""
+"""Known facts about sizes show in the code: the width of accesses and of indices, and the masks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ptx(source: Source) -> str:
 
 
 def loads(text: str) -> tuple[int, int]:
-    """How many loads are wide, and how many are not."""
+    """The number of loads that are wide, and of those that are not."""
     wide = len(re.findall(r"ld\.global\.v4", text))
     return wide, len(re.findall(r"ld\.global\.", text)) - wide
 
@@ -68,14 +68,15 @@ def predicated(text: str) -> int:
 
 
 def test_divisibility_that_is_known_widens_accesses() -> None:
-    """If it fails, a proven multiple of 16 buys nothing, and rows are read number by number."""
+    """A proven multiple of 16 makes accesses wide."""
     known = launch_of(rows, "b s", ["s % 16 == 0"])
     assert known.facts.aligning == ()
     assert loads(ptx(known.plan((100, EVEN)).steps[0].aligned)) == (2, 0)
 
 
 def test_divisibility_that_is_not_known_is_looked_at_when_launched() -> None:
-    """If it fails, sizes that happen to be friendly are read number by number, or others as if they were friendly."""
+    """Divisibility that is not proven is tested at launch: wide accesses where the sizes allow them, scalar ones else.
+    """
     unknown = launch_of(rows, "b s", [])
     assert len(unknown.facts.aligning) == 1
     assert loads(ptx(unknown.plan((100, EVEN)).steps[0].aligned)) == (2, 0)
@@ -83,13 +84,13 @@ def test_divisibility_that_is_not_known_is_looked_at_when_launched() -> None:
 
 
 def test_a_proven_multiple_is_wide_where_addresses_are_not() -> None:
-    """If it fails, a view that starts at an odd address is read in wide steps, which a device refuses."""
+    """A view at an unaligned address is not read in wide steps."""
     known = launch_of(rows, "b s", ["s % 16 == 0"])
     assert loads(ptx(known.plan((100, EVEN)).steps[0].general)) == (0, 8)
 
 
 def test_masks_are_gone_where_blocks_divide_the_size() -> None:
-    """If it fails, every access is predicated although a fact says that there is no rest."""
+    """Accesses have no mask where a fact says that blocks divide the size."""
     known = launch_of(exponential, "n", ["n % 1024 == 0"])
     unknown = launch_of(exponential, "n", [])
     count = 1024 * 1024
@@ -100,7 +101,7 @@ def test_masks_are_gone_where_blocks_divide_the_size() -> None:
 
 
 def test_blocks_follow_what_is_known_to_divide() -> None:
-    """If it fails, a size known to be a multiple of 256 is cut into blocks of 1024, and needs a mask."""
+    """A size known to be a multiple of 256 is tiled by a divisor of it, without a mask."""
     known = launch_of(exponential, "n", ["n % 256 == 0"])
     plan = known.plan((256 * 4097,))
     assert (plan.steps[0].aligned.form.columns, plan.steps[0].aligned.form.masks_columns) == (256, False)
@@ -116,7 +117,7 @@ def test_blocks_follow_what_is_known_to_divide() -> None:
     ],
 )
 def test_index_width_follows_facts_and_sizes(facts: list[str], sizes: tuple[int, int], bits: int) -> None:
-    """If it fails, indices past 2**31 wrap around, or all indices are computed in 64 bits."""
+    """Indices are 32 bits wide where facts or sizes allow it, else 64."""
     launch = launch_of(rows, "b s", facts)
     source = launch.plan(sizes).steps[0].aligned
     assert source.form.bits == bits
@@ -125,14 +126,16 @@ def test_index_width_follows_facts_and_sizes(facts: list[str], sizes: tuple[int,
 
 
 def test_a_withheld_fact_is_looked_at_instead() -> None:
-    """If it fails, the worth of a decision can not be measured by leaving its question out."""
+    """A withheld fact is tested at launch instead."""
     withheld = launch_of(rows, "b s", ["s % 16 == 0"], withheld=["divisible"])
     assert len(withheld.facts.aligning) == 1
     assert withheld.plan((100, EVEN)).steps[0].aligned.form.is_aligned
 
 
 def test_rows_in_registers_or_in_blocks() -> None:
-    """If it fails, both forms are compiled where one is proven, or long rows overflow registers."""
+    """Rows are held in registers or walked through in blocks: only the proven form is compiled, and long rows do not
+    spill.
+    """
     short = launch_of(rows, "b s", ["s <= 4000"])
     long = launch_of(rows, "b s", ["s >= 10000"])
     both = launch_of(rows, "b s", [])
@@ -141,7 +144,7 @@ def test_rows_in_registers_or_in_blocks() -> None:
 
 
 def test_decisions_are_logged() -> None:
-    """If it fails, nobody can read why a kernel has the code that it has."""
+    """The log says why a kernel has the code that it has."""
     env = ShapeEnv(origin=lambda: None)
     (n,) = [size.expr for size in env.sizes("n")]
     env.assume("n % 16 == 0")
@@ -158,7 +161,7 @@ def test_decisions_are_logged() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", [*COMMON, *CASES], ids=lambda case: case.name)
 def test_every_kernel_compiles(case, target: str) -> None:
-    """If it fails, a fused kernel has no code for a device."""
+    """Every fused kernel has code for a device."""
     program = case.program()
     for kernel in schedule(program):
         launch = Launch(kernel, program.decisions)
@@ -169,7 +172,7 @@ def test_every_kernel_compiles(case, target: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_every_measured_function_compiles(program: Measured) -> None:
-    """If it fails, a kernel of a function of the list, forward or backward, has no code for a device, or spills."""
+    """Every kernel of the measured functions, forward and backward, has code for a device, without spills."""
     for size, target in ((program.sizes[-2], "sm_90"), (program.sizes[-1], "gfx942")):
         found = kernels_of(program, size)
         assert found["forward"]
@@ -186,13 +189,13 @@ def test_every_measured_function_compiles(program: Measured) -> None:
     [(["s % 2048 == 0"], 0, 0), ([], 0, 0), ([], 16, 6), (["s % 16 == 0"], 16, 6), ([], 1, 24)],
 )
 def test_masks_of_rows_in_blocks(facts: list[str], rest: int, predicates: int) -> None:
-    """If it fails, rows that are walked through block by block are predicated where no block has a rest."""
+    """Rows that are walked through in blocks have no masks where blocks divide them."""
     step = launch_of(rows, "b s", facts).plan((1000, 2048 * 9 + rest)).steps[0]
     assert (step.aligned.form.is_looped, predicated(ptx(step.aligned))) == (True, predicates)
 
 
 def test_a_multiple_that_is_known_leaves_one_form() -> None:
-    """If it fails, code is compiled twice for sizes that are all multiples of a block by a fact."""
+    """Only one form is compiled for sizes that are multiples of a block by a fact."""
     known = launch_of(exponential, "n", ["n % 1024 == 0"])
     for count in (1, 5, 257, 1023):
         known.plan((1024 * count,))
@@ -201,7 +204,7 @@ def test_a_multiple_that_is_known_leaves_one_form() -> None:
 
 @pytest.mark.parametrize("facts", [["outer == s", "inner == 1"], []], ids=["known", "not known"])
 def test_strides_that_are_known_are_not_looked_at(facts: list[str]) -> None:
-    """If it fails, a stride that is 1 by a fact is an argument, and looked at by each new combination of sizes."""
+    """A stride that is 1 by a fact is no argument."""
     env = ShapeEnv(origin=lambda: None)
     b, s, outer, inner = [size.expr for size in env.sizes("b s outer inner")]
     for fact in facts:
@@ -216,13 +219,13 @@ def test_strides_that_are_known_are_not_looked_at(facts: list[str]) -> None:
 
 @pytest.mark.parametrize(("facts", "short"), [(["s <= 64"], True), (["s >= 65"], False), ([], None)])
 def test_columns_that_are_summed(facts: list[str], short: bool | None) -> None:
-    """If it fails, how many rows a sum over them holds at once does not follow what is known of their number."""
+    """The number of rows that a column sum holds at once follows the facts about their number."""
     launch = launch_of(lambda b, x: b.reduce("sum", x, (0,)), "s c", facts)
     assert (launch.facts.tile.is_along_rows, launch.facts.short) == (True, short)
 
 
 def test_wide_accesses_of_gfx942() -> None:
-    """If it fails, an AMD device reads number by number what is known to be a multiple of 16."""
+    """An AMD device reads known multiples of 16 in wide accesses."""
     known = launch_of(rows, "b s", ["s % 16 == 0"]).plan((100, EVEN)).steps[0].aligned
     odd = launch_of(rows, "b s", []).plan((100, ODD)).steps[0].aligned
     known_text, odd_text = [compiled(each, TARGETS["gfx942"]).asm["amdgcn"] for each in (known, odd)]
@@ -231,7 +234,7 @@ def test_wide_accesses_of_gfx942() -> None:
 
 
 def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
-    """If it fails, a contiguous input with unknown strides is read by scalar loads."""
+    """Strides that are 1 at launch give contiguous accesses."""
     env = ShapeEnv(origin=lambda: None)
     b, s, outer, inner = [size.expr for size in env.sizes("b s outer inner", lo=2)]
     program = Program(Decisions(env))
@@ -245,7 +248,7 @@ def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
 
 
 def test_a_pass_reads_before_it_writes() -> None:
-    """If it fails, a store spoils what the next one reads, where memory is overwritten in place."""
+    """A pass loads before it stores, where memory is overwritten in place."""
     env = ShapeEnv(origin=lambda: None)
     b, s = [size.expr for size in env.sizes("b s", lo=2)]
     program = Program(Decisions(env))
@@ -262,7 +265,7 @@ def test_a_pass_reads_before_it_writes() -> None:
 
 
 def test_a_maximum_and_what_is_below_it_are_one_pass() -> None:
-    """If it fails, rows that do not stay in registers are read three times by a softmax, not twice."""
+    """A softmax reads rows that do not stay in registers twice, not three times."""
     text = launch_of(rows, "b s", []).plan((1000, 100_000)).steps[0].aligned.text
     assert (text.count("for start"), text.count("below("), text.count("lowered(")) == (2, 1, 1)
 
@@ -271,7 +274,7 @@ def test_a_maximum_and_what_is_below_it_are_one_pass() -> None:
     ("sizes", "block"), [((100, 100_000), 8192), ((1000, 100_000), 2048), ((100, 12_000), 4096), ((100, 10_240), 2048)]
 )
 def test_few_long_rows_are_read_in_longer_blocks(sizes: tuple[int, int], block: int) -> None:
-    """If it fails, a softmax over few long rows waits for memory most of the time, or has a mask for longer blocks."""
+    """A softmax over few long rows reads longer blocks, without masks."""
     form = launch_of(rows, "b s", []).plan(sizes).steps[0].aligned.form
     assert (form.columns, form.warps, form.masks_columns) == (
         block,
@@ -286,7 +289,7 @@ OF_ALL = ("float64", "float32", "int64", "int32", "int16", "int8", "uint8", "boo
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", OF_ALL)
 def test_every_operation_compiles(dtype: str, target: str) -> None:
-    """If it fails, an operation is nothing that a device knows, though the interpreter does."""
+    """Every operation has code for a device."""
     kind = "float" if "float" in dtype else "bool" if dtype == "bool" else "integer"
     program = Program(Decisions(env := ShapeEnv(origin=lambda: None)))
     build, (n,) = program.build, [size.expr for size in env.sizes("n", lo=2)]
@@ -305,7 +308,7 @@ def test_every_operation_compiles(dtype: str, target: str) -> None:
 
 
 def test_few_long_rows_are_cut_in_parts() -> None:
-    """If it fails, a sum over everything is the work of one program."""
+    """A sum over few long rows is split over several programs."""
     launch = launch_of(lambda b, x: b.reduce("sum", x, (0,)), "b s", [])
     part, rest = launch.plan((64, 1_000_000)).steps
     assert part.grid > 100 and rest.grid == 2

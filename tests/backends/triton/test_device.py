@@ -24,24 +24,24 @@ SIZES += [{"b": 0, "s": 5}, {"b": 129, "s": 2}, {"b": 1000, "s": 1024}, {"b": 33
 
 @pytest.mark.parametrize("case", [*COMMON, *CASES, *reductions()], ids=lambda case: case.name)
 def test_fused_kernels_are_as_eager(case: Case) -> None:
-    """If it fails, a fused kernel is wrong on a device."""
+    """Fused kernels agree with eager on a device."""
     assert list(wrong(case, "cuda", SIZES)) == []
 
 
 @pytest.mark.parametrize("case", list(operations()), ids=lambda case: case.name)
 def test_operations_are_as_eager(case: Case) -> None:
-    """If it fails, an operation means something else on a device than in torch."""
+    """Operations agree with torch on a device."""
     assert list(wrong(case, "cuda", [{"b": 1, "s": 400}])) == []
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_functions_are_as_eager(program: Program) -> None:
-    """If it fails, `compile(backend="triton")` gives wrong outputs or gradients on a device, or makes no kernels."""
+    """`compile(backend="triton")` runs kernels on a device, and its outputs and gradients agree with eager."""
     assert whole.wrong(program, "cuda") == []
 
 
 def test_addresses_that_are_not_aligned() -> None:
-    """If it fails, a view that starts at an odd place is read in wide steps: a misaligned address."""
+    """A view at an unaligned address is not read in wide steps."""
     case = next(case for case in CASES if case.name == "softmax")
     host = host_of(case, "cuda")
     for start in (0, 1, 3, 4):
@@ -50,7 +50,7 @@ def test_addresses_that_are_not_aligned() -> None:
 
 
 def test_more_elements_than_32_bits_count() -> None:
-    """If it fails, indices wrap around in large tensors."""
+    """Indices do not wrap around in large tensors."""
     case = next(case for case in COMMON if case.name == "pointwise")
     if torch.cuda.mem_get_info()[0] < 24 * 2**30:
         pytest.skip("the GPU has too little memory")
@@ -80,7 +80,7 @@ def first_column_set(x: torch.Tensor) -> torch.Tensor:
     ids=["numbers on the CPU", "a device without a number", "a float of the run", "results on both", "resampled"],
 )
 def test_programs_are_where_eager_is(function: Callable[[torch.Tensor], object]) -> None:
-    """If it fails, a kernel reads memory of the host, or a result is elsewhere than eager's."""
+    """Kernels read memory of their own device, and results are where eager's are."""
     compiled = compile(function, backend="triton", dynamic=True)
     for sizes in ((5, 7), (33, 130)):
         results = []
@@ -96,7 +96,7 @@ def test_programs_are_where_eager_is(function: Callable[[torch.Tensor], object])
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there is one GPU")
 def test_another_device_than_the_current_one() -> None:
-    """If it fails, kernels run, or memory is made, on a device where the tensors are not."""
+    """Kernels run, and memory is allocated, on the device of the tensors."""
     compiled = compile(lambda x: (x * 2).softmax(-1), backend="triton", dynamic=True)
     for device in ("cuda:1", "cuda:0", "cuda:1"):
         x = torch.randn(5, 300, device=device)
@@ -106,7 +106,7 @@ def test_another_device_than_the_current_one() -> None:
 
 
 def test_another_stream_and_a_captured_graph() -> None:
-    """If it fails, kernels do not run in the order of the stream that is current."""
+    """Kernels run in the order of the current stream."""
     compiled = compile(lambda x: x.exp().sum(), backend="triton", dynamic=True)  # in two launches
     x = torch.zeros(4_000_000, device="cuda")
     torch.testing.assert_close(compiled(x), x.exp().sum())
@@ -128,7 +128,7 @@ def test_another_stream_and_a_captured_graph() -> None:
 
 @pytest.mark.parametrize("columns", [10_000, 50_257])
 def test_rows_of_infinities(columns: int) -> None:
-    """If it fails, sums below a maximum that is not finite yet, or nowhere, are not those of torch."""
+    """Sums below a maximum that is not finite yet, or nowhere, are those of torch."""
     host = host_of(next(case for case in CASES if case.name == "softmax"), "cuda")
     x = torch.randn(6, columns, device="cuda")
     x[0], x[1, 3], x[2, -1], x[3, :-1] = float("-inf"), float("nan"), float("inf"), float("-inf")

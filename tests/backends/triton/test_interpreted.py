@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[3]
 
 
 SUFFIXES = {"test_functions_are_as_eager": ", compiled", "test_models_are_as_eager": ", trained"}
-"""What a case is called there, where its form does not say."""
+"""The suffix of a case's name, where its form does not say."""
 
 
 @pytest.fixture(scope="module")
 def wrong(request: pytest.FixtureRequest) -> dict[str, list[list[str]]]:
-    """What is wrong with each case that is asked for, from one process that has the interpreter on."""
+    """The faults of each case that is asked for, from one process that has the interpreter on."""
     names = [
         each.callspec.params["name"] + (each.callspec.params.get("forms") or SUFFIXES.get(each.originalname, ""))
         for each in request.session.items
@@ -40,31 +40,31 @@ def wrong(request: pytest.FixtureRequest) -> dict[str, list[list[str]]]:
 @pytest.mark.parametrize("forms", ["", ", in 64 bits", ", in blocks"])
 @pytest.mark.parametrize("name", [case.name for case in [*COMMON, *CASES]])
 def test_fused_kernels_are_as_eager(name: str, forms: str, wrong: dict[str, list[list[str]]]) -> None:
-    """If it fails, a fused kernel is wrong: at no rows, one, odd ones, a whole block or one more."""
+    """Fused kernels agree with eager: at no rows, one, odd ones, a whole block or one more."""
     assert wrong[name + forms] == []
 
 
 @pytest.mark.parametrize("name", [case.name for case in reductions()])
 @pytest.mark.parametrize("forms", ["", ", in blocks"])
 def test_reductions_are_as_eager(name: str, forms: str, wrong: dict[str, list[list[str]]]) -> None:
-    """If it fails, a reduction is wrong, or what parts of rows become is put together wrongly."""
+    """Reductions agree with eager, those of rows in parts too."""
     assert wrong[name + forms] == []
 
 
 @pytest.mark.parametrize("name", [program.name for program in PROGRAMS])
 def test_functions_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
-    """If it fails, `compile(backend="triton")` gives wrong outputs or gradients, or does not make kernels."""
+    """`compile(backend="triton")` makes kernels, and its outputs and gradients agree with eager."""
     assert wrong[f"{name}, compiled"] == []
 
 
 @pytest.mark.parametrize("name", whole.TRAINED)
 def test_models_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
-    """If it fails, the loss or a gradient of a whole model is wrong: kernels that overwrite what others read, say."""
+    """The loss and the gradients of whole models agree with eager: no kernel overwrites what others read."""
     pytest.importorskip("transformers")
     assert wrong[f"{name}, trained"] == []
 
 
 @pytest.mark.parametrize("name", [case.name for case in operations()])
 def test_operations_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
-    """If it fails, an operation means something else in Triton's language than in torch: signs of zeros, nan, wraps."""
+    """Operations agree with torch in Triton's language: signs of zeros, nan, wraps."""
     assert wrong[name] == []

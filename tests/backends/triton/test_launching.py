@@ -1,4 +1,4 @@
-"""What a launch passes on: with a device that only notes it, as there may be none."""
+"""The arguments of a launch: with a device that only notes them, as there may be none."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def launch_of(operation: str | None = None) -> Launch:
 
 
 def test_arguments_arrive_in_order(device: Device) -> None:
-    """If it fails, a device is given another grid, address or size than the kernel was compiled for."""
+    """A device is given the grid, addresses and sizes that the kernel was compiled for."""
     launch_of()(Address(0x1000), Address(0x2000), 3000)
     assert device.runs == [(24, 1, 1, STREAM, "code 1", "packed", None, None, None, 0x1000, 0x2000, 3000)]
     assert list(device.compiled[0].signature.items()) == [("p0", "*fp32"), ("p1", "*fp32"), ("n0", "i32")]
@@ -99,7 +99,7 @@ def test_arguments_arrive_in_order(device: Device) -> None:
 
 @pytest.mark.parametrize("name", ["nvidia.driver.CudaLauncher", "amd.driver.HIPLauncher"])
 def test_launchers_take_what_they_are_given(name: str) -> None:
-    """If it fails, this version of Triton wants the arguments of a launch in another order."""
+    """The launchers of this version of Triton take the arguments in our order."""
     module, _, launcher = name.rpartition(".")
     call = getattr(import_module(f"triton.backends.{module}"), launcher).__call__
     names = list(inspect.signature(call).parameters)[1:]
@@ -115,7 +115,7 @@ def test_launchers_take_what_they_are_given(name: str) -> None:
 
 
 def test_forms_are_compiled_once(device: Device) -> None:
-    """If it fails, every call compiles, or looks again at what has been decided."""
+    """Each form is compiled once, and decisions are not made again."""
     launch = launch_of()
     for count in (3000, 3000, 2000, 3008, 2008, 3024, 3000):
         launch(Address(0x1000), Address(0x2000), count)
@@ -124,7 +124,7 @@ def test_forms_are_compiled_once(device: Device) -> None:
 
 
 def test_what_is_begun_is_not_compiled_again(device: Device) -> None:
-    """If it fails, the first call waits for kernels one by one, or all are compiled twice."""
+    """Kernels whose compilation has begun are not compiled again, and the first call waits for all together."""
     launch = launch_of()
     launch.begin((3008,), 0)
     launch(Address(0x1000), Address(0x2000), 3008)
@@ -134,7 +134,7 @@ def test_what_is_begun_is_not_compiled_again(device: Device) -> None:
 
 
 def test_addresses_are_looked_at_in_every_call(device: Device) -> None:
-    """If it fails, a view at an odd address is read in wide steps: the device stops with a misaligned address."""
+    """Addresses are tested at every call: a view at an unaligned one is not read in wide steps."""
     launch = launch_of()
     for address in (0x1000, 0x2004, 0x2010):
         launch(Address(0x1000), Address(address), 3008)
@@ -143,13 +143,13 @@ def test_addresses_are_looked_at_in_every_call(device: Device) -> None:
 
 
 def test_nothing_is_launched_for_nothing(device: Device) -> None:
-    """If it fails, an empty tensor is an error of the device: a grid of no programs."""
+    """An empty tensor launches nothing."""
     launch_of()(Address(0), Address(0), 0)
     assert not device.runs
 
 
 def test_parts_share_memory_of_their_own(device: Device) -> None:
-    """If it fails, the second launch reads something else than what the first has written."""
+    """The second launch of a sum in parts reads what the first has written."""
     launch_of("sum")(Address(0x1000), Address(0x2000), 2, 10_000_000)
     first, second = device.runs
     assert first[9:12] == second[9:12] == (0x1000, 0x2000, 0x9000)
@@ -157,14 +157,14 @@ def test_parts_share_memory_of_their_own(device: Device) -> None:
 
 
 def test_ends_of_parts_do_not_wrap_around() -> None:
-    """If it fails, the last part of a row of nearly 2**31 elements ends before it begins, and is left out."""
+    """The end of the last part of a row of nearly 2**31 elements does not wrap around."""
     long, short = [launch_of("sum").plan((1, columns)).steps for columns in (2**31 - 2**20, 2**30)]
     assert [step.aligned.form.bits for step in long] == [64, 64]
     assert [step.aligned.form.bits for step in short] == [32, 32]
 
 
 def test_another_device_has_code_of_its_own(device: Device) -> None:
-    """If it fails, code that is loaded on one device is called on another."""
+    """Code that is loaded on one device is not called on another."""
     launch = launch_of()
     for current in (0, 1, 1):
         launch(Address(0x1000, current), Address(0x2000, current), 3008)
@@ -175,7 +175,7 @@ def test_another_device_has_code_of_its_own(device: Device) -> None:
 def test_what_does_not_compile_runs_by_operators(
     function: str, device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """If it fails, an error of a compiler or driver fails the call, or there is no warning, or one at every call."""
+    """A kernel that does not compile runs by operators, with one warning."""
 
     def fails(*arguments: object) -> None:
         raise RuntimeError("`ptxas` failed with error code 255\nand so on")
@@ -195,7 +195,7 @@ def test_what_does_not_compile_runs_by_operators(
 
 
 def test_tensors_of_the_cpu_are_left_to_operators(caplog: pytest.LogCaptureFixture) -> None:
-    """If it fails, a device reads an address of the host."""
+    """Tensors of the CPU are left to operators."""
     made = torch.empty(4)
     launch_of("sum")(made, torch.ones(4, 3), 4, 3)
     assert made.tolist() == [3.0] * 4
@@ -203,7 +203,7 @@ def test_tensors_of_the_cpu_are_left_to_operators(caplog: pytest.LogCaptureFixtu
 
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a machine without a C compiler, which Triton builds its driver with, has an error, not eager."""
+    """A machine without a C compiler, which Triton builds its driver with, runs eager."""
 
     def fails() -> None:
         raise RuntimeError("Failed to find C compiler.\nPlease specify")
@@ -225,7 +225,7 @@ class Terminal(StringIO):
 
 
 def test_progress_while_kernels_are_compiled(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, many kernels that are compiled for the first call say nothing to a person."""
+    """Progress is shown while many kernels are compiled for the first call."""
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)

@@ -29,7 +29,7 @@ def worker() -> Iterator[Worker]:
 
 
 def wrong(worker: Worker, name: str, *, backward: bool = False, dtype: str = "float32") -> list[str]:
-    """What differs from eager, or stops, on the first sample and at other sizes."""
+    """The differences from eager, and errors, on the first sample and at other sizes."""
     outcome = worker.judge(name, 1, backward=backward, dtype=dtype)
     known = seen("backward" if backward else "forward").get(name)
     return [*outcome.wrong, *outcome.stopped, *(outcome.failed if known is None or not known.failed else ())]
@@ -37,20 +37,20 @@ def wrong(worker: Worker, name: str, *, backward: bool = False, dtype: str = "fl
 
 @pytest.mark.parametrize("name", sorted(seen("forward"))[::EVERY])
 def test_operators_are_as_eager(name: str, worker: Worker) -> None:
-    """If it fails, an operator is wrong through Triton's kernels, or one of them has no code."""
+    """Every operator agrees with eager through Triton's kernels."""
     assert wrong(worker, name) == []
 
 
 @pytest.mark.parametrize("name", sorted(seen("backward"))[::EVERY_BACKWARD])
 def test_gradients_are_as_eager(name: str, worker: Worker) -> None:
-    """If it fails, a gradient is wrong through Triton's kernels."""
+    """Gradients agree with eager through Triton's kernels."""
     assert wrong(worker, name, backward=True) == []
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize(("dtype", "every"), OTHERS.items())
 def test_other_dtypes_are_as_eager(dtype: str, every: int, part: int, worker: Worker) -> None:
-    """If it fails, an operator is wrong in another dtype: what is loaded, computed in, or rounded to."""
+    """Operators agree with eager in other dtypes: in loads, computation and rounding."""
     names = sorted(database(dtype))[::every][part::PARTS]
     found = {name: wrong(worker, name, dtype=dtype) for name in names}
     assert found

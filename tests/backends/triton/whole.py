@@ -17,7 +17,9 @@ TRAINED = ("gpt2", "unet")
 
 
 def wrong(program: Program, device: str) -> list[str]:
-    """What differs from eager: outputs, gradients; and that operators run one by one, or not all sizes as one."""
+    """The differences from eager: outputs, gradients; and operators that run one by one, or sizes that need another
+    program.
+    """
     found = []
     compiled = compile(program.function, backend="triton", dynamic=True)
     for size in SMALL.get(program.sizes, SMALL_ROWS):

@@ -46,7 +46,7 @@ def tried(seed: int) -> tuple[list[str], dict[str, tuple[int, int, int]], list[d
 @pytest.mark.parametrize("fact", ["", "a <= b", "(a + b) % 3 == 0"])
 @pytest.mark.parametrize("seed", range(25))
 def test_all_sizes_one_by_one(seed: int, fact: str) -> None:
-    """If it fails, a guard is certified that fails at some size, or a finding is none, or not the smallest."""
+    """Certified guards hold at all sizes, and each finding fails at its sizes, the smallest ones."""
     guards, ranges, box = tried(seed)
     box = [sizes for sizes in box if not fact or holds(fact, sizes)]
     found = certify([conditions(*guards)], ranges, [fact] if fact else [])
@@ -73,7 +73,7 @@ def test_all_sizes_one_by_one(seed: int, fact: str) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_variants_beside_each_other(seed: int) -> None:
-    """If it fails, sizes that no variant accepts are certified, or some that one accepts are not."""
+    """Variants are certified exactly where one of them accepts all sizes."""
     first, ranges, box = tried(seed)
     second, _, _ = tried(seed + 1000)
     variants = [conditions(*first[:2]), conditions(*second[:1])]
@@ -94,7 +94,7 @@ def test_variants_beside_each_other(seed: int) -> None:
 
 
 def test_the_least_of_large_sizes() -> None:
-    """If it fails, somebody looks for an overflow at sizes that nobody has."""
+    """Overflows are shown at the smallest sizes that have them."""
     found = certify([conditions("b * s <= 2147483647", "s <= 8192")], {"b": (1, 64), "s": (16, 2**30, 16)})
     assert [each.size for each in found.findings] == [{"b": 2, "s": 2**30}, {"s": 8208}]
     assert all(each.smallest for each in found.findings) and found.check()
@@ -103,7 +103,7 @@ def test_the_least_of_large_sizes() -> None:
 
 
 def test_what_is_not_understood_does_not_hold() -> None:
-    """If it fails, a guard that nobody read is certified."""
+    """A guard that is not understood is not certified."""
     found = certify([conditions("a >= 0", "frobnicate(a) == 3", "a >=")], {"a": (1, 2)})
     assert found.status == "unknown" and found.exit_status == 2 and len(found.not_shown) == 2
     assert found.not_shown[0].reason.startswith("not understood: unknown function `frobnicate`")
@@ -119,13 +119,13 @@ def test_an_open_question_does_not_hold() -> None:
 
 
 def test_no_truth_value() -> None:
-    """If it fails, `if certify(...)` is always so."""
+    """A certificate has no truth value."""
     with pytest.raises(TypeError, match="not a truth value"):
         bool(certify([conditions("a >= 0")], {}))
 
 
 def test_constants_that_nothing_is_said_about() -> None:
-    """If it fails, weights are reported as specialized, or a specialized size of an input is not."""
+    """Constants that nothing is said about are not reported, specialized sizes of an input are."""
     variant = Conditions([Condition("x.shape[1] == 8", static=True), Condition("x.stride(0) == x.shape[1]")])
     found = certify([variant], {})
     assert found.proven and found.assumed == ("x.shape[1] == 8", "x.stride(0) == x.shape[1]")
@@ -137,7 +137,7 @@ def test_constants_that_nothing_is_said_about() -> None:
 
 
 def test_layouts_are_compared_before_variants_stand_in() -> None:
-    """If it fails, a variant for other strides is counted on."""
+    """A variant for other strides is not counted on."""
     contiguous = Conditions([Condition("x.shape[0] <= 8"), Condition("x.stride(0) == 4")])
     transposed = Conditions([Condition("x.shape[0] >= 8"), Condition("x.stride(0) == 1")])
     assert certify([contiguous, transposed], {"x.shape[0]": (1, 64)}).status == "refuted"
@@ -150,7 +150,7 @@ def test_integers_may_be_negative() -> None:
 
 
 def test_a_changed_certificate_is_refused() -> None:
-    """If it fails, `check` says yes to everything."""
+    """A changed certificate is refused."""
     found = certify([conditions("a <= 8")], {"a": (1, 64)})
     (finding,) = found.findings
     (atom,) = finding.values
@@ -180,7 +180,7 @@ def test_ranges_that_are_none(sizes: object, message: str) -> None:
 
 
 def test_sizes_that_there_are_not() -> None:
-    """If it fails, a misspelled range leaves the size that was meant without one, unnoticed."""
+    """A range for a size that does not exist is an error."""
     variant = Conditions([Condition("x.shape[0] <= 8")], inputs=frozenset({"x.shape[0]"}))
     with pytest.raises(ShapeError, match=r"'x.shape\[1\]': there is no such size"):
         certify([variant], {"x.shape[1]": (1, 2)})
@@ -197,7 +197,7 @@ def test_names_of_sizes() -> None:
 
 
 def test_names_that_would_be_words() -> None:
-    """If it fails, a tensor of this name, or two that are spelled alike, can not be judged."""
+    """Tensors whose names are words, or are spelled alike, can be judged."""
     texts = ["max.shape[0] == lambda.shape[0]", "a.b.shape[0] <= 3", "a_b.shape[0] <= 4", "__a_b_shape_0 <= 5"]
     found = certify([conditions(*texts)], {"a_b.shape[0]": (1, 4)})
     assert not found.not_shown and [each.guard for each in found.holding] == ["a_b.shape[0] <= 4"]
@@ -213,7 +213,7 @@ def test_files() -> None:
 
 
 def test_a_saved_environment(tmp_path: object) -> None:
-    """If it fails, what `env.save` wrote is judged as something else than `env.certify` judges."""
+    """A saved environment is judged as `env.certify` judges it."""
     from pathlib import Path
 
     from shapes import ShapeEnv

@@ -23,7 +23,7 @@ def env() -> ShapeEnv:
 
 
 def test_always_is_inherited_and_depends_is_asked_again(env: ShapeEnv) -> None:
-    """If it fails, answers are found again for nothing, or an open answer outlives the fact that closes it."""
+    """An `Always` answer is inherited, and a `Depends` answer is asked again once a fact may close it."""
     settled, opened = env.ask("b*s >= 1"), env.ask("s % 8 == 0")
     env.assume("b <= 100")
     assert env.ask("b*s >= 1") is settled
@@ -35,7 +35,7 @@ def test_always_is_inherited_and_depends_is_asked_again(env: ShapeEnv) -> None:
 
 
 def test_a_new_symbol_gets_a_value_in_every_witness(env: ShapeEnv) -> None:
-    """If it fails, sizes that show both outcomes are no assignment of all symbols."""
+    """Witnesses assign values to all symbols, new ones too."""
     env.ask("s % 8 == 0")
     env.symbol("h", lo=5, hint=6)
     verdict = env.ask("s % 8 == 0")
@@ -46,7 +46,7 @@ def test_a_new_symbol_gets_a_value_in_every_witness(env: ShapeEnv) -> None:
 
 
 def test_a_name_that_comes_back_is_another_symbol(env: ShapeEnv) -> None:
-    """If it fails, text about a new symbol is read as text about a rolled-back one of the same name."""
+    """A name that is declared again after a rollback is another symbol."""
     mark = env.checkpoint()
     env.symbol("h", lo=10)
     assert isinstance(env.ask("h >= 10"), Always)
@@ -56,7 +56,7 @@ def test_a_name_that_comes_back_is_another_symbol(env: ShapeEnv) -> None:
 
 
 def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a full memory changes answers, or a rollback after it brings back answers of the stretch."""
+    """Forgetting cached answers changes no answer, and a rollback restores none of the undone ones."""
     monkeypatch.setattr(answers, "ANSWERS_KEPT", 8)
     monkeypatch.setattr(reader, "TEXTS_KEPT", 8)
     monkeypatch.setattr(memory, "NODES_SWEPT", 16)
@@ -77,7 +77,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a long trace fills the memory with answers that nobody will ask for again."""
+    """Memory does not grow with the number of questions."""
     monkeypatch.setattr(answers, "ANSWERS_KEPT", 256)
     monkeypatch.setattr(reader, "TEXTS_KEPT", 256)
     monkeypatch.setattr(memory, "NODES_SWEPT", 1024)
@@ -98,7 +98,7 @@ def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.M
 
 
 def test_a_trail_goes_back_whatever_was_dropped() -> None:
-    """If it fails, a rollback after forgetting keeps answers of the stretch that it undoes, or drops older ones."""
+    """A rollback after forgetting undoes exactly the answers that came later."""
     trail: Trail[int, int] = Trail(8)
     for k in range(6):
         trail[k] = k
@@ -120,7 +120,7 @@ def test_a_trail_goes_back_whatever_was_dropped() -> None:
 
 
 def test_listeners_hear_questions_and_commitments_in_order(env: ShapeEnv) -> None:
-    """If it fails, logs of guards, choices and questions disagree about what happened."""
+    """Listeners are notified of guards, choices and questions in order."""
     heard: list[object] = []
     stop = env.listen(heard.append)
     env.ask("s % 8 == 0", purpose="person")
@@ -141,8 +141,7 @@ def test_listeners_hear_questions_and_commitments_in_order(env: ShapeEnv) -> Non
 
 
 def test_an_answered_question_costs_a_look_up(env: ShapeEnv) -> None:
-    """If it fails, a program that asks the same thing again pays for it again (limits are several times the measured
-    cost)."""
+    """A question that was answered costs a look-up (limits are several times the measured cost)."""
     question = SymBool(env, *env.parse("b*s >= 1"))
     undecided = SymBool(env, *env.parse("s % 8 == 0"))
     env.ask(question)
@@ -153,7 +152,7 @@ def test_an_answered_question_costs_a_look_up(env: ShapeEnv) -> None:
 
 
 def test_a_rollback_costs_what_it_takes_back() -> None:
-    """If it fails, speculation slows down as an environment grows."""
+    """The cost of a rollback depends on what it undoes, not on the size of the environment."""
 
     def stretch(env: ShapeEnv) -> None:
         with env.speculate():
@@ -179,8 +178,7 @@ def test_a_rollback_costs_what_it_takes_back() -> None:
 
 
 def test_an_open_answer_seen_to_stand_in_a_scope_is_seen_again_after_it(env: ShapeEnv) -> None:
-    """If it fails, a witness that was checked against a hypothesis is not checked against the facts that come in its
-    place."""
+    """A witness that was checked against a hypothesis is checked again against the facts that come in its place."""
     env.ask("max(b, s) <= 5")
     with env.hypothesis("b >= 1 and s <= 10**6"):
         env.ask("max(b, s) <= 5")

@@ -78,7 +78,7 @@ def pairs(count: int, seed: int) -> list[tuple[Layout, Layout]]:
 
 
 def judged(found: list[tuple[Layout, Layout]]) -> tuple[int, int]:
-    """How many pairs share no element, and of how many this is proven; nothing else is."""
+    """The number of pairs that share no element, and of those proven to; no other pair is."""
     apart = proven = 0
     for one, other in found:
         first, second = addresses(one), addresses(other)
@@ -96,7 +96,7 @@ def judged(found: list[tuple[Layout, Layout]]) -> tuple[int, int]:
 
 
 def test_addresses() -> None:
-    """If it fails, views that share an element are taken to be apart, or few of those that are apart are known."""
+    """Views that share an element are never proven apart, and most of those that are apart are."""
     apart, proven = judged(pairs(6000, seed=0))
     assert apart > 200
     assert proven >= 0.9 * apart
@@ -105,13 +105,13 @@ def test_addresses() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_more_addresses(seed: int) -> None:
-    """If it fails: see test_addresses."""
+    """More addresses, as in test_addresses."""
     apart, proven = judged(pairs(40_000, seed=seed))
     assert proven >= 0.9 * apart
 
 
 def test_gaps() -> None:
-    """If it fails, one of the tests is no longer made: bounds, remainders, quotients, common divisors."""
+    """Each test for gaps decides its cases: bounds, remainders, quotients, common divisors."""
     rows = Layout((2, 5), (5, 1), 0), Layout((2, 5), (5, 1), 10)
     columns = Layout((4, 2), (5, 1), 0), Layout((4, 3), (5, 1), 2)
     every_other = Layout((4,), (2,), 0), Layout((3,), (2,), 3)
@@ -126,7 +126,7 @@ def test_gaps() -> None:
 
 
 def test_sizes() -> None:
-    """If it fails, a proof over symbolic sizes holds where its conditions do not say so, or is none where one is."""
+    """Proofs over symbolic sizes hold exactly under their conditions."""
     env = ShapeEnv(origin=lambda: None)
     rows, columns, cut = env.sizes("b s k", lo=1, hints=(4, 8, 3))
 

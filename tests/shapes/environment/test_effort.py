@@ -1,4 +1,4 @@
-"""What a question may cost: efforts, time-outs, and what is not tried again."""
+"""The cost of questions: efforts, time-outs, and attempts that are not repeated."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def declarations(ledger: Ledger, reader: Reader) -> Declarations:
 def test_a_ledger_takes_back_symbols_and_facts(
     ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
 ) -> None:
-    """If it fails, a rollback leaves names, facts or answers of the stretch that it undoes."""
+    """A rollback of a ledger undoes its symbols, facts and answers."""
     declarations.declare("s", 1, None, None, "backed", None)
     mark = ledger.position()
     declarations.declare("n", 0, None, 5, "backed", None, strict=True)
@@ -66,7 +66,7 @@ def test_a_ledger_takes_back_symbols_and_facts(
 
 
 def test_what_a_ledger_refuses_changes_nothing(ledger: Ledger, reader: Reader, declarations: Declarations) -> None:
-    """If it fails, a fact that contradicts what is known, or the hints, is half there."""
+    """A fact that a ledger refuses, by contradiction or by the hints, changes nothing."""
     declarations.declare("s", 1, 8, 4, "backed", None)
     before = ledger.facts, list(ledger.commitments)
     for text, error in (("s >= 9", Contradiction), ("s >= 5", FalseAtHint)):
@@ -80,7 +80,7 @@ def test_what_a_ledger_refuses_changes_nothing(ledger: Ledger, reader: Reader, d
 def test_answers_stand_as_long_as_their_witnesses(
     ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
 ) -> None:
-    """If it fails, an open question is decided anew at each fact, or keeps an answer that no longer holds."""
+    """An open answer stands as long as its witnesses satisfy the facts."""
     declarations.declare("s", 0, None, None, "backed", None)
     prop, domain = reader.parse("s >= 8")
     first = answers.decide(prop, domain)
@@ -94,7 +94,7 @@ def test_answers_stand_as_long_as_their_witnesses(
 def test_commands_and_scopes_need_no_facade(
     ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
 ) -> None:
-    """If it fails, a hypothesis leaks, or what was committed inside of it is lost."""
+    """A hypothesis does not leak, and commitments made inside of it last."""
     declarations.declare("s", 0, None, 64, "backed", None)
     commands = Commands(answers, reader)
     with supposing(commands, declarations, ["i < s"]) as (variable,):

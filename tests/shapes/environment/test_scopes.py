@@ -13,7 +13,7 @@ def env() -> ShapeEnv:
 
 
 def test_a_bound_variable_leaks_nothing(env: ShapeEnv) -> None:
-    """If it fails, the existence of a loop iteration is taken for the loop not being empty."""
+    """A bound variable does not imply that the loop has an iteration."""
     env.sizes("s t", hints=(3, 5))
     before = (env.facts, env.events, dict(env.names))
     with env.hypothesis("i < s*t") as (i,):
@@ -24,7 +24,7 @@ def test_a_bound_variable_leaks_nothing(env: ShapeEnv) -> None:
 
 
 def test_a_scope_ends_with_an_exception_too(env: ShapeEnv) -> None:
-    """If it fails, one failed branch poisons everything after it."""
+    """A scope ends with an exception too."""
     s = env.symbol("s", hint=3)
     before = (env.facts, env.events)
     with pytest.raises(ZeroDivisionError), env.hypothesis(s > 10):
@@ -37,7 +37,7 @@ def test_a_scope_ends_with_an_exception_too(env: ShapeEnv) -> None:
 
 
 def test_what_is_committed_in_a_scope_lasts_without_the_scope(env: ShapeEnv) -> None:
-    """If it fails, a guard found in a branch is lost, or a check of one branch is believed in the other."""
+    """A guard found in a scope lasts, and a check of one branch is not known in the other."""
     s, b = env.sizes("s b", hints=(30, 4))
     u = env.unbacked("u0", lo=0)
     with env.hypothesis(s > 10):
@@ -53,7 +53,7 @@ def test_what_is_committed_in_a_scope_lasts_without_the_scope(env: ShapeEnv) -> 
 
 
 def test_hints_say_nothing_in_a_branch_that_is_not_taken(env: ShapeEnv) -> None:
-    """If it fails, tracing the other branch of a condition commits to guards of a run that never took it."""
+    """Tracing a branch that the run does not take commits to no guards of that run."""
     s, b = env.sizes("s b", hints=(3, 4))
     with env.hypothesis(s > 10), pytest.raises(UndecidedGuard):
         env.guard(b > 2)
@@ -61,7 +61,7 @@ def test_hints_say_nothing_in_a_branch_that_is_not_taken(env: ShapeEnv) -> None:
 
 
 def test_nested_scopes(env: ShapeEnv) -> None:
-    """If it fails, the inner scope ends the outer one."""
+    """An inner scope ends without ending the outer one."""
     s, b = env.sizes("s b", lo=1)
     with env.hypothesis("i < b") as (i,):
         with env.hypothesis("j < s") as (j,):
@@ -72,7 +72,7 @@ def test_nested_scopes(env: ShapeEnv) -> None:
 
 
 def brute(upper: bool, size: str, bound: str, loops: dict[str, str], free: dict[str, range]) -> bool:
-    """Whether the bound holds for all small sizes and all iterations."""
+    """Return True if the bound holds for all small sizes and all iterations."""
     for values in itertools.product(*free.values()):
         known = {**dict(zip(free, values)), "ceildiv": lambda n, d: -(-n // d)}
         for steps in itertools.product(*[range(eval(limit, known)) for limit in loops.values()]):
@@ -97,7 +97,7 @@ def brute(upper: bool, size: str, bound: str, loops: dict[str, str], free: dict[
     ],
 )
 def test_bounds_over_loops(env: ShapeEnv, size: str, loops: dict[str, str], expected: str | None) -> None:
-    """If it fails, a buffer is allocated too small for a loop, or larger than it need be."""
+    """Bounds over loops hold, and are tight."""
     free = {"b": range(1, 5), "s": range(1, 5)}
     env.sizes("b s", lo=1)
     with env.hypothesis(*[f"{name} < {limit}" for name, limit in loops.items()]):
@@ -110,7 +110,7 @@ def test_bounds_over_loops(env: ShapeEnv, size: str, loops: dict[str, str], expe
 
 
 def test_forks_do_not_disturb_one_another(env: ShapeEnv) -> None:
-    """If it fails, knowledge of one branch of a condition is used in the other."""
+    """Facts of one fork are not known in the other."""
     s = env.symbol("s", hint=128)
     env.guard(s > 3)
     one, other = env.fork(), env.fork()
@@ -126,7 +126,7 @@ def test_forks_do_not_disturb_one_another(env: ShapeEnv) -> None:
 
 
 def test_joining_keeps_what_both_branches_know(env: ShapeEnv) -> None:
-    """If it fails, facts of only one way hold after the branches meet, or those of both are lost."""
+    """A join keeps exactly the facts of both branches."""
     s, _ = env.sizes("s b", hints=(100, 6))
     u = env.unbacked("u0", lo=0)
     then, other = env.fork(under=s >= 64), env.fork(under=s < 64)
@@ -157,7 +157,7 @@ def test_joining_keeps_what_both_branches_know(env: ShapeEnv) -> None:
 
 
 def test_a_dead_branch_is_seen_when_it_is_entered(env: ShapeEnv) -> None:
-    """If it fails, a branch that can never run is traced under contradictory facts."""
+    """A branch that can never run is reported when it is entered."""
     s = env.symbol("s", lo=10)
     with pytest.raises(Contradiction):
         env.fork(under=s < 5)
@@ -165,7 +165,7 @@ def test_a_dead_branch_is_seen_when_it_is_entered(env: ShapeEnv) -> None:
 
 
 def test_a_forks_own_sizes_commit_there(env: ShapeEnv) -> None:
-    """If it fails, a branch in a fork leaves its guard in the environment that it was forked from."""
+    """A guard about sizes of a fork stays in the fork."""
     s = env.symbol("s", hint=128)
     fork = env.fork()
     assert bool(fork.adopt(s) > 3)
@@ -173,7 +173,7 @@ def test_a_forks_own_sizes_commit_there(env: ShapeEnv) -> None:
 
 
 def test_a_fork_takes_symbols_declared_since() -> None:
-    """If it fails, what a fork knows of a symbol that its parent declared later is lost, or harms its samples."""
+    """A fork keeps its facts about symbols that its parent declared later."""
     env = ShapeEnv(origin=lambda: None)
     s = env.symbol("s", lo=1, hint=8)
     then, other = env.fork(under=s > 4), env.fork(under=s <= 4)

@@ -192,7 +192,7 @@ TestForgetfulEnvironments = ForgetfulEnvironments.TestCase
 
 
 def test_what_was_said_of_symbols_that_are_gone_is_forgotten() -> None:
-    """If it fails, a program that tries things out and rolls back keeps all that it has ever built."""
+    """State about symbols that were rolled back is freed."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("x y")
     env._memory.nodes_allowed = before = 2000

@@ -54,7 +54,7 @@ def _flip(file: Path, files: list[Path], random_: random.Random) -> None:
 
 
 def _zeros(file: Path, files: list[Path], random_: random.Random) -> None:
-    """What a file system leaves whose journal has the size, and not the content."""
+    """Damage as a file system leaves it whose journal has the size, and not the content."""
     size = file.stat().st_size
     os.truncate(file, random_.randrange(size + 1))
     os.truncate(file, size)
@@ -137,7 +137,7 @@ KINDS: dict[str, Callable[[Path, list[Path], random.Random], None]] = {
 
 
 ANSWERS: Final = 4
-"""How many libraries there are."""
+"""The number of libraries."""
 TABLE: Final = 20_000
 """Numbers in each, so that most of its pages are read only after it was loaded."""
 
@@ -148,7 +148,7 @@ def source(number: int) -> str:
 
 
 def answers(find: Callable[[int], ctypes.CDLL]) -> bool:
-    """Whether each library gives what is in its source."""
+    """Return True if each library gives what is in its source."""
     places = (0, TABLE // 2, TABLE - 1)
     return all(find(number).at(place) == number + place % 7 for number in range(ANSWERS) for place in places)
 

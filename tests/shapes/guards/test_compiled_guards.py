@@ -1,4 +1,4 @@
-"""What an environment's compiled guards test, and what they leave to others."""
+"""The tests that an environment's compiled guards make, and those that they leave to others."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SIDES = ("a", "3*a + 1", "2*a - 6", "a + b", "2*a + 2*b + 5", "a*b", "-a", "6*a"
 def test_what_is_left_out_follows_and_what_is_left_is_no_congruence_of_the_others(
     remainders: list[tuple[str, int]], a: int, b: int
 ) -> None:
-    """If it fails, a compiled check accepts sizes that a guard rejects, or tests what follows from others."""
+    """A congruence is left out if and only if it follows from the others."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("a b", hints=(a, b))
     left, right = env.symbols
@@ -41,7 +41,7 @@ def test_what_is_left_out_follows_and_what_is_left_is_no_congruence_of_the_other
 
 
 def test_only_equalities_that_hold_at_the_hints_say_what_a_size_leaves() -> None:
-    """If it fails, a guard is left out because of one that says something else."""
+    """A congruence is derived only from equalities that hold at the hints."""
     terms = Interner()
     s, t = terms.symbol("s"), terms.symbol("t")
     here = {s.atom: 12}
@@ -61,7 +61,7 @@ def test_only_equalities_that_hold_at_the_hints_say_what_a_size_leaves() -> None
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
 def test_the_least_common_multiple_of_all_others(moduli: list[int]) -> None:
-    """If it fails, sizes at which one remainder alone changes are missed, or a guard is left out wrongly."""
+    """The least common multiple of the others gives the sizes at which one remainder alone changes."""
     others = lcm_of_others(moduli, left_out=False)
     assert others == [lcm(*moduli[:place], *moduli[place + 1 :]) for place in range(len(moduli))]
     left = [modulus for modulus, other in zip(moduli, lcm_of_others(moduli), strict=True) if other % modulus]
@@ -76,7 +76,7 @@ def test_the_least_common_multiple_of_all_others(moduli: list[int]) -> None:
 def test_what_one_remainder_alone_rejects_is_found_by_arithmetic(
     remainders: list[tuple[int, int, bool]], hint: int
 ) -> None:
-    """If it fails, the assignment that only a guard rejects is accepted, or rejected by others too."""
+    """Arithmetic finds the assignments that only one remainder guard rejects."""
     terms = Interner()
     s = terms.symbol("s")
     props = []
@@ -100,7 +100,7 @@ def test_what_one_remainder_alone_rejects_is_found_by_arithmetic(
 def test_remainders_of_a_multiple_of_all_are_sorted_out_without_a_question(
     hint: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it fails, n guards `s % i == 0` at a size that is a multiple of all cost n questions of many facts."""
+    """n guards `s % i == 0` at a size that is a multiple of all are minimized without a question."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     s = env.symbol("s", lo=0, hint=hint)
     t = env.symbol("t", hint=3)

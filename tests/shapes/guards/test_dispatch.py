@@ -99,7 +99,7 @@ FAMILIES = {
 
 
 def depth(tree: Tree) -> int:
-    """How many tests lead to a leaf, at most."""
+    """The depth of the tree: the most tests that lead to a leaf."""
     match tree:
         case Attempts():
             return 0
@@ -214,7 +214,7 @@ def test_any_mixture_of_structures(seed: int) -> None:
 
 
 class _Missing:
-    """What an argument without the attribute has instead."""
+    """The value of an argument without the attribute."""
 
 
 def test_first_added_wins() -> None:

@@ -10,7 +10,7 @@ from shapes import Always, Depends, Never, ShapeEnv, ShapeError
 
 
 def accepted(env: ShapeEnv, sizes: dict[str, int]) -> bool:
-    """What the compiled check says, by evaluating the guards and ranges one by one."""
+    """The answer of the compiled check, by evaluating the guards and ranges one by one."""
     values = {atom: sizes[declared.name] for atom, declared in env.symbols.items()}
     conditions = [fact for guard in env.guards() for fact in (guard.domain, guard.prop)]
     conditions += [declared.fact.prop for declared in env.symbols.values()]
@@ -18,7 +18,7 @@ def accepted(env: ShapeEnv, sizes: dict[str, int]) -> bool:
 
 
 def test_a_guard_that_follows_from_later_ones_is_left_out() -> None:
-    """If it fails, checks test what other checks test already."""
+    """A guard that later ones imply is left out."""
     env = ShapeEnv()
     s = env.symbol("s", hint=128)
     env.guard(s > 3)
@@ -29,7 +29,7 @@ def test_a_guard_that_follows_from_later_ones_is_left_out() -> None:
 
 
 def test_redundant_guards_of_a_known_report() -> None:
-    """If it fails, `s > 3` no longer makes the two others redundant, or `s > 2` wrongly does."""
+    """`s > 3` makes the two others redundant, and `s > 2` does not."""
     for least, redundant in ((3, True), (2, False)):
         env = ShapeEnv()
         s = env.symbol("s", hint=12)
@@ -47,7 +47,7 @@ def test_redundant_guards_of_a_known_report() -> None:
 
 
 def test_many_guards_of_one_form() -> None:
-    """If it fails, thousands of bounds make reading the guards quadratic."""
+    """The cost of reading thousands of bounds is not quadratic."""
     env = ShapeEnv(solvers=False)
     b = env.symbol("b", hint=1000)
     for k in range(120):
@@ -75,7 +75,7 @@ CONDITIONS = [
 
 @given(st.lists(st.sampled_from(CONDITIONS), max_size=6), st.integers(0, 16), st.integers(0, 8))
 def test_the_minimal_set_accepts_exactly_what_all_guards_accept(conditions: list[str], a: int, b: int) -> None:
-    """If it fails, a guard that mattered was dropped, one that did not was kept, or `rejects` is not what it says."""
+    """The minimal guards accept exactly what all guards accept, and each `rejects` is rejected by its guard alone."""
     env = ShapeEnv(solvers=False)
     env.sizes("a b", hints=(a, b))
     recorded = []
@@ -104,7 +104,7 @@ def test_the_minimal_set_accepts_exactly_what_all_guards_accept(conditions: list
 
 @given(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=4), st.data())
 def test_a_certificate_says_what_enumeration_says(conditions: list[str], data: st.DataObject) -> None:
-    """If it fails, an artifact whose guards were dropped runs on sizes for which it is not valid."""
+    """A certificate says the same as enumeration."""
     env = ShapeEnv(solvers=False)
     env.sizes("a b", hints=(8, 4))
     for condition in conditions:
@@ -126,7 +126,7 @@ def test_a_certificate_says_what_enumeration_says(conditions: list[str], data: s
 
 
 def test_certificates_name_what_they_cannot_certify() -> None:
-    """If it fails, a mistyped size or an empty box is certified."""
+    """Certificates name what they cannot certify: mistyped sizes, empty boxes."""
     env = ShapeEnv()
     b = env.symbol("b", lo=1, hi=64, hint=4)
     u = env.unbacked("u0", lo=0)
@@ -142,7 +142,7 @@ def test_certificates_name_what_they_cannot_certify() -> None:
 
 
 def test_assumptions_are_part_of_what_is_accepted_unless_they_are_trusted() -> None:
-    """If it fails, a guard that follows from an assumption is dropped, and the assumption is not tested either."""
+    """An assumption that a dropped guard follows from is tested, unless it is trusted."""
     env = ShapeEnv()
     s = env.symbol("s", hint=64)
     env.assume("s % 16 == 0")
@@ -154,7 +154,7 @@ def test_assumptions_are_part_of_what_is_accepted_unless_they_are_trusted() -> N
 
 
 def test_specializations_name_the_chain_of_lines() -> None:
-    """If it fails, "why did this become a constant?" has no answer."""
+    """Specializations name the chain of lines that made a size constant."""
     env = ShapeEnv()
     a, b, c = env.sizes("a b c", hints=(8, 8, 4))
     env.guard(a == b)
@@ -169,7 +169,7 @@ def test_specializations_name_the_chain_of_lines() -> None:
 
 
 def test_a_guard_that_needs_a_proof_is_tested_beside_what_is_about_its_symbols() -> None:
-    """If it fails, what a guard rejects is accepted, or rejected by another guard that shares no symbol with it."""
+    """A guard that needs a proof is compared with the guards that share symbols with it."""
     env = ShapeEnv(solvers=False)
     a, b, c = env.sizes("a b c", hints=(12, 20, 7))
     for condition in (c >= 5, a * b != 6, a >= b - 30, c != 9, a + b >= 8, b % 4 == 0, a + b <= 400):

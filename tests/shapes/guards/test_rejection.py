@@ -23,7 +23,7 @@ CONDITIONS = [
 
 @given(st.lists(st.sampled_from(CONDITIONS), max_size=5), st.integers(0, 16), st.integers(0, 8))
 def test_what_is_shown_is_rejected_by_that_guard_alone(conditions: list[str], a: int, b: int) -> None:
-    """If it fails, a guard that follows from others is kept, and the assignment that it should reject is accepted."""
+    """A guard that follows from others is left out, and each assignment shown is rejected by that guard alone."""
     env = ShapeEnv(solvers=False)
     env.sizes("a b", hints=(a, b))
     hints = {atom: declared.hint for atom, declared in env.symbols.items()}
@@ -37,7 +37,7 @@ def test_what_is_shown_is_rejected_by_that_guard_alone(conditions: list[str], a:
 
 
 def test_no_proof_is_needed_where_a_size_shows_it() -> None:
-    """If it fails, reading the guards of a plain trace asks the solver about each of them."""
+    """The assignments that only one guard rejects are found without a proof."""
     env = ShapeEnv(solvers=False)
     a, b = env.sizes("a b", hints=(6, 4))
     (left,), (right,) = a.expr.symbols, b.expr.symbols
@@ -47,7 +47,7 @@ def test_no_proof_is_needed_where_a_size_shows_it() -> None:
 
 
 def test_guards_that_are_the_same_are_no_witness_of_each_other() -> None:
-    """If it fails, both of two equal guards are kept."""
+    """Neither of two equal guards has an assignment that it alone rejects."""
     env = ShapeEnv(solvers=False)
     a = env.symbol("a", hint=6)
     (atom,) = a.expr.symbols
@@ -56,7 +56,7 @@ def test_guards_that_are_the_same_are_no_witness_of_each_other() -> None:
 
 
 def test_conditions_about_one_symbol_answer_together() -> None:
-    """If it fails, n guards about one symbol are each compared with all others: their cost is quadratic."""
+    """n guards about one symbol are minimized together, not pair by pair."""
     env = ShapeEnv(solvers=False)
     a = env.symbol("a", hint=10**6)
     (atom,) = a.expr.symbols
@@ -76,7 +76,7 @@ def test_conditions_about_one_symbol_answer_together() -> None:
 
 @given(st.lists(st.sampled_from(CONDITIONS), max_size=7), st.integers(0, 16), st.integers(0, 8), st.integers(-3, 40))
 def test_lines_say_what_evaluation_says(conditions: list[str], a: int, b: int, value: int) -> None:
-    """If it fails, an end or an excluded value of a symbol is worked out wrongly from the conditions about it."""
+    """The ends and excluded values of a symbol are those that evaluation finds."""
     env = ShapeEnv(solvers=False)
     env.sizes("a b", hints=(a, b))
     hints = {atom: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}

@@ -48,7 +48,7 @@ def test_the_evidence_instead_of_the_answer() -> None:
 
 @pytest.mark.parametrize(("status", "arguments", "output"), ASKED)
 def test_ask(status: int, arguments: list[str], output: str) -> None:
-    """If it fails, a script that branches on the exit status branches wrongly."""
+    """The exit status of `ask` tells the answer."""
     done = shapes("ask", *arguments)
     assert done.stdout.startswith(output), done
     assert done.returncode == status
@@ -72,7 +72,7 @@ CERTIFIED = [
 
 @pytest.mark.parametrize(("status", "arguments", "output"), CERTIFIED)
 def test_certify(tmp_path: Path, status: int, arguments: list[str], output: str) -> None:
-    """If it fails, a pipeline lets guards be dropped that can fail."""
+    """The exit status of `certify` tells guards that can fail."""
     path = tmp_path / "guards.txt"
     path.write_text(GUARDS_OF_A_FILE)
     done = shapes("certify", str(path), *arguments)
@@ -115,7 +115,7 @@ USAGE = [
 
 @pytest.mark.parametrize(("arguments", "text", "column"), USAGE)
 def test_what_cannot_be_read_is_pointed_at(arguments: list[str], text: str, column: int) -> None:
-    """If it fails, a mistake in a proposition is not told from an answer, or not shown where it is."""
+    """A mistake in a proposition has a status of its own, and is shown where it is."""
     done = shapes("ask", *arguments)
     assert done.returncode == 64
     assert not done.stdout
@@ -129,7 +129,7 @@ def test_what_cannot_be_read_is_pointed_at(arguments: list[str], text: str, colu
     "arguments", [["ask"], ["ask", "s > 0", "s > 1"], ["ask", "--what", "s > 0"], ["guess"], ["replay"], ["--what"]]
 )
 def test_usage(arguments: list[str]) -> None:
-    """If it fails, a wrong command line exits with a status that is an answer."""
+    """A wrong command line exits with a status that is no answer."""
     done = shapes(*arguments)
     assert done.returncode == 64
     assert "usage: shapes" in done.stderr
@@ -196,7 +196,7 @@ def rows_of(output: str) -> list[dict[str, object]]:
 
 
 def test_replay_json_is_the_contract(recorded: Path) -> None:
-    """If it fails, programs that read the replay read something else."""
+    """The JSON of a replay has the documented form."""
     done = shapes("replay", "--json", str(recorded))
     assert done.returncode == 0
     *rows, last = rows_of(done.stdout)
@@ -235,7 +235,7 @@ def test_packed_plain_and_standard_input_are_the_same(recorded: Path, tmp_path: 
 
 
 def test_truth_is_not_read(recorded: Path, tmp_path: Path) -> None:
-    """If it fails, the recorded truth can reach an answer."""
+    """The recorded truth does not reach an answer."""
     stripped = tmp_path / "stripped.jsonl"
     lines = [{k: v for k, v in line.items() if k != "truth"} for line in SESSIONS]
     stripped.write_text("\n".join(map(json.dumps, lines)))
@@ -253,7 +253,7 @@ def test_truth_is_not_read(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_malformed_lines_are_named_and_what_does_not_need_them_stands(tmp_path: Path) -> None:
-    """If it fails, one damaged line costs the rest of the file, or nobody learns that a fact was left out."""
+    """A damaged line is named, and what does not need it is answered."""
     path = tmp_path / "damaged.jsonl"
     lines = [json.dumps(line) for line in SESSIONS]
     lines[2] = '{"op": "assume", "prop": "s %% 16"}'
@@ -281,7 +281,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_replay_table_on_the_corpus() -> None:
-    """If it fails, the summary that a person reads is gone, or recorded questions are answered wrongly."""
+    """The summary of a replay is shown, with right answers for the recorded questions."""
     files = [CORPUS / f"{name}.jsonl.gz" for name in ("opinfo-fft-signal", "unbacked-top-p", "vit-train-inductor")]
     done = shapes("replay", "--judge", *map(str, files))
     assert done.returncode == 0, done
@@ -291,7 +291,7 @@ def test_replay_table_on_the_corpus() -> None:
 
 
 def test_no_solver_leaves_them_out() -> None:
-    """If it fails, `--no-solver` measures something else than the engine's own rungs."""
+    """`--no-solver` uses the engine's own procedures only."""
     program = (
         "import sys; from shapes.prompt.cli import main\n"
         "status = main(sys.argv[1:])\n"
@@ -305,7 +305,7 @@ def test_no_solver_leaves_them_out() -> None:
 
 @pytest.mark.parametrize("command", [["ask", "s >= 0"], ["replay", str(CORPUS / "opinfo-unary.jsonl.gz")]])
 def test_questions_and_replays_need_neither_rich_nor_prompt_toolkit(command: list[str]) -> None:
-    """If it fails, an installation without the prompt's libraries cannot ask or replay."""
+    """Questions and replays run without rich and prompt_toolkit."""
     program = (
         "import sys\n"
         "sys.modules['rich'] = sys.modules['prompt_toolkit'] = None\n"
@@ -317,7 +317,7 @@ def test_questions_and_replays_need_neither_rich_nor_prompt_toolkit(command: lis
 
 
 def test_the_reader_of_the_output_may_leave() -> None:
-    """If it fails, `shapes replay ... | head` ends in a traceback."""
+    """`shapes replay ... | head` ends without a traceback. | head` ends in a traceback."""
     files = " ".join(str(path) for path in sorted(CORPUS.glob("unbacked-*.gz"))[:4])
     command = f"{sys.executable} -m shapes replay --no-solver --json {files} | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What a line means, and where a mistake in it is."""
+"""The meaning of lines, and the positions of mistakes in them."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ LINES: list[tuple[str, Command]] = [
 
 @pytest.mark.parametrize(("text", "command"), LINES)
 def test_line(text: str, command: Command) -> None:
-    """If it fails, a line at the prompt does something else than what was typed."""
+    """A line at the prompt is read as it was typed."""
     assert parse_command(text) == command
 
 
@@ -80,7 +80,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "column", "message"), MISTAKES)
 def test_mistake(text: str, column: int, message: str) -> None:
-    """If it fails, an error points at the wrong place or does not say what is wrong."""
+    """An error points at the right place and says what is wrong."""
     with pytest.raises(ParseError) as caught:
         parse_command(text)
     assert caught.value.column == column
@@ -90,7 +90,7 @@ def test_mistake(text: str, column: int, message: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_command_or_an_error_inside_it(text: str) -> None:
-    """If it fails, something that a person can type ends the prompt."""
+    """Any text that a person can type is a command, or an error inside of it."""
     try:
         parse_command(text)
     except ParseError as error:
@@ -99,7 +99,7 @@ def test_any_text_is_a_command_or_an_error_inside_it(text: str) -> None:
 
 @given(st.sampled_from(sorted(USAGE)))
 def test_help_knows_every_command(name: str) -> None:
-    """If it fails, `help` shows a form that the prompt does not understand."""
+    """Every form that `help` shows is understood by the prompt."""
     form = USAGE[name].form
     assert parse_command(form).name == name
 
@@ -114,5 +114,5 @@ def test_integers_are_read_exactly(value: int) -> None:
     [("2**63-1", 2**63 - 1), ("-2**63", -(2**63)), ("1_000", 1000), ("x", None), ("2**9999", None), ("1.0", None)],
 )
 def test_integer(text: str, value: int | None) -> None:
-    """If it fails, a bound is read as another number than the one that was written."""
+    """An integer is read as it was written."""
     assert read_integer(text) == value

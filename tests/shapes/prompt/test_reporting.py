@@ -35,7 +35,7 @@ class Text(HTMLParser):
 
 
 def test_what_was_known_and_asked(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, a report leaves out facts, guards or evidence."""
+    """A report contains facts, guards and evidence."""
     assert main(["report", str(recording)]) == 0
     printed = capsys.readouterr().out
     for part in ("declared   0 <= b", "hint 128", "assumed    s % 16 == 0", "guard      s >= 65", "alone rejects"):
@@ -46,7 +46,7 @@ def test_what_was_known_and_asked(recording: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_page_has_the_same_text(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, the page for a browser says something else, or a text of a session becomes markup."""
+    """The page for a browser has the same text, and no text of a session becomes markup."""
     main(["report", str(recording)])
     printed = capsys.readouterr().out
     assert main(["report", str(recording), "-o", str(tmp_path / "report.html")]) == 0
@@ -84,7 +84,7 @@ def test_what_is_not_there(recording: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_reader_of_the_output_may_leave(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, `shapes report ... | head` ends with an error about the recording."""
+    """`shapes report ... | head` ends without an error. | head` ends with an error about the recording."""
 
     def left(page: object, stream: object) -> None:
         raise BrokenPipeError

@@ -18,7 +18,7 @@ def last(*lines: str) -> str:
 
 
 def test_the_first_conversation() -> None:
-    """If it fails, what the documentation shows first is not what happens."""
+    """The first conversation of the documentation is reproduced."""
     replies = talk(
         "sizes b s",
         "assume s % 16 == 0",
@@ -36,7 +36,7 @@ def test_never_names_its_facts() -> None:
 
 
 def test_bounds_are_facts_with_a_line() -> None:
-    """If it fails, an answer that rests on a declared bound does not say so."""
+    """An answer that rests on a declared bound names it."""
     assert last("symbol h lo=1 hi=64", "h*h <= 4096 ?").startswith("always    because  1 <= h <= 64 [1]")
 
 
@@ -45,7 +45,7 @@ def test_what_needs_no_fact_says_so() -> None:
 
 
 def test_mistakes_are_not_counted_and_change_nothing() -> None:
-    """If it fails, a typing error shifts every later line number or leaves half a change behind."""
+    """A typing error shifts no line numbers and changes nothing."""
     session = Session()
     replies = talk("sizes s", "assume s >", "sizes t s", "t > 0 ?", "assume s > 3", "s > 2 ?", session=session)
     assert replies[-1] == "always    because  s > 3 [2]"
@@ -64,7 +64,7 @@ def test_mistakes_are_not_counted_and_change_nothing() -> None:
     ],
 )
 def test_an_error_points_at_the_column_of_the_line(line: str, column: int) -> None:
-    """If it fails, the mark stands under the wrong character, because the command's name was not counted."""
+    """An error points at the column of the whole line, the command's name counted."""
     _, reply = talk("sizes s", line)
     _, shown, mark = reply.splitlines()[:3]
     assert shown.strip() == line.strip()
@@ -76,7 +76,7 @@ def test_a_name_close_to_another_is_suggested() -> None:
 
 
 def test_contradiction_shows_its_lines() -> None:
-    """If it fails, facts that cannot hold together are accepted, or nobody learns which they are."""
+    """Facts that contradict each other are refused, and named."""
     session = Session()
     reply = talk("sizes s", "assume s > 5", "assume s < 3", "s > 0 ?", session=session)
     assert reply[2].startswith("contradiction")
@@ -85,7 +85,7 @@ def test_contradiction_shows_its_lines() -> None:
 
 
 def test_a_contradiction_that_is_hard_to_see_is_told_at_the_next_question_at_the_latest() -> None:
-    """If it fails, everything follows."""
+    """A contradiction that is hard to see is reported at the next question at the latest."""
     replies = talk("sizes s t", "assume s*t == 91", "assume 1 < s", "assume s < 7", "s == 12345 ?")
     assert "contradict" in replies[3] or "contradict" in replies[4]
 
@@ -126,7 +126,7 @@ def test_facts_lists_everything_with_lines() -> None:
 
 
 def test_why_shows_the_steps_and_checks_them() -> None:
-    """If it fails, the reasons of an answer cannot be seen, or were not verified again."""
+    """`why` shows the steps of an answer, and verifies them."""
     reply = last("sizes b s", "assume s % 16 == 0", "assume b % 4 == 0", "(b*s) % 64 == 0 ?", "why")
     assert reply.startswith("always    (b*s) % 64 == 0")
     assert "s % 16 == 0" in reply and "assumed [2]" in reply and "assumed [3]" in reply
@@ -142,7 +142,7 @@ def test_why_shows_both_sides_at_the_witnesses() -> None:
 
 
 def test_a_question_shows_what_it_needs_to_make_sense() -> None:
-    """If it fails, an answer hides that it leaves a zero divisor out of consideration."""
+    """An answer shows the zero divisors that it leaves out of consideration."""
     assert last("sizes a b", "a % b < b ?") == "always    because  b >= 0 [1]   where b != 0"
     assert last("symbol b lo=2", "sizes a", "a % b < b ?") == "always    because  b >= 2 [1]"
 
@@ -153,7 +153,7 @@ def test_why_before_any_question() -> None:
 
 @pytest.mark.parametrize("name", ["session.jsonl", "session.jsonl.gz"])
 def test_save_and_load(tmp_path: Path, name: str) -> None:
-    """If it fails, a session that was saved means something else when it is loaded."""
+    """A saved session means the same when it is loaded."""
     file = tmp_path / name
     talk("sizes b s", "assume s % 16 == 0", "assume b % 4 == 0", f"save {file}")
     session = Session()
@@ -163,7 +163,7 @@ def test_save_and_load(tmp_path: Path, name: str) -> None:
 
 
 def test_the_last_answer_and_all_that_is_known_are_exported(tmp_path: Path) -> None:
-    """If it fails, what a person takes to another checker is not what was answered."""
+    """The exported answer and facts are those of the session."""
     theorem, script = tmp_path / "always.v", tmp_path / "all.smt2"
     lines = ["sizes b s", "assume s % 16 == 0", "b*s % 8 == 0 ?", f"export {theorem}", f"export {script}"]
     assert talk(*lines)[-1] == f"exported to {script}"
@@ -195,7 +195,7 @@ def test_leaving() -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    """If it fails, text from a file can steer the terminal of the person who reads it."""
+    """Control characters of a file do not reach the terminal."""
     assert "\x1b" not in last("sizes s", "s > \x1b[2J ?")
 
 
@@ -207,7 +207,7 @@ def test_a_page_as_html_is_escaped() -> None:
 
 
 def test_the_transcript_of_the_page_is_what_happens() -> None:
-    """If it fails, the page about the prompt shows a conversation that goes otherwise."""
+    """The conversation on the page about the prompt is reproduced."""
     page = (Path(__file__).parents[3] / "docs" / "prompt.md").read_text()
     transcript = page.split("```text\n")[1].split("```")[0]
     session = Session()

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 
 
 READY = r"\x1b\[\?2004h"
-"""What prompt_toolkit writes when it begins to read a line: pasted text is to be bracketed."""
+"""The output of prompt_toolkit when it begins to read a line: pasted text is to be bracketed."""
 
 
 class Terminal:
@@ -52,7 +52,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_conversation(terminal: Terminal) -> None:
-    """If it fails, a person who starts `shapes` gets no answer."""
+    """`shapes` answers a person who starts it."""
     terminal.say("sizes b s")
     terminal.say("assume s % 16 == 0")
     assert re.search("depends.*true at.*false at", terminal.say("(b*s) % 64 == 0 ?"))
@@ -63,7 +63,7 @@ def test_a_conversation(terminal: Terminal) -> None:
 
 
 def test_completion_and_history(terminal: Terminal, tmp_path: Path) -> None:
-    """If it fails, Tab completes nothing, or the next prompt does not remember what was typed."""
+    """Tab completes, and the next prompt remembers the lines."""
     terminal.say("sizes batch")
     for keys, completed in (("ass\t", "ume"), (" bat\t", "ch")):
         terminal.child.send(keys)
@@ -79,7 +79,7 @@ def test_completion_and_history(terminal: Terminal, tmp_path: Path) -> None:
 
 
 def test_no_colours_for_those_who_say_so(tmp_path: Path) -> None:
-    """If it fails, NO_COLOR is not obeyed."""
+    """NO_COLOR is obeyed."""
     terminal = Terminal(tmp_path, NO_COLOR="1")
     terminal.say("sizes s")
     shown = terminal.say("s >= 0 ?")
@@ -100,7 +100,7 @@ def test_interrupting_a_line_does_not_leave(terminal: Terminal) -> None:
 
 
 def test_without_the_libraries_it_says_what_to_install(tmp_path: Path) -> None:
-    """If it fails, a core installation ends in a traceback instead of advice."""
+    """Without the libraries the prompt says what to install."""
     program = (
         "import importlib.util, sys\n"
         "find = importlib.util.find_spec\n"
@@ -135,20 +135,20 @@ def test_completion_of_paths(tmp_path: Path) -> None:
     ],
 )
 def test_completion(before: str, words: list[str]) -> None:
-    """If it fails, Tab offers words that do not fit, or hides those that do."""
+    """Tab offers exactly the words that fit."""
     found = [word for word, _ in completions(before, ["s", "seq"])]
     assert found == words or not before and set(words) < set(found)
 
 
 def test_highlighting_keeps_the_text() -> None:
-    """If it fails, what is shown is not what was typed."""
+    """Highlighting keeps the text."""
     for text in ("assume s % 16 == 0", "", "  guards ", "assume assume", "é + 3s*s", "a__b(3)"):
         assert "".join(piece[1] for piece in highlighted(text, ["s", "b"])) == text
 
 
 @pytest.mark.parametrize("state", ["", "relative"])
 def test_history_lies_below_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
-    """If it fails, lines are written into whatever folder the prompt is started in, or others can read them."""
+    """The history is a private file below the home folder."""
     monkeypatch.setenv("XDG_STATE_HOME", state)
     monkeypatch.setenv("HOME", str(tmp_path))
     before = os.umask(0)
@@ -161,7 +161,7 @@ def test_history_lies_below_the_home_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_history_that_is_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, the prompt waits for ever for somebody who reads its history."""
+    """A history that is a pipe does not block the prompt."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "symshape").mkdir()
     os.mkfifo(tmp_path / "symshape" / "history")

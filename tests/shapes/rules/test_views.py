@@ -1,4 +1,4 @@
-"""What views give and require of symbolic sizes.
+"""The results and requirements of views of symbolic sizes.
 
 If one of these fails, a view is described in other words than before, requires more than it has to, or pins a size.
 """

@@ -14,7 +14,7 @@ from shapes.sessions.replay import replay_session
 RECORDED = sorted((Path(__file__).parents[3] / "benchmarks" / "corpus" / "data-dependent").glob("*.jsonl.gz"))
 
 def judge(files: Iterable[Path]) -> dict[str, Counter[str]]:
-    """How the answers of each file compare with the labels that are known."""
+    """The comparison of each file's answers with the labels that are known."""
     found: dict[str, Counter[str]] = {}
     for path in files:
         tally = found[path.name] = Counter()
@@ -29,7 +29,7 @@ def judge(files: Iterable[Path]) -> dict[str, Counter[str]]:
 
 
 def test_all_of_them_are_there() -> None:
-    """If it fails, the figures below are about other programs."""
+    """The corpus has all of its programs."""
     assert len(RECORDED) == 169
 
 
@@ -46,8 +46,8 @@ LONG = [path for path in RECORDED if path.name.removeprefix("unbacked-") in TWIC
     ],
 )
 def test_none_is_wrong_and_nearly_all_are_decided(files: list[Path]) -> None:
-    """If it fails, the engine is unsound, or a label is; or clamps, ceiling quotients or products of sizes that depend
-    on data are left open again."""
+    """No answer contradicts its label, and clamps, ceiling quotients and products of data-dependent sizes are decided.
+    """
     judged = judge(files)
     assert not {name: tally["wrong"] for name, tally in judged.items() if tally["wrong"]}
     total = sum(judged.values(), Counter())

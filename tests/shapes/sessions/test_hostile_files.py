@@ -77,7 +77,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("line", "message"), MALFORMED, ids=range(len(MALFORMED)))
 def test_a_malformed_line_is_one_error_for_both_readers(tmp_path: Path, line: str, message: str) -> None:
-    """If it fails, a line is read by one reader and not by the other, ends in a traceback, or nobody learns where."""
+    """A malformed line is the same error with its line number for both readers."""
     path = tmp_path / "bad.jsonl"
     declared = [] if '"symbol"' in line else [SYMBOL]
     path.write_text("\n".join([HEADER, *declared, line]))
@@ -94,7 +94,7 @@ def test_a_malformed_line_is_one_error_for_both_readers(tmp_path: Path, line: st
 
 
 def test_a_symbol_without_values_is_an_error_where_it_is_loaded(tmp_path: Path) -> None:
-    """If it fails, an environment is loaded that nothing satisfies; a replay reports it as a contradiction."""
+    """A symbol without values is an error when it is loaded; a replay reports it as a contradiction."""
     path = tmp_path / "bad.jsonl"
     for key, value, message in (("hi", "-1", "lo=0, hi=-1"), ("hint", "-1", "hint=-1: outside s >= 0")):
         path.write_text("\n".join([HEADER, changed(key, value)]))
@@ -115,7 +115,7 @@ HEADERS = [
 
 @pytest.mark.parametrize(("header", "message"), HEADERS)
 def test_a_header_that_is_not_understood(tmp_path: Path, header: str, message: str) -> None:
-    """If it fails, a file of another format is read as if it were ours."""
+    """A file of another format is refused."""
     path = tmp_path / "other.jsonl"
     path.write_text(header + "\n" + SYMBOL)
     with pytest.raises(ShapeError, match=r"other\.jsonl:1: ") as caught:
@@ -147,7 +147,7 @@ PACKED = {
 
 @pytest.mark.parametrize("name", PACKED)
 def test_a_damaged_file_is_one_error(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, a download that broke off, or a file that unpacks to gigabytes, ends in a traceback."""
+    """A truncated download, or a file that unpacks to gigabytes, is one error."""
     data, message = PACKED[name]
     path = tmp_path / "damaged.jsonl.gz"
     path.write_bytes(data)
@@ -167,7 +167,7 @@ def test_a_damaged_file_is_one_error(tmp_path: Path, name: str, capsys: pytest.C
 
 
 def test_a_session_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a small file of many lines fills the memory: a session is kept as a whole."""
+    """A session, which is kept as a whole, is bounded in memory."""
     monkeypatch.setattr(recording, "LONGEST_SESSION", 1 << 16)
     question = b'{"op":"ask","prop":"s > 0"}\n'
     for filler in (question, b"\n"):
@@ -181,7 +181,7 @@ def test_a_session_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """If it fails, opening a FIFO waits for ever, and reading a device never ends."""
+    """A FIFO or a device is refused, without waiting."""
     os.mkfifo(tmp_path / "fifo")
     for path, message in (
         (tmp_path / "fifo", "Is a FIFO, not a file"),
@@ -199,7 +199,7 @@ def test_what_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_empty_file_has_no_session(tmp_path: Path) -> None:
-    """If it fails, an environment without anything in it stands for a file that was lost."""
+    """An empty file has no session."""
     for data in (b"", b"\n\n", gzip.compress(b"")):
         (tmp_path / "empty").write_bytes(data)
         with pytest.raises(ShapeError, match="has no session"):
@@ -207,7 +207,7 @@ def test_an_empty_file_has_no_session(tmp_path: Path) -> None:
 
 
 def test_a_failed_load_leaves_the_prompt_as_it_was(tmp_path: Path) -> None:
-    """If it fails, a mistake in a file's name costs everything that was entered."""
+    """A failed load leaves the prompt as it was."""
     path = tmp_path / "bad.jsonl"
     path.write_text("\n".join([HEADER, SYMBOL, assumed("s > 3"), assumed("t > 3")]))
     prompt = Session()
@@ -223,7 +223,7 @@ def test_a_failed_load_leaves_the_prompt_as_it_was(tmp_path: Path) -> None:
 
 
 def look(data: bytes, path: Path) -> str:
-    """What becomes of a damaged recording: read by both readers, the kind of error of the first."""
+    """The outcome for a damaged recording: read by both readers, the kind of error of the first."""
     path.write_bytes(data)
     try:
         found = "loaded " + str(len(ShapeEnv.load(path).events))
@@ -241,7 +241,7 @@ def look(data: bytes, path: Path) -> str:
 
 
 def test_random_damage(tmp_path: Path) -> None:
-    """If it fails, some file ends in a traceback."""
+    """Randomly damaged files end in no traceback."""
     found = [look(damaged(seed), tmp_path / "damaged") for seed in range(200)]
     assert {"ShapeError", "ParseError"} <= set(found) and any(each.startswith("loaded") for each in found)
 

@@ -16,7 +16,7 @@ CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 
 
 def answers(text: str) -> list[str]:
-    """What z3 says to each check; anything else that it says is a fault."""
+    """The answer of z3 to each check; anything else that it says is a fault."""
     context = z3.Context()
     said = z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 2000000)\n" + text).split("\n")
     return [line for line in said if line]
@@ -27,7 +27,7 @@ def expected(text: str) -> list[str]:
 
 
 def agreement(text: str) -> Counter[tuple[str, str]]:
-    """How often each answer was given to each expectation; z3 may answer unknown, never differ."""
+    """The number of times each answer was given to each expectation; z3 may answer unknown, never differ."""
     said, wanted = answers(text), expected(text)
     assert len(said) == len(wanted) == text.count("(check-sat)"), said
     found = Counter(zip(wanted, said, strict=True))

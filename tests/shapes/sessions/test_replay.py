@@ -41,7 +41,7 @@ def only(lines: list[bytes]) -> list[SessionLine]:
 
 
 def test_lines_keep_their_numbers() -> None:
-    """If it fails, cores and errors name lines that are not the ones in the file."""
+    """Lines keep the numbers that they have in the file."""
     rest = recording({"op": "assume", "prop": "s > 1", "why": "guard"}, {"op": "ask", "prop": "s > 0"})
     lines = [*session(S), b"", *rest]
     assert only(lines) == [SymbolLine(2, "s", 0, None, 4), FactLine(4, "s > 1", "guard"), QuestionLine(5, "s > 0")]
@@ -65,7 +65,7 @@ def test_lines_keep_their_numbers() -> None:
     ],
 )
 def test_malformed_line(line: object, message: str) -> None:
-    """If it fails, a damaged file ends the replay with a traceback, or is taken for something it does not say."""
+    """A malformed line is reported, without a traceback."""
     (fault,) = only(session(line))
     assert isinstance(fault, FaultyLine)
     assert fault.number == 2
@@ -73,7 +73,7 @@ def test_malformed_line(line: object, message: str) -> None:
 
 
 def test_a_recording_begins_with_a_session() -> None:
-    """If it fails, lines without a session share an environment that nobody declared."""
+    """A line without a session is refused."""
     first, *_ = only(recording(S))
     assert isinstance(first, FaultyLine)
 
@@ -85,14 +85,14 @@ def test_another_format_is_refused() -> None:
 
 
 def test_labels_are_read_only_when_asked_for() -> None:
-    """If it fails, a replay could know the recorded truth."""
+    """Labels are read only when asked for."""
     lines = session({"op": "ask", "prop": "1 > 0", "truth": "always"})
     assert [s.labels for s in read_sessions(lines)] == [{}]
     assert [s.labels for s in read_sessions(lines, labels=True)] == [{2: "always"}]
 
 
 def test_a_file_that_breaks_off_keeps_its_complete_lines(tmp_path: Path) -> None:
-    """If it fails, a download that was cut off is read as if it were whole, or not at all."""
+    """A truncated file keeps its complete lines, and is reported."""
     packed = gzip.compress(b"\n".join(session(*[S | {"name": f"s{i}"} for i in range(2000)])))
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(packed[: len(packed) // 2])
@@ -121,7 +121,7 @@ def verdicts(answers: list[Answer]) -> list[tuple[int, str]]:
 
 
 def test_a_question_knows_only_the_lines_before_it() -> None:
-    """If it fails, a replay answers from the future."""
+    """A question knows only the lines before it."""
     lines: list[SessionLine] = [
         SymbolLine(2, "s", 0, None, None),
         QuestionLine(3, "s % 8 == 0"),
@@ -135,7 +135,7 @@ def test_a_question_knows_only_the_lines_before_it() -> None:
 
 
 def test_an_answer_that_stands_is_inherited() -> None:
-    """If it fails, every question is worked out again after every fact, or an open one is never looked at again."""
+    """An answer that stands is inherited, and an open one is looked at again."""
     lines: list[SessionLine] = [
         SymbolLine(2, "s", 2, None, None),
         SymbolLine(3, "t", 0, None, None),
@@ -152,7 +152,7 @@ def test_an_answer_that_stands_is_inherited() -> None:
 
 
 def test_witnesses_are_complete_and_true() -> None:
-    """If it fails, a `depends` is shown by sizes that do not show it."""
+    """Witnesses of a `depends` are complete, and show both outcomes."""
     lines: list[SessionLine] = [
         SymbolLine(2, "b", 1, 8, 4),
         SymbolLine(3, "s", 0, None, 128),
@@ -179,7 +179,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize("facts", CONTRADICTIONS)
 def test_a_contradiction_is_data(facts: list[str]) -> None:
-    """If it fails, anything follows from contradictory facts, without an error."""
+    """A contradiction of facts is reported."""
     lines: list[SessionLine] = [SymbolLine(2, "s", 0, None, None), SymbolLine(3, "t", 0, None, None)]
     lines += [FactLine(number, text, "given") for number, text in enumerate(facts, 4)]
     replay = replay_session([*lines, QuestionLine(9, "s == 12345")])
@@ -210,7 +210,7 @@ def test_an_empty_range_is_a_contradiction() -> None:
     ],
 )
 def test_a_line_that_is_not_understood_costs_what_needs_it(line: SessionLine) -> None:
-    """If it fails, a line costs what follows without it, or questions are open as if a lost fact were not there."""
+    """A line that is not understood leaves open the questions that need it, and no others."""
     lines = [SymbolLine(2, "s", 0, None, None), line, QuestionLine(4, "s >= 0"), QuestionLine(5, "s > 7")]
     replay = replay_session([*lines, FactLine(6, "s > 8", "given"), QuestionLine(7, "s > 7"), QuestionLine(8, "s > 9")])
     assert [fault.number for fault in replay.faults] == [3]
@@ -221,7 +221,7 @@ def test_a_line_that_is_not_understood_costs_what_needs_it(line: SessionLine) ->
 
 
 def test_what_a_lost_fact_is_not_about_is_open_as_before() -> None:
-    """If it fails, one unreadable fact takes every open question of its session with it, or one that it may decide."""
+    """A lost fact leaves open only the questions that it may decide."""
     lines: list[SessionLine] = [SymbolLine(n, name, 0, None, None) for n, name in enumerate("stuv", 2)]
     lines += [QuestionLine(6, "v > 1"), FactLine(7, "frobnicate(t) < 2", "given"), FactLine(8, "s <= t", "given")]
     lines += [QuestionLine(9, "s > 1"), QuestionLine(10, "u > 1"), FactLine(11, "u <= s", "given")]
@@ -234,13 +234,13 @@ def test_what_a_lost_fact_is_not_about_is_open_as_before() -> None:
 
 
 def test_a_question_that_is_damaged_is_no_lost_fact() -> None:
-    """If it fails, a damaged question leaves all further ones open."""
+    """A damaged question leaves the further ones as they are."""
     lines = [SymbolLine(2, "s", 0, None, None), read_line(3, {"op": "ask", "prop": 7}), QuestionLine(4, "s > 4")]
     assert verdicts(replay_session(lines).answers) == [(4, "depends")]
 
 
 def test_a_session_whose_header_is_not_understood_is_not_answered() -> None:
-    """If it fails, a recording of another format is answered as if it were ours."""
+    """A session whose header is not understood is not answered."""
     lines = [b'{"op":"session","format":2,"name":"other"}', b'{"op":"symbol","name":"s","lo":0,"hi":null,"hint":null}']
     (session,) = read_sessions([*lines, b'{"op":"ask","prop":"s >= 0"}'])
     (answer,) = replay_session(session.lines).answers
@@ -248,7 +248,7 @@ def test_a_session_whose_header_is_not_understood_is_not_answered() -> None:
 
 
 def test_a_question_that_is_not_understood_ends_nothing() -> None:
-    """If it fails, one bad question takes the good ones with it."""
+    """A question that is not understood leaves the others answered."""
     lines = [SymbolLine(2, "s", 0, None, None), QuestionLine(3, "s >"), QuestionLine(4, "s >= 0")]
     replay = replay_session(lines)
     assert verdicts(replay.answers) == [(3, "gave_up"), (4, "always")]
@@ -256,7 +256,7 @@ def test_a_question_that_is_not_understood_ends_nothing() -> None:
 
 
 def test_a_question_without_meaning() -> None:
-    """If it fails, a division by what is known to be zero is answered."""
+    """A division by a size known to be zero is not answered."""
     lines: list[SessionLine] = [SymbolLine(2, "s", 0, 0, None), QuestionLine(3, "7 % s == 1")]
     replay = replay_session(lines)
     assert verdicts(replay.answers) == [(3, "gave_up")]
@@ -265,13 +265,13 @@ def test_a_question_without_meaning() -> None:
 
 
 def test_decimals_are_reals() -> None:
-    """If it fails, recorded decimals are read as doubles, against their format: 0.29 times 100 would be 28.99..."""
+    """Decimals are read as reals, by their format: 0.29 times 100 is 29, not 28.99..."""
     lines: list[SessionLine] = [SymbolLine(2, "s", 100, 100, None), QuestionLine(3, "trunc(0.29*float(s)) == 29")]
     assert verdicts(replay_session(lines).answers) == [(3, "always")]
 
 
 def test_sessions_share_nothing() -> None:
-    """If it fails, an answer depends on what was replayed before it."""
+    """Sessions share no state."""
     text = session(S, {"op": "assume", "prop": "s > 5"}, {"op": "ask", "prop": "s > 5"})
     text += session(S, {"op": "ask", "prop": "s > 5"})
     found = [replay_session(s.lines) for s in read_sessions(text)]
@@ -282,7 +282,7 @@ def test_sessions_share_nothing() -> None:
 
 
 def test_the_parts_of_the_time_are_the_whole() -> None:
-    """If it fails, some of the work is charged to nobody."""
+    """The parts of the time add up to the whole."""
     with open_recording(CORPUS / "bloom-infer-aot.jsonl.gz") as stream:
         (found,) = read_sessions(stream)
     replay = replay_session(found.lines)
@@ -295,7 +295,7 @@ def test_the_parts_of_the_time_are_the_whole() -> None:
 
 
 def test_evidence_is_read_only_where_it_is_wanted() -> None:
-    """If it fails, what a program pays for its answers is measured with what a person pays for reading them."""
+    """Evidence is read only where it is wanted."""
     lines = [SymbolLine(2, "s", 0, None, None), FactLine(3, "s % 16 == 0", "given")]
     lines += [QuestionLine(4, "s % 8 == 0"), QuestionLine(5, "s > 0")]
     read, unread = replay_session(lines).answers, replay_session(lines, evidence=False).answers
@@ -305,7 +305,7 @@ def test_evidence_is_read_only_where_it_is_wanted() -> None:
 
 
 def test_without_solvers_nothing_of_them_is_imported() -> None:
-    """If it fails, `--no-solver` still needs sympy or z3."""
+    """`--no-solver` imports neither sympy nor z3."""
     import subprocess
     import sys
 

@@ -39,7 +39,7 @@ def knowledge(env: ShapeEnv) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", ["session.jsonl", "session.jsonl.gz"])
 def test_what_is_saved_is_loaded(tmp_path: Path, name: str) -> None:
-    """If it fails, a saved environment comes back with other facts, kinds, lines, sources or hints."""
+    """A saved environment is loaded with the same facts, kinds, lines, sources and hints."""
     env = traced()
     env.save(tmp_path / name)
     again = ShapeEnv.load(tmp_path / name)
@@ -59,14 +59,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path, name: str) -> None:
 
 
 def test_a_failed_save_leaves_no_file(tmp_path: Path) -> None:
-    """If it fails, a half written session looks like a whole one."""
+    """A failed save leaves no file."""
     with pytest.raises(OSError):
         traced().save(tmp_path / "no such folder" / "session.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_saved_sessions_keep_to_the_format(tmp_path: Path) -> None:
-    """If it fails, other readers of the format cannot read what this writes."""
+    """Saved sessions keep to the format."""
     env = traced()
     env.save(tmp_path / "session.jsonl")
     first, *rest = lines(tmp_path / "session.jsonl")
@@ -79,7 +79,7 @@ def test_saved_sessions_keep_to_the_format(tmp_path: Path) -> None:
 
 
 def test_a_domain_of_its_own_is_written_out(tmp_path: Path) -> None:
-    """If it fails, a loaded fact no longer says that a divisor is not zero."""
+    """A fact saved with a domain of its own is loaded with it."""
     env = ShapeEnv()
     n, d = env.sizes("n d", hints=(12, 4))
     env.assume((n // d) * d - n + n % d == 0)
@@ -90,7 +90,7 @@ def test_a_domain_of_its_own_is_written_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["unbacked-framing", "opinfo-shape", "bert-train-inductor"])
 def test_recorded_corpora_load(name: str) -> None:
-    """If it fails, sessions recorded from real programs cannot be opened in an environment."""
+    """Sessions recorded from real programs can be loaded."""
     path = CORPUS / f"{name}.jsonl.gz"
     env = ShapeEnv.load(path)
     last = [index for index, line in enumerate(lines(path)) if line["op"] == "session"][-1]
@@ -105,7 +105,7 @@ def test_recorded_corpora_load(name: str) -> None:
 
 
 def test_mistakes_in_a_file_name_the_line(tmp_path: Path) -> None:
-    """If it fails, nobody finds the line of a session that could not be read."""
+    """An error in a file names its line."""
     good = '{"op":"session","format":1,"name":"one"}\n'
     good += '{"op":"symbol","name":"s","kind":"backed","hint":4,"lo":0,"hi":null}\n'
     for bad in (
@@ -144,7 +144,7 @@ def replayed(path: Path) -> list[tuple[str, str]]:
 
 
 def test_a_recording_replays_to_the_same_answers(tmp_path: Path) -> None:
-    """If it fails, what was asked can not be measured again, or a rolled-back stretch is taken for one that stands."""
+    """A recording replays to the same answers, rolled-back stretches included."""
     env = ShapeEnv()
     b, s = env.sizes("b s", hints=(4, 128))
     path = tmp_path / "stream.jsonl.gz"
@@ -191,7 +191,7 @@ def test_a_recording_replays_to_the_same_answers(tmp_path: Path) -> None:
 
 
 def test_loading_a_recording_gives_what_stood_at_its_end(tmp_path: Path) -> None:
-    """If it fails, a recording that ends after a rollback loads the facts that were taken back."""
+    """Loading a recording restores the facts that stood at its end."""
     env = ShapeEnv()
     b = env.symbol("b", hint=4)
     with env.record(tmp_path / "stream.jsonl"):

@@ -97,7 +97,7 @@ def test_the_page_is_read() -> None:
 
 @pytest.mark.parametrize(("code", "happens"), ROWS, ids=[code for code, _ in ROWS])
 def test_row(code: str, happens: str) -> None:
-    """If it fails, the reported line where a size is specialized is wrong."""
+    """The reported line where a size is specialized is right."""
     env = ShapeEnv()
     s, t, k = env.symbol("s", hint=6), env.symbol("t", hint=4), env.symbol("k", lo=None, hint=2)
     sizes = {"s": s, "t": t, "k": k, "p": s > 2, "q": t > 2, "x": s / 4}

@@ -27,7 +27,7 @@ def traced_at(b, s):
 
 @pytest.mark.parametrize("hints", [(4, 128), (4, 64), (4, 63), (2**20, 2**10), (2**20, 0), (2**19, 16)])
 def test_guards_of_a_traced_program(hints):
-    """If it fails, the engine's guards let other behaviour through or reject too much."""
+    """The engine's guards accept exactly the sizes that behave as traced."""
     env, result = traced_at(*hints)
     report = check_guards(env, lambda b, s: program(b, s, bool) == result)
     assert report.good
@@ -37,7 +37,7 @@ def test_guards_of_a_traced_program(hints):
 
 
 def test_a_missing_guard_is_shown_at_the_smallest_sizes():
-    """If it fails, a program that behaves differently goes unnoticed."""
+    """A missing guard is shown at the smallest sizes."""
     env = ShapeEnv(origin=lambda: None)
     _, s = env.sizes("b s", hints=(4, 128))
     env.guard(s > 64)
@@ -48,7 +48,7 @@ def test_a_missing_guard_is_shown_at_the_smallest_sizes():
 
 
 def test_a_needless_guard_is_named():
-    """If it fails, guards that only cause recompilations stay."""
+    """A needless guard is named."""
     env, result = traced_at(4, 128)
     env.guard("b % 2 == 0")
     with pytest.raises(GuardsDisagree) as raised:
@@ -59,7 +59,7 @@ def test_a_needless_guard_is_named():
 
 
 def test_a_guard_with_an_error_is_needed():
-    """If it fails, a reference that raises ends the check."""
+    """A guard is needed where the reference raises."""
     env = ShapeEnv(origin=lambda: None)
     s = env.symbol("s", hint=4)
     env.guard(s != 0)
@@ -67,7 +67,7 @@ def test_a_guard_with_an_error_is_needed():
 
 
 def test_redundant_guards_do_not_hide_each_other():
-    """If it fails, of two guards that say the same neither can be violated."""
+    """Redundant guards do not hide each other."""
     env = ShapeEnv(origin=lambda: None)
     a, b = env.sizes("a b", hints=(4, 4))
     for guard in (a <= b, b <= a, a == b):
@@ -78,14 +78,14 @@ def test_redundant_guards_do_not_hide_each_other():
 
 
 def test_a_check_that_is_wrong_is_found():
-    """If it fails, a compiled check may differ from the guards."""
+    """A compiled check that differs from the guards is found."""
     env, result = traced_at(4, 128)
     with pytest.raises(GuardsDisagree, match="the compiled check differs from the guards at"):
         check_guards(env, lambda b, s: program(b, s, bool) == result, check=lambda b, s: s >= 64)
 
 
 def test_a_trace_is_what_has_an_environment():
-    """If it fails, a traced program has to be taken apart first."""
+    """A trace is any object that has an environment."""
 
     class Traced:
         env, result = traced_at(4, 128)

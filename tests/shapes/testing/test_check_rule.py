@@ -22,7 +22,7 @@ def windows(x, size, step=1):
 
 
 def test_the_example_of_the_documentation():
-    """If it fails, what the documentation shows does not work as it stands."""
+    """The example of the documentation works as it stands."""
 
     @rule("mylib.window")
     def window(env, x, size, step=1):
@@ -93,7 +93,7 @@ def crashes(env, x, size, step=1):
     ids=lambda value: value.__name__ if callable(value) else "",
 )
 def test_planted_bugs_are_found_at_the_smallest_sizes(bad, smallest, expected, found):
-    """If it fails, a wrong rule passes, or its author gets a counterexample that is larger than need be."""
+    """Planted bugs are found at the smallest sizes."""
     with pytest.raises(RuleDisagrees) as raised:
         check_rule(bad, windows)
     disagreement = raised.value.disagreement
@@ -109,7 +109,7 @@ def test_planted_bugs_are_found_at_the_smallest_sizes(bad, smallest, expected, f
 
 
 def test_a_failing_rule_is_told_from_one_that_refuses():
-    """If it fails, a rule's own error hides behind the operator's, or ends the check with a traceback."""
+    """An error of a rule is told from a refusal."""
     with pytest.raises(RuleDisagrees, match="fails with KeyError: 3") as raised:
         check_rule(crashes, windows)
     assert isinstance(raised.value.disagreement.crash, KeyError)
@@ -117,7 +117,7 @@ def test_a_failing_rule_is_told_from_one_that_refuses():
 
 
 def test_a_rule_that_needs_the_values_is_found_on_symbols():
-    """If it fails, a rule that only works on numbers passes."""
+    """A rule that only works on numbers is found on symbols."""
 
     def halves(env, x):
         if x[0] % 2 == 0:
@@ -137,7 +137,7 @@ def test_a_rule_that_needs_the_values_is_found_on_symbols():
 
 
 def test_nothing_accepted_is_no_agreement():
-    """If it fails, a check that tests nothing passes."""
+    """A check in which nothing is accepted does not pass."""
 
     def refuses(env, x):
         env.require(False, "no")
@@ -150,7 +150,7 @@ def test_nothing_accepted_is_no_agreement():
 
 
 def test_a_reference_may_take_calls():
-    """If it fails, references of the kit cannot be given to check_rule."""
+    """A reference may take calls."""
 
     def reference(call):
         x, dims = call.args
@@ -167,7 +167,7 @@ def test_a_reference_may_take_calls():
 
 
 def test_operators_of_numpy_and_lists_of_arrays():
-    """If it fails, signatures with several arrays or with axes are not drawn from."""
+    """Signatures with several arrays, or with axes, are drawn from."""
 
     def concatenate(env, arrays, axis: int = 0):
         first, *rest = arrays
@@ -193,7 +193,7 @@ def test_operators_of_numpy_and_lists_of_arrays():
 
 
 def test_kinds_of_parameters():
-    """If it fails, an argument is drawn as something that the rule does not take."""
+    """Parameters are drawn as what the rule takes."""
 
     def f(env, query, key=None, *, dim: int = -1, keepdim=False, scale: float = 1.0, mode="full", pads=(0, 0)): ...
 
@@ -209,13 +209,13 @@ def test_kinds_of_parameters():
 
 
 def test_arguments_that_the_rule_does_not_take():
-    """If it fails, a misspelled strategy is ignored."""
+    """A misspelled strategy is an error."""
     with pytest.raises(ShapeError, match="sizee: off_by_one takes x, size, step"):
         check_rule(off_by_one, windows, sizee=st.integers())
 
 
 def test_whose_arrays():
-    """If it fails, a function of torch is called with arrays of NumPy."""
+    """A function of torch is called with tensors."""
     torch = pytest.importorskip("torch")
     functions = [torch.cat, torch.nn.functional.conv2d, torch.Tensor.add, lambda x: torch.relu(x)]
     assert [vocabulary_of(function) for function in functions] == ["torch"] * 4

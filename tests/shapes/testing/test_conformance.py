@@ -84,7 +84,7 @@ def suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     ids=lambda value: value[0].partition("=")[2] if isinstance(value, list) else "",
 )
 def test_the_suite_on_others(tmp_path, options, failing):
-    """If it fails, the suite accepts a wrong environment or rule, or refuses a right one."""
+    """The suite refuses wrong environments and rules, and accepts right ones."""
     if "test_rules" in options:
         pytest.importorskip("torch")
     done = suite(tmp_path, *options)
@@ -97,7 +97,7 @@ def test_the_suite_on_others(tmp_path, options, failing):
 
 
 def test_options_are_documented():
-    """If it fails, a user cannot find out how the suite is pointed at something."""
+    """The options by which the suite is pointed at something are documented."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "shapes.testing.plugin", "--help"],
         cwd=ROOT, capture_output=True, text=True, check=False,

@@ -15,7 +15,7 @@ def windows(x, size, step=1):
 
 
 def test_a_guessed_rule_is_symbolic_and_agrees():
-    """If it fails, a rule is guessed that is not one."""
+    """A guessed rule is symbolic and agrees with the operator."""
     rule = infer_rule(windows, 600, x=shapes(rank=(1, 2)))
     assert "        return (x[0], (x[1] - size) // step + 1, size)\n" in rule.__doc__
     env = ShapeEnv(origin=lambda: None)
@@ -26,13 +26,13 @@ def test_a_guessed_rule_is_symbolic_and_agrees():
 
 
 def test_sizes_that_cannot_be_negative():
-    """If it fails, a size that stops at zero is not seen."""
+    """A size that stops at zero is recognized."""
     rule = infer_rule(lambda x, n=1: np.diff(x, n), 300, x=shapes(rank=1), name="diff")
     assert "return (sym_max(x[0] - n, 0),)" in rule.__doc__
 
 
 def test_products_of_arguments():
-    """If it fails, a dilation cannot be learnt."""
+    """Products of arguments, as by a dilation, are learnt."""
     torch = pytest.importorskip("torch")
 
     def conv1d(x, w, stride=1, dilation=1):
@@ -44,7 +44,7 @@ def test_products_of_arguments():
 
 
 def test_few_samples_are_made_up_for_by_counterexamples():
-    """If it fails, a guess that holds for the samples alone is given out as the rule."""
+    """Counterexamples refute guesses that hold for the samples alone."""
     rule = infer_rule(lambda x: np.zeros((x.shape[0] // 2, 3)), [Call((Input((4,)),)), Call((Input((8,)),))],
                       x=shapes(rank=1))  # fmt: skip
     assert "return (x[0] // 2, 3)" in rule.__doc__
@@ -62,7 +62,7 @@ def test_few_samples_are_made_up_for_by_counterexamples():
     ],
 )
 def test_what_cannot_be_learnt_says_where(operator, message):
-    """If it fails, a wrong rule is given out."""
+    """A rule that cannot be learnt is an error that says where."""
     with pytest.raises(NotInferred, match=message):
         infer_rule(operator, 200, x=shapes(rank=1))
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_learnt_says_where(operator, message):
     ],
 )
 def test_formulas(formula, found):
-    """If it fails, a size is not recognized, or explained by something less plain."""
+    """Formulas of sizes are recognized, the plainest first."""
     rows = [{"a": a, "b": b, "c": c} for a in (0, 1, 2, 5, 7, 12) for b in (1, 2, 3, 5) for c in (1, 2, 3)]
     values = [eval(formula, {}, row) for row in rows]
     fit = fitted(rows, values)
@@ -94,6 +94,6 @@ def test_formulas(formula, found):
 
 
 def test_noise_has_no_formula():
-    """If it fails, numbers are explained by chance."""
+    """Noise has no formula."""
     rows = [{"a": a, "b": b} for a in range(6) for b in range(6)]
     assert fitted(rows, [(7 * row["a"] ** 3 + row["b"] ** 2) % 11 for row in rows]) is None

@@ -40,7 +40,7 @@ def true_at(text: str, sizes: dict[str, int]) -> bool:
 
 
 def test_a_thousand_assignments_of_thirty_symbols():
-    """If it fails, the kit gives sizes that a guard rejects, or misses an edge, or has become slow."""
+    """A thousand assignments of thirty symbols satisfy all guards, contain the edges, and take little time."""
     env, facts = many_facts()
     with processor_seconds(20):  # a quarter of one
         found = list(assignments(env, 1000))
@@ -51,7 +51,7 @@ def test_a_thousand_assignments_of_thirty_symbols():
 
 
 def test_each_fact_is_violated_alone():
-    """If it fails, a guard that checks nothing would go unnoticed."""
+    """Each fact is violated alone."""
     env, facts = many_facts()
     violated = {corner.fact.text for corner in violations(env)}
     assert violated == set(facts)
@@ -61,7 +61,7 @@ def test_each_fact_is_violated_alone():
 
 
 def test_violations_can_be_varied():
-    """If it fails, moving other symbols mends the violation, or breaks something else."""
+    """A violation can be varied by other symbols, and stays the only one."""
     env, facts = many_facts(12)
     for wanted in facts:
         for sizes in assignments(env, 40, violating=wanted):
@@ -69,7 +69,7 @@ def test_violations_can_be_varied():
 
 
 def test_hypothesis_rejects_nothing():
-    """If it fails, examples are filtered: slow, and the edges are the first to go."""
+    """Hypothesis rejects no example."""
     env, facts = many_facts()
     statistics = []
 
@@ -87,7 +87,7 @@ def test_hypothesis_rejects_nothing():
 
 
 def test_examples_shrink_to_the_smallest_sizes():
-    """If it fails, a counterexample is larger than need be."""
+    """Examples shrink to the smallest sizes."""
     env = ShapeEnv(origin=lambda: None)
     env.sizes("b s t")
     env.assume("s % 16 == 0")
@@ -119,7 +119,7 @@ def test_examples_shrink_to_the_smallest_sizes():
     ],
 )
 def test_facts_of_many_kinds(facts, edge):
-    """If it fails, some kind of fact is not kept, or has no sizes."""
+    """Facts of every kind are satisfied."""
     env = ShapeEnv(origin=lambda: None)
     env.sizes("a b")
     for fact in facts:
@@ -131,7 +131,7 @@ def test_facts_of_many_kinds(facts, edge):
 
 
 def test_all_of_a_small_box_are_found():
-    """If it fails, sizes that the facts allow are out of reach."""
+    """All sizes in a small box that the facts allow are found."""
     env = ShapeEnv(origin=lambda: None)
     env.symbol("a", lo=1, hi=6)
     env.symbol("b", lo=0, hi=5)
@@ -141,7 +141,7 @@ def test_all_of_a_small_box_are_found():
 
 
 def test_environments_without_sizes():
-    """If it fails, an environment without symbols or without facts cannot be used."""
+    """Environments without symbols or facts can be used."""
     env = ShapeEnv(origin=lambda: None)
     assert list(assignments(env, 5)) == [{}]
     env.symbol("s")
@@ -150,7 +150,7 @@ def test_environments_without_sizes():
 
 
 def test_what_cannot_be_violated_says_so():
-    """If it fails, a strategy without examples, or a misspelled fact, goes unnoticed."""
+    """A fact that cannot be violated, or is misspelled, is an error."""
     env = ShapeEnv(origin=lambda: None)
     env.symbol("s")
     env.assume("s >= 4")
@@ -183,7 +183,7 @@ def bounded(draw):
 @settings(max_examples=60)
 @given(bounded())
 def test_random_facts(env):
-    """If it fails, an assignment violates a fact, or a violation violates another one."""
+    """Assignments satisfy random facts, and a violation violates one fact only."""
     facts = [fact for fact in env.facts.records() if fact.kind == "given"]
     found = list(assignments(env, 60))
     assert found

@@ -31,7 +31,7 @@ WORDS = {"max": max, "min": min}
 
 
 def test_every_public_name_is_there():
-    """If it fails, a listed name cannot be loaded."""
+    """Every public name can be loaded."""
     for name in shapes.testing.__all__:
         assert callable(getattr(shapes.testing, name))
     assert dir(shapes.testing) == sorted(shapes.testing.__all__)
@@ -49,7 +49,7 @@ def test_every_public_name_is_there():
     ],
 )  # fmt: skip
 def test_without_hypothesis(program, told):
-    """If it fails, a missing extra gives a puzzling traceback, or is needed where it is not used."""
+    """Without hypothesis an error says so, where it is used."""
     blocked = "import sys; sys.modules['hypothesis'] = None; "
     command = [sys.executable, "-c", blocked + program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -60,7 +60,7 @@ def test_without_hypothesis(program, told):
 
 
 def test_nothing_is_loaded_before_it_is_needed():
-    """If it fails, importing the kit costs what using all of it costs."""
+    """Importing the kit loads none of its parts."""
     program = "import sys, shapes.testing; print(*[n for n in ('hypothesis', 'numpy', 'torch') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
@@ -69,7 +69,7 @@ def test_nothing_is_loaded_before_it_is_needed():
 @settings(max_examples=100)
 @given(shapes_that_broadcast(3), drawn_shapes(rank=(1, 2), size=(3, 4), dtype="int64"))
 def test_shapes(together, one):
-    """If it fails, shapes do not broadcast, or are outside the bounds."""
+    """Shapes broadcast, and keep to the bounds."""
     np = pytest.importorskip("numpy")
     np.broadcast_shapes(*[tuple(shape) for shape in together])
     assert 1 <= len(one) <= 2
@@ -78,7 +78,7 @@ def test_shapes(together, one):
 
 
 def test_shapes_that_broadcast_differ_and_shrink():
-    """If it fails, only equal shapes are drawn, or a counterexample stays large."""
+    """Shapes that broadcast differ, and shrink."""
     found = find(shapes_that_broadcast(2), lambda pair: pair[0] != pair[1])
     assert sum(map(len, found)) <= 2
     assert max([size for shape in found for size in shape]) <= 1
@@ -87,7 +87,7 @@ def test_shapes_that_broadcast_differ_and_shrink():
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_environments_and_what_is_said_about_them(data):
-    """If it fails, a strategy draws text that the environment cannot read, or facts that contradict each other."""
+    """Drawn texts can be read by the environment, and do not contradict each other."""
     env = data.draw(environments(symbols=(1, 3), facts=(0, 3), bounded=True))
     assert env.check_consistent() is not None
     assert data.draw(symbols(env)) in env.names
@@ -107,7 +107,7 @@ def test_environments_and_what_is_said_about_them(data):
 
 
 def test_references_are_taken_for_what_they_are():
-    """If it fails, a function of arrays is called with a Call, or the other way round."""
+    """A function of arrays is called with arrays, a function of calls with a Call."""
     np = pytest.importorskip("numpy")
     assert takes_calls(lambda call: None)
     assert not takes_calls(lambda x: None)
@@ -119,7 +119,7 @@ def test_references_are_taken_for_what_they_are():
 
 
 def test_arrays_are_filled_as_the_input_says():
-    """If it fails, an operator that reads values gets others than the rule was told about."""
+    """Arrays are filled as the input says."""
     np = pytest.importorskip("numpy")
     from shapes.testing.references.arrays import array_of
 
@@ -131,7 +131,7 @@ def test_arrays_are_filled_as_the_input_says():
 
 
 def test_a_failing_rule_is_a_disagreement():
-    """If it fails, a crash of a rule ends a run over all operators."""
+    """A failing rule is a disagreement."""
 
     def crashes(env, x):
         return (x[3],)
@@ -144,7 +144,7 @@ def test_a_failing_rule_is_a_disagreement():
 
 
 def test_our_own_rules_by_name():
-    """If it fails, a registered operator is not checked with its registered arguments."""
+    """A registered operator is checked with its registered arguments."""
     torch = pytest.importorskip("torch")
     from shapes.testing.references.torch_eager import torch_eager
 
@@ -153,14 +153,14 @@ def test_our_own_rules_by_name():
 
 
 def test_operators_of_jax():
-    """If it fails, functions of JAX cannot be references."""
+    """Functions of JAX can be references."""
     numpy = pytest.importorskip("jax").numpy
     assert Function(numpy.moveaxis, "jax")(Call((Input((2, 3, 4)), 0, 2))) == ((3, 4, 2),)
     assert Function(numpy.concatenate, "jax")(Call(([Input((2, 3)), Input((2, 4))],))) is None
 
 
 def test_environments_may_be_small():
-    """If it fails, an environment of given size is not."""
+    """An environment has the size it was given."""
     env = find(environments(symbols=2, facts=0), lambda env: True)
     assert isinstance(env, ShapeEnv)
     assert list(env.names) == ["b", "s"]

@@ -54,7 +54,7 @@ SESSIONS = {
 
 
 def accepted(text: str, folder: Path) -> bool:
-    """Whether coqc accepts a file."""
+    """Return True if coqc accepts a file."""
     assert COQ is not None
     source = folder / "evidence.v"
     source.write_text(text, encoding="utf-8")
@@ -122,7 +122,7 @@ def test_sample_needs_nearly_every_rule() -> None:
 
 
 def test_every_rule_of_the_checker_has_a_lemma() -> None:
-    """If it fails, certificates with a new rule are checked here and refused by `export("coq")`."""
+    """Every rule of the checker has a lemma, so that `export("coq")` accepts its certificates."""
     assert CHECKED.keys() - (RULES | OPERATIONS).keys() == {"hypothesis", "fact", "domain"}
 
 

@@ -32,7 +32,7 @@ CASES = Path(__file__).parents[3] / "benchmarks" / "cases"
 
 
 def learned(interner: Interner, facts: Sequence[Fact], props: Sequence[Prop]) -> Facts | Conflict:
-    """What is known where only these facts are, by the public steps of the engine."""
+    """The knowledge from these facts alone, by the public steps of the engine."""
     of = [*props, *[p for fact in facts for p in (fact.prop, fact.domain)]]
     symbols = sorted({atom for p in of for atom in p.symbols}, key=lambda atom: atom.serial)
     found: Facts | Conflict = Facts.empty(interner)
@@ -74,7 +74,7 @@ def idle(facts: Facts, prop: Prop, domain: Prop) -> list[Fact]:
     ],
 )
 def test_idle_facts_are_left_out(line: str, core: str) -> None:
-    """If it fails, a core names a fact that the answer does not need."""
+    """A core names no fact that the answer does not need."""
     verdict = asked(line).verdict()
     assert isinstance(verdict, Always)
     assert "; ".join([fact.text for fact in verdict.core]) == core
@@ -82,7 +82,7 @@ def test_idle_facts_are_left_out(line: str, core: str) -> None:
 
 
 def test_no_fact_of_a_core_can_be_left_out() -> None:
-    """If it fails, cores name facts that their answers do not need."""
+    """No fact of a core can be left out."""
     rng = random.Random(16)
     cores = redundant = 0
     while cores < 120:
@@ -112,7 +112,7 @@ def proposition(rng: random.Random) -> str:
 
 @pytest.mark.parametrize("file", ["linear", "division", "modular", "products", "minmax"])
 def test_cores_of_written_cases_are_minimal(file: str) -> None:
-    """If it fails, a core that a person reads names a fact that can be left out."""
+    """The cores of written cases are minimal."""
     with open_recording(CASES / f"{file}.jsonl") as stream:
         sessions = list(read_sessions(stream))
     count: Counter[str] = Counter()
@@ -126,7 +126,7 @@ def test_cores_of_written_cases_are_minimal(file: str) -> None:
 @given(case=cases(facts=6))
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 def test_a_core_suffices(case: Case) -> None:
-    """If it fails, a core that was made minimal is none."""
+    """A minimized core still suffices."""
     found = known(case)
     if found is None:
         return
@@ -154,7 +154,7 @@ def test_a_core_suffices(case: Case) -> None:
     ],
 )
 def test_cores_of_contradictions_are_minimal(facts: list[str]) -> None:
-    """If it fails, a person looks for a mistake among facts that have nothing to do with it."""
+    """The cores of contradictions are minimal."""
     interner = Interner()
     found: Facts | Conflict = Facts.empty(interner)
     names = {name: interner.symbol(name) for name in "abcd"}
@@ -175,7 +175,7 @@ def test_cores_of_contradictions_are_minimal(facts: list[str]) -> None:
 
 
 def test_a_budget_that_ends_is_reported() -> None:
-    """If it fails, a core is marked minimal that was not minimized."""
+    """A core that the budget did not let be minimized is not marked minimal."""
     known, names = asked("a 1.. b 1.. c 1.. d 1..; a <= b; b <= c; c <= d; d % 4 == 0; a <= d").known()
     assert isinstance(known, Facts)
     goal = parse("a <= d", names, known.interner).prop
@@ -193,7 +193,7 @@ def test_a_budget_that_ends_is_reported() -> None:
     "line", ["s 2..; 10 - s != 1; s != 9", "s 16..1024; s != 2**63 - 1", "u ..; u % 8 == 0; u // 2 != 2**62 + 1"]
 )
 def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
-    """If it fails, symbols of selections have bounds that nobody declared: undecided questions become unknown."""
+    """A fact is needed if the question is open without it; selections get no undeclared bounds."""
     known, names = asked(line).known()
     assert isinstance(known, Facts)
     goal, true = parse(asked(line).question, names, known.interner).prop, known.interner.true
@@ -208,7 +208,7 @@ def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
 
 
 def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:
-    """If it fails, facts that were gathered once are shown beside another proof."""
+    """The facts shown are those of the proof at hand."""
     terms = Interner()
     a, b, c, d = [terms.symbol(name) for name in "abcd"]
     known = Facts.empty(terms)

@@ -157,7 +157,7 @@ def test_large_expressions_end(case: str) -> None:
 
 @pytest.mark.parametrize("count", [4, 8, 24])
 def test_candidates_are_printed_within_a_budget(count: int) -> None:
-    """If it fails, each level of quotients in quotients doubles the time that finding the shortest text takes."""
+    """Candidates are printed within a budget, however deep quotients are nested."""
     terms = Interner()
     x = terms.symbol("x")
     facts = Facts.empty(terms).declare_range(x, 0, None)

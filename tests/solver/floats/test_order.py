@@ -319,7 +319,7 @@ def assumed(known: Facts, prop: Prop) -> Facts:
 
 @pytest.mark.parametrize(("fact", "question", "expected"), ANSWERS)
 def test_answers(fact: str, question: str, expected: type) -> None:
-    """What follows is proven, with a proof that checks; what does not has two witnesses that do."""
+    """A proposition that follows is proven, with a proof that checks; any other has two witnesses that do."""
     known, found = float_facts("u", "v", "w")
     values = dict(zip("uvw", found, strict=True))
     known = assumed(known, said(fact, values, known.interner))

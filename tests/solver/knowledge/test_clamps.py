@@ -1,4 +1,4 @@
-"""What facts about min and max, and about products of sums, say of what they are made of."""
+"""The consequences of facts about min and max, and about products of sums, for their operands."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ ANY: dict[str, int | None] = dict.fromkeys(("a", "b", "c", "k"))
 def test_what_follows_is_decided_by_the_cheap_rungs(
     lows: dict[str, int | None], facts: list[str], follows: list[str]
 ) -> None:
-    """If it fails, an argument of a clamp is only found out about by search, or not at all; or a certificate of what
-    was learned does not stand."""
+    """Arguments of a clamp are decided by the cheap procedures, with certificates that check."""
     env = environment(lows, facts)
     for question in follows:
         verdict = env.ask(question, effort="fast")
@@ -54,7 +53,7 @@ def test_what_follows_is_decided_by_the_cheap_rungs(
 
 
 def test_the_order_of_facts_does_not_matter() -> None:
-    """If it fails, a minimum that is not zero says more when its arguments are known not to be negative already."""
+    """The order of facts does not matter: of a minimum that is not zero, and of the signs of its arguments."""
     env = environment(ANY, ["min(a, b) != 0", "a >= 0", "b >= 0"])
     for question in ("a >= 1", "b >= 1", "a*b >= 1"):
         verdict = env.ask(question)
@@ -62,7 +61,7 @@ def test_the_order_of_facts_does_not_matter() -> None:
 
 
 def test_against_all_small_sizes() -> None:
-    """If it fails, more is taken from a clamp, or from a product, than it says."""
+    """The consequences of a clamp, or of a product, hold at all small sizes."""
     numbers = random.Random(11)
     decided = 0
     for _ in range(120):
@@ -103,7 +102,7 @@ def test_against_all_small_sizes() -> None:
 
 
 def test_a_question_that_is_given_up_has_a_price() -> None:
-    """If it fails, slices are asked again without end, or their work is not counted."""
+    """A question that is given up has its work counted, and slices are not asked again."""
     env = environment({"a": 2, "b": 2, "n": 1, "m": 1}, ["n % a == 0", "m % b == 0", "n*m == n//a*a*m", "m//b != m"])
     for question in ("n//a*a == 2**63 - 1 - m//b*b*a", "n**3*a - m**3*b == 2**63 - 1", "a*n*b == 3*(a*n//3)*b"):
         verdict = env.ask(question, effort="default")
@@ -111,8 +110,7 @@ def test_a_question_that_is_given_up_has_a_price() -> None:
 
 
 def test_other_samples_of_a_slice_satisfy_its_facts() -> None:
-    """If it fails, an assignment is taken for a witness that violates a fact; or what a slice costs depends on what was
-    asked before."""
+    """Samples of a slice satisfy its facts, and its cost does not depend on earlier questions."""
     env = environment(
         {"a": 2, "b": 2, "n": 1, "m": None}, ["n % a == 0", "min(n, m) >= 3", "a*b <= 40", "n != m", "m == n + 2*b"]
     )

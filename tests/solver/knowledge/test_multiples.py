@@ -30,7 +30,7 @@ def environment() -> ShapeEnv:
     ],
 )
 def test_a_remainder_that_is_excluded_excludes_those_that_lead_to_it(fact: str, question: str) -> None:
-    """If it fails, each such question supposes the opposite and restates every fact about the size."""
+    """An excluded remainder excludes those that lead to it, without a supposition for each question."""
     env = environment()
     env.symbol("s", lo=0)
     env.symbol("t", lo=None)
@@ -41,7 +41,7 @@ def test_a_remainder_that_is_excluded_excludes_those_that_lead_to_it(fact: str, 
 
 
 def test_a_forged_step_is_rejected() -> None:
-    """If it fails, the checker takes a substitution on trust: here one that leads to another remainder."""
+    """A forged substitution, here to another remainder, is rejected."""
     terms = Interner()
     s = terms.symbol("s")
     known = Facts.empty(terms).declare_range(s, 0, None).learn_prop(terms.ne(s % 3, 0))
@@ -62,7 +62,7 @@ def test_a_forged_step_is_rejected() -> None:
 
 
 def test_what_is_said_of_remainders_is_what_enumeration_says() -> None:
-    """If it fails, an answer about a remainder is wrong, or its proof is."""
+    """Answers about remainders, and their proofs, agree with enumeration."""
     pick = random.Random(16)
     sizes = list(product(range(61), range(-20, 41)))
     found = 0
@@ -97,7 +97,7 @@ def test_what_is_said_of_remainders_is_what_enumeration_says() -> None:
 
 
 def test_a_size_that_many_numbers_do_not_divide() -> None:
-    """If it fails, each number costs what all before it cost: 2,000 take minutes, and none is proven to be needed."""
+    """A size that 2,000 numbers do not divide costs little per number."""
     env = environment()
     size = env.symbol("s", hint=1)
     open_ones = 0
@@ -112,7 +112,7 @@ def test_a_size_that_many_numbers_do_not_divide() -> None:
 
 @pytest.mark.parametrize("hint", [1, 1_000_003])
 def test_minimal_guards_of_remainders_are_those_of_primes(hint: int) -> None:
-    """If it fails, a guard that another one implies is kept, or sizes that one alone rejects are not found."""
+    """The minimal guards of remainders are those of primes."""
     env = environment()
     size = env.symbol("s", hint=hint)
     for i in range(2, 60):
@@ -128,7 +128,7 @@ def test_minimal_guards_of_remainders_are_those_of_primes(hint: int) -> None:
 
 @pytest.mark.parametrize("hint", [720720, 2**20, 10**6])
 def test_sizes_that_leave_the_remainders_known_are_found(hint: int) -> None:
-    """If it fails, a search moves a size to the next multiple of the divisor asked about, and loses all others."""
+    """A search for a size keeps the known remainders."""
     env = environment()
     size = env.symbol("s", lo=0, hint=hint)
     open_ones = 0
@@ -141,7 +141,7 @@ def test_sizes_that_leave_the_remainders_known_are_found(hint: int) -> None:
 
 
 def test_remainders_of_one_size_against_all_its_values() -> None:
-    """If it fails, remainders are combined where their divisors share a factor and they differ."""
+    """Remainders of one size agree with all its values, also where divisors share a factor."""
     numbers = random.Random(11)
     found = []
     for _ in range(120):

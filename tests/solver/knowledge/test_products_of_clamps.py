@@ -37,7 +37,7 @@ def environment(lows: dict[str, int], highs: dict[str, int] | None = None) -> Sh
     ],
 )
 def test_the_least_of_a_product_of_clamps(clamps: str, least: int) -> None:
-    """If it fails, clamps are multiplied out and nothing is known of the sum of relus that they leave."""
+    """The least value of a product of clamps is known."""
     env = environment(dict.fromkeys("abcd", 2))
     for question in (f"{clamps} >= {least}", f"{clamps} > {least - 1}"):
         verdict = env.ask(question)
@@ -48,7 +48,7 @@ def test_the_least_of_a_product_of_clamps(clamps: str, least: int) -> None:
 
 
 def test_products_of_clamps_against_their_values() -> None:
-    """If it fails, a clamp is taken for more than it is at least."""
+    """The bounds of products of clamps agree with their values."""
     numbers = random.Random(7)
     found = {Always: 0, Never: 0, Depends: 0, GaveUp: 0}
     for _ in range(150):
@@ -91,14 +91,14 @@ def clamp(numbers: random.Random) -> str:
 
 @pytest.mark.parametrize("bound", [0, 1, 2])
 def test_factors_whose_bounds_are_stated_smaller(bound: int) -> None:
-    """If it fails, `3*b*m - 1 >= 1` is taken for what it is proven by, `b*m >= 1`, and the certificate is refused."""
+    """`3*b*m - 1 >= 1` is distinguished from `b*m >= 1`, by which it is proven."""
     env = environment({"a": 2, "b": 1, "c": 1}, {"c": 3})
     verdict = env.ask(f"3*min(a + 1, c)*min(c, a, b)*b - b >= {bound}")
     assert isinstance(verdict, Always) and verdict.check()
 
 
 def test_forged_ends_are_rejected() -> None:
-    """If it fails, the checker takes what a clamp is at most on trust."""
+    """A forged upper bound of a clamp is rejected."""
     terms = Interner()
     a, b, c = (terms.symbol(name) for name in "abc")
     known = Facts.empty(terms)

@@ -40,7 +40,7 @@ def environment(names: str) -> ShapeEnv:
     ],
 )
 def test_the_sign_of_a_clamp_follows_from_a_fact_or_two(facts: list[str], question: str) -> None:
-    """If it fails, clamps of sizes that depend on data stay where they are, and what is asked of them is left open."""
+    """The sign of a clamp follows from one fact or two."""
     env = environment("a b c d m n")
     for fact in facts:
         env.assume(fact)
@@ -54,7 +54,7 @@ def test_the_sign_of_a_clamp_follows_from_a_fact_or_two(facts: list[str], questi
 
 
 def test_forged_sums_are_rejected() -> None:
-    """If it fails, the checker takes multiples of facts on trust."""
+    """Forged sums of multiples of facts are rejected."""
     terms = Interner()
     a, b, c = (terms.symbol(name) for name in "abc")
     known = Facts.empty(terms)
@@ -76,7 +76,7 @@ def test_forged_sums_are_rejected() -> None:
 
 
 def test_a_product_is_at_least_one_where_its_factors_are() -> None:
-    """If it fails, a product of quotients that are at least one may be zero."""
+    """A product is at least one where its factors are."""
     terms = Interner()
     a, n = terms.symbol("a"), terms.symbol("n")
     known = Facts.empty(terms).declare_range(a, 1, None).declare_range(n, 0, None).learn_prop(terms.le(a, n))
@@ -89,7 +89,7 @@ def test_a_product_is_at_least_one_where_its_factors_are() -> None:
 
 
 def test_an_exact_quotient_of_something_positive_is_positive() -> None:
-    """If it fails, a quotient is taken for at least one although its divisor leaves something."""
+    """A quotient of something positive is positive where the division is exact, and only there."""
     terms = Interner()
     a, b, c = (terms.symbol(name) for name in "abc")
     wider = Facts.empty(terms)
@@ -115,7 +115,7 @@ def test_an_exact_quotient_of_something_positive_is_positive() -> None:
 
 
 def test_answers_about_clamps_are_those_of_enumeration() -> None:
-    """If it fails, an answer about a clamp is wrong, or its proof is."""
+    """Answers about clamps, and their proofs, agree with enumeration."""
     pick = random.Random(4)
     names = "a b n"
     sizes = [dict(zip("abn", values, strict=True)) for values in product(range(1, 9), repeat=3)]
@@ -149,7 +149,7 @@ def test_answers_about_clamps_are_those_of_enumeration() -> None:
 
 @pytest.mark.parametrize("least", range(9))
 def test_a_product_whose_factors_are_large_proves_what_is_asked_of_it(least: int) -> None:
-    """If it fails, the proof is of another inequality than the verdict says."""
+    """The proof about a product with large factors is of the inequality that the verdict states."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     for name in "abc":
         env.symbol(name, lo=2)

@@ -74,7 +74,7 @@ def numbers(rng: random.Random, verdict: Always | Never) -> bool:
 
 
 def conclusions(rng: random.Random, verdict: Always | Never) -> bool:
-    """What a step says that it shows."""
+    """Forge the conclusion of a step."""
     step = rng.choice(steps_of(verdict.proof))
     p = step.conclusion
     others = [p.negation, *[other.conclusion for other in steps_of(verdict.proof)]]
@@ -86,7 +86,7 @@ def conclusions(rng: random.Random, verdict: Always | Never) -> bool:
 
 
 def premises(rng: random.Random, verdict: Always | Never) -> bool:
-    """What a step rests on."""
+    """Forge the premises of a step."""
     steps = steps_of(verdict.proof)
     step = rng.choice([step for step in steps if step.premises] or steps)
     if not step.premises:
@@ -120,7 +120,7 @@ def leaves(rng: random.Random, verdict: Always | Never) -> bool:
 
 
 def cores(rng: random.Random, verdict: Always | Never) -> bool:
-    """What is shown."""
+    """Forge the core."""
     core = verdict.core
     if not core:
         return False
@@ -143,7 +143,7 @@ def cores(rng: random.Random, verdict: Always | Never) -> bool:
 
 
 def facts_in_place(rng: random.Random, verdict: Always | Never) -> bool:
-    """What a recorded fact says, or how it is shown."""
+    """Forge the statement of a recorded fact, or its proof."""
     if not verdict.core:
         return False
     fact = rng.choice(verdict.core)
@@ -156,7 +156,7 @@ def facts_in_place(rng: random.Random, verdict: Always | Never) -> bool:
 
 @pytest.mark.parametrize("forge", [numbers, conclusions, premises, leaves, cores, facts_in_place])
 def test_no_forged_proof_is_accepted(forge: Forge) -> None:
-    """If it fails, `check()` vouches for a proof or a core that nobody has found."""
+    """`check()` accepts no forged proof or core."""
     rng = random.Random(forge.__name__)
     forged = 0
     while forged < 400:
@@ -180,7 +180,7 @@ def test_an_answer_turned_around_is_not_accepted() -> None:
 
 
 def test_no_forged_witness_is_accepted() -> None:
-    """If it fails, witnesses are shown that do not satisfy their proposition."""
+    """Witnesses that do not satisfy their proposition are not accepted."""
     rng = random.Random(3)
     refused = 0
     for _ in range(1500):
@@ -206,7 +206,7 @@ def test_no_forged_witness_is_accepted() -> None:
 
 
 def test_a_witness_of_other_facts_is_not_accepted() -> None:
-    """If it fails, witnesses are claimed to satisfy facts that they were never evaluated against."""
+    """A witness is not accepted for facts that it was not evaluated against."""
     for line in OPEN:
         for other in ("a 1.. b 1..; a >= 1; a >= 1", line):
             verdict, stranger = asked(line).verdict(), asked(other).known()[0]
@@ -216,7 +216,7 @@ def test_a_witness_of_other_facts_is_not_accepted() -> None:
 
 
 def test_a_fact_that_was_changed_under_a_witness_is_noticed() -> None:
-    """If it fails, an open answer stands beside facts that say something else."""
+    """A fact that was changed under a witness is noticed."""
     for line in OPEN:
         verdict = asked(line).verdict()
         assert isinstance(verdict, Depends)

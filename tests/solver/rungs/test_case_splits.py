@@ -38,7 +38,7 @@ def pieces(numbers: random.Random) -> str:
 
 
 def test_answers_agree_with_every_small_size() -> None:
-    """If it fails, a case is forgotten, or a product is farther from zero than its factors say."""
+    """Answers agree with every small size: no case is forgotten, no product is too far from zero."""
     numbers = random.Random(16)
     rungs = ("bounds", "shift", "remainder", "extremes", "factor", "linear", "isolate", "split")
     found = {Always: 0, Never: 0, Depends: 0, GaveUp: 0}
@@ -83,7 +83,7 @@ def holds(step: ProofStep) -> bool:
 
 
 def test_a_quotient_by_a_negative_divisor_needs_its_sign() -> None:
-    """If it fails, the checker turns dividend and divisor around where the divisor may be positive."""
+    """The checker turns dividend and divisor around only where the divisor's sign is known."""
     verdict = asked("n 0.. d ..-1 k 0..; n < -d*k; n//d > -k - 1").verdict("isolate", "shift", "bounds")
     assert isinstance(verdict, Always)
     (step,) = steps(verdict.proof, "isolate")
@@ -112,7 +112,7 @@ def test_a_quotient_by_a_negative_divisor_needs_its_sign() -> None:
     ],
 )
 def test_a_product_is_no_farther_from_zero_than_its_factors(line: str) -> None:
-    """If it fails, one more is accepted than the factors give."""
+    """A product is no farther from zero than its factors: one more is rejected."""
     verdict = asked(line).verdict("factor", "bounds", "shift", "linear")
     assert isinstance(verdict, Always) and verdict.proof.rule == "combine"
     factors, slack = verdict.proof.data  # type: ignore[misc]
@@ -125,7 +125,7 @@ def test_a_product_is_no_farther_from_zero_than_its_factors(line: str) -> None:
 
 
 def test_every_case_is_looked_at() -> None:
-    """If it fails, a split is accepted although a case is missing, or is proven for something else."""
+    """A split is rejected where a case is missing, or is proven for something else."""
     verdict = asked("a 2.. b 2..; a*b > max(max(a, b)//4, 1)*min(a, b)").verdict()
     assert isinstance(verdict, Always) and verdict.rung == "split"
     for step in steps(verdict.proof, "cases"):
@@ -154,7 +154,7 @@ def _replaced(root: ProofStep, old: ProofStep, new: ProofStep) -> ProofStep:
 
 
 def test_what_is_left_out_makes_it_strict() -> None:
-    """If it fails, a value that a fact leaves out is looked for with the whole budget."""
+    """An excluded value makes an inequality strict, without search."""
     line = "o .. t .. h ..; t >= 4; o >= 0; o < t; t <= h; (h - 1 - o)//(t - o) != 0; (h - 1 - o)//(t - o) >= 1"
     verdict = asked(line).verdict("bounds", "shift", "linear", "isolate", "split")
     assert isinstance(verdict, Always)
@@ -167,7 +167,7 @@ def test_what_is_left_out_makes_it_strict() -> None:
 
 @pytest.mark.parametrize("order", ["o t h w", "w h t o", "t o h w"])
 def test_the_order_of_symbols_does_not_matter(order: str) -> None:
-    """If it fails, `n//d` is decided and `(-n)//(-d)`, as which it may be kept, is not."""
+    """`n//d` and `(-n)//(-d)`, as which it may be kept, are both decided."""
     symbols = " ".join(f"{name} .." for name in order.split())
     facts = "t >= 4; o >= 0; o < t; t <= h; t <= w"
     rows, columns = "((h - 1 - o)//(t - o) + 1)", "((w - 1 - o)//(t - o) + 1)"

@@ -1,4 +1,4 @@
-"""What each rung proves alone, or with those that finish its smaller goals: one row per idea."""
+"""Each procedure alone, or with those that finish its smaller goals: one row per idea."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def knowing(facts: tuple[str, ...], question: str) -> tuple[Facts, Depends]:
 
 @pytest.mark.parametrize(("facts", "question"), CASES)
 def test_both_outcomes_are_shown(facts: tuple[str, ...], question: str) -> None:
-    """If it fails, an open question is called settled, or is shown by sizes that are none."""
+    """An open question is shown by sizes of both outcomes."""
     known, verdict = knowing(facts, question)
     found = free_symbol(known, verdict.prop)
     assert found is not None
@@ -55,7 +55,7 @@ def test_both_outcomes_are_shown(facts: tuple[str, ...], question: str) -> None:
 
 @pytest.mark.parametrize("question", ["c == 10", "b >= 5", "b == a // 2", "c >= 2"])
 def test_what_it_cannot_show_is_left_to_the_others(question: str) -> None:
-    """If it fails, a symbol leaves its range, or one is moved that a fact is about."""
+    """Symbols stay in their ranges, and those that facts are about are not moved."""
     terms = Interner()
     a, b, c = (terms.symbol(name) for name in "abc")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 2, 9)
@@ -64,7 +64,7 @@ def test_what_it_cannot_show_is_left_to_the_others(question: str) -> None:
 
 
 def test_a_supposition_is_respected() -> None:
-    """If it fails, a question is called open under a supposition that settles it."""
+    """A question that a supposition decides is not called open."""
     terms = Interner()
     a, b = terms.symbol("a"), terms.symbol("b")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None)

@@ -20,7 +20,7 @@ QUESTIONS = ["(b*s) % 64 == 0", "b > s", "n >= 0", "s // b == 3", "b == 2**40", 
 
 @given(st.sets(st.sampled_from(FACTS)), st.sampled_from(QUESTIONS), st.integers(4, 50), st.integers(1, 50))
 def test_every_witness_is_verified(facts: set[str], question: str, b: int, s: int) -> None:
-    """If it fails, the witnesses shown are not witnesses."""
+    """Every witness shown is verified."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("b s", hints=(4 * b + 1, 128 * s))
     env.symbol("n", lo=None, hint=-3)
@@ -38,7 +38,7 @@ def test_every_witness_is_verified(facts: set[str], question: str, b: int, s: in
 
 
 def test_many_symbols_take_bounded_time() -> None:
-    """If it fails, a prompt with thousands of symbols hangs while it makes its answer pretty."""
+    """Shrinking witnesses takes bounded time for thousands of symbols."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes(" ".join(f"s{i}" for i in range(2000)), hints=[1000] * 2000)
     verdict = env.ask("s0 == s1")
@@ -48,7 +48,7 @@ def test_many_symbols_take_bounded_time() -> None:
 
 
 def test_the_same_witnesses_however_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, what a document shows is no longer what is printed, on a machine that does other things as well."""
+    """The witnesses shown do not depend on how busy the machine is."""
     clock = iter(range(0, 10**9, 1000))
     for name in ("time", "monotonic", "perf_counter", "process_time"):
         monkeypatch.setattr(time, name, lambda: next(clock))
@@ -75,7 +75,7 @@ def test_the_same_witnesses_however_busy_the_machine_is(monkeypatch: pytest.Monk
 def test_witnesses_are_small_and_about_the_question(
     symbols: str, facts: str, question: str, true: dict[str, int], false: dict[str, int]
 ) -> None:
-    """If it fails, a person reads large numbers where small ones serve, or sizes that have nothing to do with it."""
+    """Witnesses are small, and about the question."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes(symbols, hints=[640] * len(symbols.split()), lo=1) if not facts else [
         env.unbacked(name, lo=1) for name in symbols.split()
@@ -94,7 +94,7 @@ WORDS = ["a", "b", "a + b", "a*b", "a//3", "b % 5", "max(a, 2*b)", "min(a, b)", 
 @given(st.data())
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_no_witness_has_a_larger_value_than_it_needs(data: st.DataObject) -> None:
-    """If it fails, a person reads 4096 where 3 shows the same."""
+    """No witness has a larger value than it needs."""
 
     def proposition() -> str:
         right = data.draw(st.one_of(st.sampled_from(WORDS), st.integers(0, 12).map(str)))
@@ -140,7 +140,7 @@ POINTS = sorted(
 
 
 def test_a_question_that_still_stands_shows_what_newer_facts_allow() -> None:
-    """If it fails, a witness that was shown small before a fact contradicts it."""
+    """Witnesses of a question that still stands satisfy newer facts."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("a b", hints=(100, 200))
     first = env.ask("a == b")
@@ -190,7 +190,7 @@ def test_what_is_kept_for_one_question_is_right_for_the_next() -> None:
 
 
 def test_a_symbol_that_is_not_declared_is_no_error() -> None:
-    """If it fails, whoever asks the solver itself reads a traceback where there was an answer."""
+    """A symbol that is not declared is no error."""
     terms = Interner()
     a, b = terms.symbol("a"), terms.symbol("b")
     known = Facts.empty(terms).declare_range(a, 3, None, hint=40)
@@ -200,7 +200,7 @@ def test_a_symbol_that_is_not_declared_is_no_error() -> None:
 
 
 def test_the_values_of_many_symbols_are_not_combined() -> None:
-    """If it fails, to read the witness of a chain of forty takes all of the memory."""
+    """The values of many symbols are not combined: the witness of a chain of forty takes little memory."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     names = [f"s{i}" for i in range(40)]
     for name in names:

@@ -113,7 +113,7 @@ def environment() -> tuple[Interner, dict[str, Expr]]:
 
 
 def operators(text: str) -> int:
-    """How many operators a text has; a call of n arguments has n - 1, at least one."""
+    """The number of operators of a text; a call of n arguments has n - 1, at least one."""
     count = 0
     for node in ast.walk(ast.parse(text, mode="eval")):
         match node:

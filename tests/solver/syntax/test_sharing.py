@@ -19,14 +19,14 @@ from tests.solver.terms.test_shared_subterms import parity
 
 
 def steps(x: Expr, count: int) -> Expr:
-    """What a loop computes that halves and takes remainders."""
+    """The result of a loop that halves and takes remainders."""
     for _ in range(count):
         x = x // 2 + x % 3
     return x
 
 
 def test_a_chain_of_shared_parts_has_a_text_as_long_as_the_chain() -> None:
-    """If it fails, 20 lines of a program make an expression that nobody can print."""
+    """The text of a chain of shared parts is as long as the chain."""
     lengths = []
     for count in (20, 200):
         terms = Interner()
@@ -41,7 +41,7 @@ def test_a_chain_of_shared_parts_has_a_text_as_long_as_the_chain() -> None:
 
 @pytest.mark.parametrize("count", [20, 200])
 def test_shared_propositions_have_names(count: int) -> None:
-    """If it fails, the parity of n truths is printed as 2**n of them."""
+    """Shared propositions have names: the parity of n truths is not printed as 2**n of them."""
     terms = Interner()
     whole, symbols = parity(terms, count)
     text = text_of(whole)
@@ -53,7 +53,7 @@ def test_shared_propositions_have_names(count: int) -> None:
 
 
 def test_short_texts_are_written_out() -> None:
-    """If it fails, texts that were short have names now."""
+    """Short texts are written out, without names."""
     terms = Interner()
     x = terms.symbol("x")
     for count in range(1, 12):
@@ -64,7 +64,7 @@ def test_short_texts_are_written_out() -> None:
 
 
 def test_random_graphs_read_back() -> None:
-    """If it fails, a name stands for something else than what it was given to."""
+    """The texts of random graphs are read back as the same graphs."""
     named = alike = 0
     for seed in range(150):
         pick = random.Random(seed)
@@ -108,7 +108,7 @@ def test_random_graphs_read_back() -> None:
 
 
 def test_a_proposition_behind_its_domain_reads_back() -> None:
-    """If it fails, what is saved with its domain is another fact when it is loaded."""
+    """A proposition saved with its domain reads back as the same fact."""
     terms = Interner()
     x, y = terms.symbol("x"), terms.symbol("y")
     domain, prop = terms.ne(steps(y, 12), 0), terms.ge(steps(x + y, 14), 7)
@@ -117,7 +117,7 @@ def test_a_proposition_behind_its_domain_reads_back() -> None:
 
 
 def test_names_make_sense_where_they_are_used() -> None:
-    """If it fails, a divisor in a definition has to be other than zero even where its name is not looked at."""
+    """A divisor in a definition must not be zero only where its name is evaluated."""
     terms = Interner()
     x, y = terms.symbol("x"), terms.symbol("y")
     names = {"x": x, "y": y}
@@ -144,14 +144,14 @@ def test_names_make_sense_where_they_are_used() -> None:
     ],
 )
 def test_definitions_that_are_wrong_are_refused(text: str, message: str) -> None:
-    """If it fails, a definition that cannot be read is read, or ends in an error of another kind."""
+    """A wrong definition is refused with an error of the parser."""
     terms = Interner()
     with pytest.raises(ParseError, match=message):
         parse(text, {"x": terms.symbol("x"), "y": terms.symbol("y")}, terms)
 
 
 def test_what_is_long_is_told_in_few_words() -> None:
-    """If it fails, a message is as long as the expression that it is about, or cannot be made at all."""
+    """A message about a long expression is short."""
     env = ShapeEnv(solvers=False)
     a, u = env.symbol("a", hint=50), env.unbacked("u")
 
@@ -171,7 +171,7 @@ def test_what_is_long_is_told_in_few_words() -> None:
 
 
 def test_saved_sessions_keep_long_facts(tmp_path: Path) -> None:
-    """If it fails, a session with a long fact cannot be saved, or another one is loaded."""
+    """A session with a long fact is saved and loaded."""
     env = ShapeEnv(solvers=False)
     a = env.symbol("a", hint=50)
     x = a
@@ -185,7 +185,7 @@ def test_saved_sessions_keep_long_facts(tmp_path: Path) -> None:
 
 
 def test_random_propositions_are_as_before() -> None:
-    """If it fails, naming changes what an ordinary proposition says."""
+    """Naming changes no ordinary proposition."""
     for seed in range(200):
         pick = random.Random(seed)
         terms = Interner()
@@ -195,7 +195,7 @@ def test_random_propositions_are_as_before() -> None:
 
 
 def test_a_text_is_as_long_as_the_steps_that_made_it() -> None:
-    """If it fails, what a program adds to step by step is written as sums of all steps before."""
+    """A text is as long as the steps that made it."""
     terms = Interner()
     lengths = []
     for count in (20, 100):

@@ -45,8 +45,9 @@ thread.join()
 
 
 def apart(nest: str, levels: int, stack: int) -> str:
-    """What becomes of a question in a thread with so much stack, in a process of its own: a hook of the interpreter
-    that another test has left, such as Dynamo's where a backend raises, makes Python's recursion take the C stack."""
+    """The outcome of a question in a thread with so much stack, in a process of its own: a hook of the interpreter that
+    another test has left, such as Dynamo's where a backend raises, makes Python's recursion take the C stack.
+    """
     command = [sys.executable, "-c", IN_A_THREAD, nest, str(levels), str(stack)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -95,7 +96,7 @@ def test_brackets_are_no_depth(text: str) -> None:
     ],
 )
 def test_the_depth_is_that_of_the_deepest_operation(text: str, depth: int) -> None:
-    """If it fails, the stack that a question is given is not what it needs."""
+    """The stack that a question is given is the one that its deepest operation needs."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("x y z")
     for prop in env.parse(text):
@@ -113,7 +114,7 @@ def test_operations_refuse_to_be_built_too_deep() -> None:
 
 
 def test_a_search_costs_what_its_goals_cost() -> None:
-    """If it fails, a question about an expression of ten thousands of terms waits for hundreds of evaluations of it."""
+    """A question about an expression of ten thousands of terms costs no more than its goals."""
     terms = Interner()
     x, n = terms.symbol("x"), terms.symbol("n")
     known = Facts.empty(terms).declare_range(x, 1, None).declare_range(n, 1, None)
@@ -134,7 +135,7 @@ def test_a_search_costs_what_its_goals_cost() -> None:
 
 
 def test_clamps_that_make_clamps() -> None:
-    """If it fails, a canonical form asks for the sign of a clamp, which makes other forms canonical, without end."""
+    """The canonical forms of clamps that make clamps come to an end."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     for name in "abcn":
         env.symbol(name, 2, None)

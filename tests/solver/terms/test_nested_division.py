@@ -23,7 +23,7 @@ def nested(size: Expr, divisor: Expr, levels: int) -> Expr:
 
 @pytest.mark.parametrize("levels", [5, WIDE + 2, 3 * WIDE])
 def test_a_deep_remainder_is_settled_by_its_outermost_quotient(levels: int) -> None:
-    """If it fails, linear arithmetic is asked about every level."""
+    """A deep remainder is decided by its outermost quotient, without linear arithmetic at every level."""
     terms = Interner()
     x, n = terms.symbol("x"), terms.symbol("n")
     known = Facts.empty(terms).declare_range(x, 0, None).declare_range(n, 1, None)
@@ -34,7 +34,7 @@ def test_a_deep_remainder_is_settled_by_its_outermost_quotient(levels: int) -> N
 
 @pytest.mark.parametrize("levels", [1, WIDE // 2, 3 * WIDE])
 def test_nested_remainders_are_those_of_python(levels: int) -> None:
-    """If it fails, what is left inside of a wide quotient is not what was taken out of others."""
+    """Nested remainders are those of Python."""
     terms = Interner()
     x, n = terms.symbol("x"), terms.symbol("n")
     size = nested(x, n, levels)
@@ -50,7 +50,7 @@ def test_nested_remainders_are_those_of_python(levels: int) -> None:
 @pytest.mark.parametrize("by_symbol", [False, True])
 @pytest.mark.parametrize("count", [WIDE - 1, WIDE, WIDE + 1, 2 * WIDE])
 def test_quotients_of_wide_sums_are_those_of_python(count: int, by_symbol: bool) -> None:
-    """If it fails, a division rounds otherwise than Python where its numerator has many terms."""
+    """Quotients of wide sums are those of Python."""
     numbers = random.Random(count)
     for _ in range(10):
         terms = Interner()

@@ -13,7 +13,9 @@ from solver.terms.prop import Prop
 
 
 def parity(terms: Interner, count: int) -> tuple[Prop, list[Atom]]:
-    """Whether an even number of symbols is not 1, as a chain of equalities: 2**count comparisons written out."""
+    """The proposition that an even number of symbols is not 1, as a chain of equalities: 2**count comparisons written
+    out.
+    """
     symbols = [terms.symbol(f"s{i}") for i in range(count)]
     whole = terms.eq(symbols[0], 1)
     for symbol in symbols[1:]:
@@ -25,7 +27,7 @@ def parity(terms: Interner, count: int) -> tuple[Prop, list[Atom]]:
 
 @pytest.mark.parametrize("count", [40, 400])
 def test_each_node_is_looked_at_once(count: int) -> None:
-    """If it fails, a question that is a chain of n truths takes 2**n steps: this does not end at 400."""
+    """Each node is visited once: a chain of n truths does not take 2**n steps, and this ends at 400."""
     terms = Interner()
     whole, symbols = parity(terms, count)
     assert whole.written > 2**39
@@ -42,7 +44,7 @@ def test_each_node_is_looked_at_once(count: int) -> None:
 
 
 def test_what_is_replaced_is_replaced_in_each_node() -> None:
-    """If it fails, a shared part is replaced at one of its places only, or anew at each."""
+    """A shared part is replaced once, at all of its places."""
     terms = Interner()
     whole, symbols = parity(terms, 60)
     moved = whole.substitute({symbols[0]: terms.constant(1)})
@@ -51,7 +53,7 @@ def test_what_is_replaced_is_replaced_in_each_node() -> None:
 
 
 def test_small_shared_parts_are_as_written_out() -> None:
-    """If it fails, propositions that are walked node by node have another truth than as they are written."""
+    """Small shared propositions have the same truth as written out."""
     terms = Interner()
     for count in (2, 5, 7, 8):
         whole, symbols = parity(terms, count)
@@ -61,7 +63,7 @@ def test_small_shared_parts_are_as_written_out() -> None:
 
 
 def test_facts_and_questions_share_their_parts() -> None:
-    """If it fails, learning, asking and sampling write shared parts out."""
+    """Learning, asking and sampling do not write shared parts out."""
     env = ShapeEnv(solvers=False)
     count = 120
     for i in range(count):
@@ -77,7 +79,7 @@ def test_facts_and_questions_share_their_parts() -> None:
 
 
 def test_complements_are_made_once() -> None:
-    """If it fails, a chain of n truths that is built from its end takes the complement of all before it n times."""
+    """A chain of n truths that is built from its end makes each complement once."""
     terms = Interner()
     whole = terms.eq(terms.symbol("s0"), 1)
     looked_at = 0
@@ -101,7 +103,7 @@ def chain_of_conditionals(terms: Interner, count: int) -> Expr:
 
 
 def test_the_proof_of_a_bound_shares_what_is_in_many_of_its_parts() -> None:
-    """If it fails, the proof of a bound is written out, which takes 2**n steps for n operations: this does not end."""
+    """The proof of a bound shares its parts: n operations do not take 2**n steps, and this ends."""
     terms = Interner()
     a, s = terms.symbol("a"), terms.symbol("s")
     known = Facts.empty(terms).declare_range(a, 0, None).declare_range(s, 0, 1)
@@ -120,7 +122,7 @@ def test_the_proof_of_a_bound_shares_what_is_in_many_of_its_parts() -> None:
 
 
 def test_the_links_of_a_chain_of_conditionals_are_no_longer_than_a_part_of_it() -> None:
-    """If it fails, a chain of n conditionals has n*n terms, and what walks it is no faster."""
+    """The links of a chain of n conditionals do not have n*n terms."""
     terms = Interner()
     whole = chain_of_conditionals(terms, 400)
     inside = [arg for atom in whole.schedule for arg in atom.args if isinstance(arg, Expr)]
@@ -132,7 +134,7 @@ def test_the_links_of_a_chain_of_conditionals_are_no_longer_than_a_part_of_it() 
 
 @pytest.mark.parametrize("longest", [3, 30])
 def test_conditionals_with_long_values_have_one_spelling(longest: int) -> None:
-    """If it fails, a conditional and what is rebuilt from it, or from the opposite condition, differ."""
+    """A conditional and what is rebuilt from it, or from the opposite condition, are the same."""
     terms = Interner()
     symbols = [terms.symbol(f"s{i}") for i in range(longest)]
     p, q = terms.ge(symbols[0], symbols[1]), terms.disjunction([terms.eq(symbols[0], 1), terms.ge(symbols[2], 5)])
@@ -150,7 +152,7 @@ def test_conditionals_with_long_values_have_one_spelling(longest: int) -> None:
 
 
 def test_what_is_in_many_monomials_is_looked_at_once() -> None:
-    """If it fails, seeing that nothing is substituted in a large product takes the square of its terms."""
+    """Substitution visits the factors of a large product once, not once per term."""
     terms = Interner()
     whole = terms.one
     for i in range(60):

@@ -35,7 +35,7 @@ def test_rows_of_any_length(function, dtype: torch.dtype) -> None:
 
 
 def test_sums_of_several_parts_keep_their_digits() -> None:
-    """What is put aside of a long sum is lost, or added to as if it were nothing."""
+    """The partial sums of a long sum are kept, and added up with all their digits."""
     compiled = compile(lambda x: x.sum(-1), backend="cpu", dynamic=True)
     for length in (4096, 4097, 8192, 300_000, 1 << 20):
         x = torch.rand(2, length)

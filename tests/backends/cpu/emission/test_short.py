@@ -70,7 +70,7 @@ def test_what_is_no_number_is_seen():
 
 
 def test_comparison_with_a_place_of_row_and_column():
-    """What is masked by row and column together is taken for the same in all rows: the code is none."""
+    """A comparison with an index of row and column is a mask of its own in each row."""
 
     def program(x):
         padded = torch.nn.functional.pad(x, (0, 0, 1, 1), value=0.5)

@@ -189,7 +189,7 @@ VALUES = [
     *(torch.float32, torch.device("cpu"), torch.strided, torch.contiguous_format),
 ]
 ANEW = {float: lambda value: float.fromhex(value.hex()), torch.device: lambda value: torch.device(str(value))}
-"""How to make an equal value that is another object."""
+"""The ways to make an equal value that is another object."""
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

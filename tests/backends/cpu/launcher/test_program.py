@@ -250,7 +250,7 @@ def test_thread_count_is_torchs():
 
 
 def test_what_is_no_program():
-    """What cannot be a program is an error, or runs anyway."""
+    """A description that is no program is an error."""
     env = environment()
     unknown = env.symbol("unknown").expr
     one = env.names["rows"].interner.constant(1)
@@ -289,7 +289,7 @@ def test_more_memory_than_there_is():
 
 
 def test_many_arguments_and_outputs():
-    """What does not fit in the usual room is cut off."""
+    """Many arguments and outputs are all passed."""
     env = environment()
     names = [f"t{number}" for number in range(40)]
     symbols = {env.symbol(name).expr: (name, ".shape", 0) for name in names}

@@ -1,4 +1,4 @@
-"""What functions of floats are, value by value: of IEEE 754 where it defines them, else of mathematics.
+"""The exact values of functions of floats: of IEEE 754 where it defines them, else of mathematics.
 
 Torch's own functions are no reference for a last bit. Some come from a library of the processor's vendor (on Intel,
 float64's `sqrt` is not rounded correctly), and some have one code for each width of vector.
@@ -46,7 +46,7 @@ def root(x: float) -> float:
 
 
 def exact_remainder(x: float, y: float) -> float:
-    """That of the quotient cut off; it is always a float."""
+    """The remainder of the truncated quotient; it is always a float."""
     return math.nan if math.isinf(x) or y == 0 else math.fmod(x, y)
 
 
@@ -113,7 +113,7 @@ QUESTIONS: Final[dict[str, Callable[[float], bool]]] = {
 }
 
 POLES: Final = {"log": -math.inf, "log1p": -math.inf, "log2": -math.inf, "log10": -math.inf, "lgamma": math.inf}
-"""What a function is at its pole, where mathematics has no value."""
+"""The value of a function at its pole, where mathematics has none."""
 
 
 def mathematical(name: str) -> Callable[[float], float]:

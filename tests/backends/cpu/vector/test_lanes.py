@@ -81,7 +81,7 @@ def test_masks_and_choosing(instructions: InstructionSet) -> None:
 
 
 IN_ALL_LANES = {"sum": "total", "min": "least", "max": "greatest"}
-"""What these reductions are called for floats, which leave the result in all lanes."""
+"""The names of the reductions of floats that leave the result in all lanes."""
 
 
 @pytest.mark.parametrize("widest", WIDTHS)

@@ -36,11 +36,14 @@ KINDS = {
 }
 
 Form = tuple[tuple[str, ...], str, str]
-"""What is read, what is written, and the expression with `{0}`, `{1}`... for the vectors that were read."""
+"""The operands read, the one written, and the expression with `{0}`, `{1}`... for the vectors that were read. for the
+vectors that were read.
+"""
 
 
 def architecture(instructions: InstructionSet) -> str:
-    """What it needs, so that the compiler uses no more; the best one is compiled as kernels are."""
+    """The instruction sets that it needs, so that the compiler uses no more; the best one is compiled as kernels are.
+    """
     return chosen_architecture() if instructions is HERE[0] else instructions.architecture
 
 
