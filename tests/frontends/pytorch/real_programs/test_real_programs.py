@@ -33,8 +33,8 @@ QUICK = (
     "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
     "gradients by sample", "cond that learns", "greedy gpt2",
 )  # fmt: skip
-"""Those that take part in each run, and every fifth of the small ones; `make thorough` looks at all, but for those by
-Dynamo, whose tracing takes half an hour: these are run when the page is written
+"""Those that take part in each run, and every fifth of the small ones; `make thorough` looks at all small ones. Whole
+models, and programs by `torch.compile`, take an hour: these are run when the page is written
 (`python -m tests.frontends.pytorch.real_programs.page`)."""
 SMALL = [name for name in LISTED if CASES[name].is_small]
 QUICK_BY_DYNAMO = (
@@ -45,7 +45,7 @@ QUICK_BY_DYNAMO = (
 
 def marked(quick: tuple[str, ...]) -> list[object]:
     always = {*quick, *SMALL[::5]}
-    names = [name for name in LISTED if name not in LIGHT]
+    names = [name for name in LISTED if name not in LIGHT and (name in always or CASES[name].is_small)]
     return [pytest.param(name, marks=() if name in always else pytest.mark.thorough) for name in names]
 
 
