@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -162,7 +163,12 @@ class Program:
         with (
             installed(self.stated.policies),
             # a frame that Dynamo fails on runs as Python
-            settings(suppress_errors=not self.fullgraph, fail_on_recompile_limit_hit=False),
+            settings(
+                suppress_errors=not self.fullgraph,
+                fail_on_recompile_limit_hit=False,
+                # torch counts the graphs of all programs with the same code: of all modules of a class
+                accumulated_recompile_limit=sys.maxsize,
+            ),
             register_bytecode_hook(self._transformed),
         ):
             yield

@@ -246,3 +246,12 @@ def test_methods_of_several_instances() -> None:
     first.factor = 5.0
     torch.testing.assert_close(first.method(torch.ones(2)), torch.full((2,), 5.0))
     assert first.method.__self__ is first and str(inspect.signature(first.method)).startswith("(x:")
+
+
+def test_modules_of_one_class_have_graphs_of_their_own() -> None:
+    """Programs do not use up each other's entries, which torch counts by code."""
+    compiled = [compile(torch.nn.Linear(2, width), backend="eager", fullgraph=True) for width in range(1, 6)]
+    with torch._dynamo.config.patch(accumulated_recompile_limit=2):
+        for f in compiled:
+            assert f(torch.ones(3, 2)).shape == (3, f.out_features)
+    assert [len(f.variants) for f in compiled] == [1] * 5
