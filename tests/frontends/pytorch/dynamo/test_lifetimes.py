@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from pathlib import Path
 
 import pytest
 import torch
@@ -44,24 +43,3 @@ def printed(number: int, backend: str) -> list[weakref.ref]:
         f(torch.randn(rows, 4), torch.randn(rows + 2))
     assert len(f.variants) == 1
     return [weakref.ref(f), weakref.ref(scope["f"]), weakref.ref(f.variants[0])]
-
-
-def resident() -> float:
-    gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1])
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what memory is resident")
-def test_resident_memory_of_2000_functions() -> None:
-    """Fails when memory grows with every function that was compiled and dropped: 3 % are left to the allocator, once
-    the caches that have a limit are full. Cycles are collected at fixed steps, as Python's own times depend on the
-    process."""
-    for number in range(600):
-        printed(number, "eager")
-    before = resident()
-    for number in range(600, 2600):
-        printed(number, "eager")
-        if number % 100 == 0:
-            gc.collect()
-    assert resident() < 1.03 * before
