@@ -32,14 +32,3 @@ def test_arguments_and_results_are_freed(backend: str, gradients: bool) -> None:
         del x, y, out, inner
     gc.collect()
     assert len(f.variants) in (1, 2) and [each() for each in held] == [None] * len(held)
-
-
-def printed(number: int, backend: str) -> list[weakref.ref]:
-    """A program of its own, compiled and called; what has to go with it."""
-    scope = {"torch": torch}
-    exec(f"def f(x, y):\n    return (x * {number}.5 + y.shape[0]).relu().sum(-1) / (x.shape[1] + {number})", scope)
-    f = compile(scope["f"], dynamic=True, backend=backend)
-    for rows in (3, 5):
-        f(torch.randn(rows, 4), torch.randn(rows + 2))
-    assert len(f.variants) == 1
-    return [weakref.ref(f), weakref.ref(scope["f"]), weakref.ref(f.variants[0])]
