@@ -165,9 +165,9 @@ def test_an_infinite_gradient_of_a_maximum() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", range(0, PARTS, 4))
 def test_all_operators_that_torch_has_samples_of(part: int) -> None:
-    """Fails as the tests above do, for every operator."""
+    """Operators have eager torch's strides: a fourth of them, as each layout is captured anew."""
     found = Found()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
