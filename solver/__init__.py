@@ -57,7 +57,7 @@ def checksum(solver: str | os.PathLike[str]) -> str:
 
 
 def _compiled_is_current() -> bool:
-    """Whether there are compiled modules, and they are of the sources beside them."""
+    """Return True if compiled modules exist and match the sources beside them."""
     here = os.path.dirname(__file__)
     if os.environ.get("SYMSHAPE_PURE"):
         return False

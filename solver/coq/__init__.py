@@ -59,7 +59,7 @@ def exported(verdict: Verdict) -> str:
 
 
 def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
-    """What is shown, in words, and the theorems, their names with a suffix."""
+    """The result in words, and its theorems; `suffix` is appended to their names."""
     depth = max(verdict.prop.depth, verdict.domain.depth)
     try:
         with room_for(max(depth - SHALLOW, 0)):

@@ -161,7 +161,7 @@ def quotient(n: Range, d: Range, by: int | None) -> Range:
 
 
 def _divided(wanted: str, proof: str) -> str:
-    """What follows about a quotient by a constant."""
+    """A proof of a statement about a quotient by a constant."""
     return call("since", wanted, proof, "by_division")
 
 

@@ -71,7 +71,7 @@ class Canonical:
         raise NotExpressible(f"the canonical form of {text}")
 
     def nonzero(self, d: Expr) -> str:
-        """That a divisor is not zero; one that a substitution made is what it was made of."""
+        """A proof that a divisor is nonzero; one that a substitution made equals the divisor that it replaced."""
         if self.before is not None and self.before[0] is d:
             _, old, equality = self.before
             try:
@@ -111,7 +111,7 @@ class Canonical:
         return value, call("since", wanted, conjoined(self._equations("floordiv", n, value)), "by_division")
 
     def _equations(self, kind: str, *values: Expr) -> list[str]:
-        """What the operations of a kind in these sums are."""
+        """The equations that define the operations of one kind in these sums."""
         atoms = dict.fromkeys([atom for value in values for atom in direct_atoms(value) if atom.kind == kind])
         return [self.names.equation(atom) for atom in atoms]
 

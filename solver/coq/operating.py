@@ -257,7 +257,7 @@ def residues(script: Theorem, step: ProofStep) -> str:
         return " + ".join([*parts, integer(e.constant)])
 
     def tested(values: dict[Atom, str], rest: list[Atom]) -> str:
-        """That no residues of the rest give zero."""
+        """The boolean test that no residues of the rest give zero."""
         text = f"negb (({written({**values, **{atom: names.variable(atom) + '_' for atom in rest}})}) mod {m} =? 0)"
         for atom in reversed(rest):
             text = f"every_from 0 (Z.to_nat ({m} - 1 - 0 + 1)) (fun {names.variable(atom)}_ => {text})"

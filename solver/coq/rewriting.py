@@ -28,7 +28,7 @@ class Substitution:
         self.product: tuple[int, Expr, str] | None = None
 
     def prepare(self, schedule: Iterable[Atom]) -> None:
-        """What the operations become."""
+        """Record the images of the operations that change."""
         for atom in schedule:
             if atom in self.images:
                 continue

@@ -52,7 +52,7 @@ class Script(Theorem):
         self.concluded: dict[Prop, str] = {}
 
     def nonzero(self, d: Expr) -> str:
-        """That a divisor is not zero, from what the facts and the question need to make sense, and from the facts."""
+        """A proof that a divisor is nonzero, from the domains of the facts and of the question, and from the facts."""
         wanted = f"{self.names.expression(d)} <> 0"
         for p, known in self._available():
             bounds = [e.constant for e in (d - p.expr, -d - p.expr) if e.is_constant] if p.kind == "ge" else []
@@ -64,7 +64,7 @@ class Script(Theorem):
         return self._decided_nonzero(d)
 
     def _available(self) -> Iterator[tuple[Prop, Callable[[], str]]]:
-        """What is available: conclusions, domains, then facts, conjunctions split."""
+        """The available statements: conclusions, domains, then facts, conjunctions split."""
         for p, name in self.concluded.items():
             yield p, partial(str, name)
         for fact in [None, *self.facts]:

@@ -65,7 +65,7 @@ def conjoined(proofs: Sequence[str]) -> str:
 
 
 def by_lia(wanted: str, *proofs: str) -> str:
-    """What follows from what these prove by `lia`: linear arithmetic over monomials, `Z.max`, logic, truth values."""
+    """A proof from these proofs by `lia`: linear arithmetic over monomials, `Z.max`, logic, truth values."""
     return call("since", wanted, conjoined(proofs), "by_lia")
 
 
@@ -136,7 +136,7 @@ class Names:
         return found[0]
 
     def definition(self, atom: Atom) -> str:
-        """What an operation, or a symbol that stands for an expression, is."""
+        """The text of an operation, or of the expression that a symbol stands for."""
         if atom.definition is not None and atom.kind == "symbol":
             return self.expression(atom.definition)
         return self.operation(atom.kind, atom.name, operands(atom))
@@ -218,7 +218,7 @@ class Names:
 
 
 def defining(atom: Atom) -> Iterable[Expr | Prop]:
-    """What a variable is made of."""
+    """The operands of an operation, or the definition of a symbol."""
     if atom.kind == "symbol":
         return () if atom.definition is None else (atom.definition,)
     return operands(atom)

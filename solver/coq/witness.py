@@ -11,7 +11,7 @@ from solver.terms.prop import Prop
 
 
 def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[Atom, int]) -> str:
-    """That some sizes satisfy every one of these, each with what it is called; the sizes are these."""
+    """An existence theorem: these values satisfy every proposition; a comment names each."""
     names = Names()
     texts = [names.proposition(p) for p, _ in stated]
     for atom in names.made:
@@ -41,7 +41,7 @@ def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[At
 
 
 def _steps(p: Prop, values: Mapping[Atom, int]) -> list[str]:
-    """How a proposition without variables is computed: of a disjunction, its first part that is true."""
+    """Tactics that prove a proposition without variables by computation; of a disjunction, its first true part."""
     match p.kind:
         case "and":
             steps: list[str] = []

@@ -52,7 +52,7 @@ class Unknown:
 
 
 def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
-    """Whether the facts are satisfiable."""
+    """Decide whether the facts are satisfiable."""
     witness = facts.witness()
     if witness is not None:
         return Consistent(witness)
@@ -66,7 +66,7 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
 
 
 def _by_z3(facts: Facts) -> Consistent | Conflict | Unknown:
-    """Whether z3 finds a model of all facts, or a refutation."""
+    """Ask z3 for a model of all facts, or for a refutation."""
     from solver.interop import z3  # loaded on demand, as what puts questions to it
     from solver.rungs.solvers import complete, leaves_of
 
@@ -89,7 +89,7 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
     Args:
         rows: the samples that satisfied all facts but the newest.
-        solved: what the newest has eliminated.
+        solved: the symbols that the newest has eliminated.
     """
     supposed = [ProofStep("fact", newest.prop, fact=newest)]
     if newest.domain.kind != "true":

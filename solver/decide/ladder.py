@@ -32,7 +32,7 @@ from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
-"""Whether every verdict is checked again and cross-checked with z3 (see `solver.decide.paranoid`)."""
+"""True if every verdict is checked again and cross-checked with z3 (see `solver.decide.paranoid`)."""
 
 
 def decide(
@@ -45,14 +45,14 @@ def decide(
     solvers: bool = True,
     rungs: frozenset[str] = RUNGS,
 ) -> Verdict:
-    """Whether the proposition follows from the facts, inside its domain.
+    """Decide whether the proposition follows from the facts, inside its domain.
 
     Args:
         domain: where the question makes sense; assignments outside do not count.
         effort: the budget (`WORK` and `FORKS` of `solver.rungs.effort`), counted in work, so that an answer does not
             depend on the machine; only "thorough" asks sympy and z3.
         timeout: seconds after which the question stays unknown, whatever the effort allows.
-        solvers: whether a thorough question may ask sympy and z3.
+        solvers: true if a thorough question may ask sympy and z3.
         rungs: the rungs that may be used; for measurements.
 
     Raises:

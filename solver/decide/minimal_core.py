@@ -67,7 +67,7 @@ def minimized(
 
     Args:
         asked: the question, which is the goal or its negation.
-        solvers: whether z3 may be asked; needed where the proof is one of z3's.
+        solvers: true if z3 may be asked; needed where the proof is one of z3's.
         work: the budget.
     """
     core = leaves(proof)
@@ -129,7 +129,7 @@ class Deletion:
                 return
 
     def moved(self, core: Sequence[Fact], values: dict[Atom, int], symbols: Sequence[Atom]) -> bool:
-        """Whether all facts are known to be necessary after one symbol at a time was changed."""
+        """Change one symbol at a time; return True once all facts are known to be necessary."""
         for to, by in MOVES:
             for atom in symbols:
                 value = values[atom]
@@ -255,7 +255,7 @@ class Deletion:
         return None
 
     def refuted(self, core: Sequence[Fact], known: Facts, fact: Fact) -> bool:
-        """Whether search finds a counterexample that violates the dropped fact."""
+        """Return True if search finds a counterexample that violates the dropped fact."""
         negations = [p.negation for p in (fact.prop, fact.domain) if p.kind != "true"]
         for p in negations:
             search = Search(known, known.samples, known.samples.alive[0], effort=DIRECTED)

@@ -33,7 +33,7 @@ from solver.samples.witness_search import divisor_search, find, grid_search
 from solver.terms.prop import Prop
 
 RESAMPLING: Final = {"fast": 0, "default": 160_000, "thorough": 400_000}
-"""What the slices of one question with other samples may cost together; those that are learned have a budget each."""
+"""The work budget of all slices of one question with other samples; learned slices have a budget each."""
 SEARCHING: Final = frozenset(("bounds", "search"))
 """The rungs of an attempt that looks for a witness alone."""
 

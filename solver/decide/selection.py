@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
-    """What follows from these symbols and facts alone, with samples."""
+    """The knowledge that follows from these symbols and facts alone, with samples, or a conflict."""
     if subsets.count > KEPT:
         subsets.forget()
     node = subsets.learned

@@ -68,7 +68,7 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
 
     Args:
         domain: where the expression is to be equal; by default everywhere that the facts allow.
-        solvers: whether sympy and z3 may be asked.
+        solvers: true if sympy and z3 may be asked.
     """
     simple = Simplification(facts, domain, solvers).expression(expr)
     # a printer with much of its budget spent writes less well: a fresh one decides
@@ -89,7 +89,7 @@ def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class Budget:
-    """What one simplification may still spend, nested ones included."""
+    """The rest of the budget of one simplification, nested ones included."""
 
     proofs: int = PROOFS
     hard: int = HARD
@@ -297,7 +297,7 @@ class Simplification:
     # ------------------------------------------------------------------ proof and samples
 
     def equal(self, a: Expr, b: Expr, *, hard: bool = False) -> bool:
-        """Whether a rung proves them equal, or z3, within the budget."""
+        """Return True if a rung or z3 proves them equal within the budget."""
         if a is b:
             return True
         goal = Prop.eq(a, b)

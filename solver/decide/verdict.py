@@ -106,7 +106,7 @@ class Decided(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """Whether the core is minimal: false where minimizing it exceeded its budget."""
+        """True if the core is minimal: false where minimizing it exceeded its budget."""
         self._read()
         return self._minimal
 
@@ -243,7 +243,7 @@ class GaveUp(Answer):
     Attributes:
         reason: why.
         tried: the rungs tried.
-        work: what it cost, in numbers that the linear solver touched (see `solver.rungs.effort`).
+        work: the cost, in numbers that the linear solver touched (see `solver.rungs.effort`).
         seconds: elapsed time.
     """
 

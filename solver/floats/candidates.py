@@ -26,7 +26,7 @@ MOST: Final = 28
 
 
 def is_pattern_in(atom: Atom, atoms: Sequence[Atom]) -> bool:
-    """Whether the symbol stands for the bits of a double in one of these."""
+    """Return True if the symbol stands for the bits of a double in one of these atoms."""
     return any(inner.name == ORDINAL_OF_PATTERN and inner.args[0] is atom.expr for inner in atoms)
 
 

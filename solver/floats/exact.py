@@ -133,7 +133,7 @@ def _ratio(value: float) -> tuple[int, int]:
 
 
 def has_exact_form(node: Node) -> bool:
-    """Whether comparisons of such a program are integer arithmetic for small integers."""
+    """Return True if comparisons of such a program are integer arithmetic for small integers."""
     match node.operation, node.operands:
         case "constant", _:
             return math.isfinite(node.value)

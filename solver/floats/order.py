@@ -81,7 +81,7 @@ def finite(a: Float) -> Prop:
 
 
 def _always_finite(a: Float) -> bool:
-    """Whether no value in the domain is infinite or a NaN, whatever the arguments."""
+    """Return True if no value in the domain is infinite or a NaN, whatever the arguments."""
     return a.program.range(*[(None, None)] * len(a.arguments)).finite
 
 
@@ -180,7 +180,7 @@ def _float_below(operation: str, c: float, a: Float) -> Prop:
 
 
 def within(a: Float, values: Ordinals) -> Prop:
-    """That a value is one of a set of doubles: monotone steps are undone, what remains is compared by its ordinal."""
+    """State that a value is in a set of doubles: invert monotone steps, then compare the rest by its ordinal."""
     text, arguments = in_order(a)
     return _inside(a.interner, program(text).node, arguments, values)
 
@@ -222,7 +222,7 @@ def _inside(interner: TermTable, node: Node, arguments: Sequence[Expr], values: 
 
 
 def _between(a: Float, lo: int, hi: int) -> Prop | None:
-    """That a value, never a NaN, has an ordinal from lo to hi, as comparisons of integers if it is one."""
+    """State by comparisons of integers, if possible, that a value, never a NaN, has an ordinal from lo to hi."""
     if lo == hi and has_exact_form(a.program.node):
         return _by_integers("==", a, from_ordinal(lo))
     parts = []

@@ -48,7 +48,7 @@ NAMESPACE: Final[dict[str, object]] = {
     "sqrt": math.sqrt,
     "truediv": operator.truediv,
 }
-"""What the text of a program means beside Python's own names."""
+"""The values of the names that program texts use beside Python's own."""
 
 _OPERATORS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",
@@ -218,7 +218,7 @@ def round_by(name: str, x: float) -> int:
 
 
 def reaches(name: str, x: float, k: int) -> bool:
-    """Whether the rounding of x is at least k; infinities count as themselves."""
+    """Return True if the rounding of x is at least k; infinities count as themselves."""
     if name == "floor" or (name == "trunc" and k > 0):
         return x >= k
     if name in ("ceil", "trunc"):
@@ -303,7 +303,7 @@ def outermost_step(node: Node) -> tuple[str, tuple[float | None, ...], Node | No
 
 
 def is_reducible(node: Node) -> bool:
-    """Whether to invert comparisons step by step instead of by roundings: it has non-integer doubles or cases."""
+    """Return True to invert comparisons step by step, not by roundings: there are non-integer doubles or cases."""
     inner: Node | None = node
     while inner is not None:
         if inner.operation in ("abs", "choose"):
@@ -313,7 +313,7 @@ def is_reducible(node: Node) -> bool:
 
 
 def _has_doubles(node: Node) -> bool:
-    """Whether it computes with non-integer doubles."""
+    """Return True if the node computes with non-integer doubles."""
     return node.operation in ("double", "from_ordinal") or any(_has_doubles(operand) for operand in node.operands)
 
 

@@ -69,7 +69,7 @@ def _plain(*values: Ratio) -> None:
 
 
 def _positive(x: Ratio) -> bool:
-    """Whether it is a constant, and positive."""
+    """Return True if the quotient is a positive constant."""
     constant = x.root is None and x.numerator.is_constant and x.denominator.is_constant
     return constant and x.numerator.constant * x.denominator.constant > 0
 
@@ -108,7 +108,7 @@ def divide(a: Ratio, b: Ratio) -> Ratio:
 
 
 def zero_of(x: Ratio) -> Expr:
-    """What is zero where x is."""
+    """An expression that is zero where x is."""
     return x.numerator if x.root is None else x.root.numerator
 
 

@@ -24,7 +24,7 @@ OVERFLOW: Final = 2**1024 - 2**970
 MAX: Final = math.nextafter(math.inf, 0)
 TINY: Final = math.nextafter(0, 1)
 POWER_SLACK: Final = 8
-"""How many units in the last place a power from the C library may be off, generously."""
+"""A generous error bound of a power from the C library, in units in the last place."""
 
 
 class Range(NamedTuple):

@@ -21,7 +21,7 @@ from solver.terms.prop import Prop
 PLACE: Final = re.compile(r"\{(\d+)\}")
 SUM, PRODUCT, SIGN, POWER, VALUE = range(1, 6)
 LEVELS: Final = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "**": POWER}
-"""How tight an operator binds. `//` and `%` are put in parentheses, so that a leading minus negates the whole text."""
+"""Operator precedence. `//` and `%` are put in parentheses, so that a leading minus negates the whole text."""
 
 
 _SPECIAL: Final = {"inf": "1e999", "-inf": "-1e999", "nan": "(1e999 - 1e999)"}
@@ -56,7 +56,7 @@ class Float:
 
     @property
     def is_negated(self) -> bool:
-        """Whether the text is a minus sign and the text of the opposite value."""
+        """True if the text is a minus sign and the text of the opposite value."""
         return self.level != SUM and self.text[0] == "-"
 
     @property

@@ -22,7 +22,7 @@ class Exhausted(Exception):
 
 
 class WorkBudget:
-    """What is left of the limits of one call."""
+    """The rest of the limits of one call."""
 
     __slots__ = ("branches", "cuts", "work")
 

@@ -61,7 +61,7 @@ def question(facts: Sequence[Prop], goal: Prop) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What holds from here on; `note` says what it is."""
+    """A proposition that holds from here on; `note` says what it is."""
 
     prop: Prop
     note: str
@@ -69,7 +69,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether these can hold beside what is asserted so far, and what is expected of that."""
+    """A satisfiability check of these beside the assertions so far, and the expected status."""
 
     props: tuple[Prop, ...]
     status: Literal["sat", "unsat", "unknown"]
@@ -121,7 +121,7 @@ def remark(text: str) -> str:
 
 
 def is_opaque(p: Prop) -> bool:
-    """Whether an operation in it is uninterpreted in a script."""
+    """Return True if an operation in the proposition is uninterpreted in a script."""
     return any(opaque_name(atom) for atom in p.schedule)
 
 

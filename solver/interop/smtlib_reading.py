@@ -365,13 +365,13 @@ def unquoted(name: str) -> str:
 
 
 def floor_division(n: Sexp, d: Sexp) -> Sexp:
-    """How `solver.interop.smtlib` writes Python's `n // d`."""
+    """Python's `n // d` as `solver.interop.smtlib` writes it."""
     minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
     return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], [div, [minus, n], [minus, d]]]
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:
-    """Whether two terms are written alike; without recursion, however deep they are nested."""
+    """Return True if two terms are written alike; without recursion, however deep they are nested."""
     stack = [(a, b)]
     while stack:
         left, right = stack.pop()

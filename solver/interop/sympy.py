@@ -172,7 +172,7 @@ class Writing:
 
 
 def _signs(e: Expr, bounds: Bounds | None) -> dict[str, bool]:
-    """What the bounds of a symbol say in sympy's words."""
+    """Sympy's assumptions about the sign of a symbol, from its bounds."""
     lo, hi = bounds(e) if bounds is not None else (None, None)
     if lo is not None and lo >= 0:
         return {"positive": True} if lo else {"nonnegative": True}

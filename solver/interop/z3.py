@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How hard z3 may try. `steps` is its own count, the same on every machine; the time-out is the back-up."""
+    """The limits of one z3 query. `steps` is z3's own count, the same on every machine; the time-out is the back-up."""
 
     steps: int = 2_000_000
     milliseconds: int = 5_000
@@ -73,7 +73,7 @@ SHRINKING: Final = 1
 
 
 def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
-    """What there is against the goal following from the facts; None where it does. For `solver.proofs.checker`."""
+    """The reason why z3 does not prove the goal from the facts; None where it does. For `solver.proofs.checker`."""
     outcome = entails(facts, goal, minimal=False)
     return None if isinstance(outcome, Proved) else str(outcome)
 
@@ -81,10 +81,10 @@ def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
 def entails(
     facts: Sequence[Prop], goal: Prop, limits: Limits = LIMITS, *, minimal: bool = True
 ) -> Proved | Refuted | Unknown:
-    """Whether the goal holds wherever all the facts do.
+    """Decide whether the facts entail the goal.
 
     Args:
-        minimal: whether facts are left out of the core one after the other, as long as it remains one.
+        minimal: true to drop facts from the core one after the other, as long as it remains a core.
     """
     reason = too_large([*facts, goal], limits)
     if reason is not None:
@@ -201,7 +201,7 @@ class Question:
 
 
 def steps_of(solver: z3.Solver) -> int:
-    """What z3 has counted so far."""
+    """The number of steps that z3 has counted so far."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
 

@@ -243,7 +243,7 @@ class Knowledge:
         return total if bounded else None
 
     def refuted(self, e: Expr) -> bool:
-        """Whether a known assignment refutes `e >= 0`."""
+        """Return True if a known assignment refutes `e >= 0`."""
         return False
 
     def form_range(self, e: Expr) -> tuple[Range | None, int]:
@@ -268,7 +268,7 @@ class Knowledge:
     # ------------------------------------------------------------------ substitution
 
     def elementary(self, m: int) -> Rule | None:
-        """What a monomial is known to equal, by an equality or because its atom is decided."""
+        """The rewrite rule of a monomial, from an equality or because its atom is decided."""
         cache = self.elementary_cache
         rule = cache.get(m)
         if rule is not None or m in cache:
@@ -282,7 +282,7 @@ class Knowledge:
         return rule
 
     def decided_rule(self, atom: Atom) -> Rule | None:
-        """What an operation equals, where its arguments decide it. Bounds alone decide none: the subclass does
+        """The rewrite rule of an operation that its arguments decide. Bounds alone decide none: the subclass does
         (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in turn.
         """
         return None
@@ -292,7 +292,7 @@ class Knowledge:
         return None
 
     def is_inert(self, e: Expr) -> bool:
-        """Whether no substitution applies to the expression."""
+        """Return True if no substitution applies to the expression."""
         inert = self.inert
         for m, _ in e.terms:
             if m in inert:
@@ -302,7 +302,7 @@ class Knowledge:
         return True
 
     def _monomial_is_inert(self, m: int) -> bool:
-        """Whether nothing applies to a monomial nor to its subterms, which are then inert as well."""
+        """Return True if no rule applies to a monomial or to its subterms, which are then inert as well."""
         inert, solved, monomials = self.inert, self.solved, self.interner.monomials
         seen = {m}
         pending = [m]
@@ -342,7 +342,7 @@ class Knowledge:
         return None
 
     def diverges(self, product: int, rule: Rule) -> bool:
-        """Whether later equalities have made the image of a product larger than the product: the rule would not
+        """Return True if later equalities have made the image of a product larger than the product: the rule would not
         terminate.
         """
         found = self.scratch.get(rule)

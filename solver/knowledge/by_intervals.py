@@ -86,7 +86,7 @@ def prove_between_multiples(known: Knowledge, p: Prop) -> ProofStep | None:
 
 
 def bounded_away(known: Knowledge, e: Expr) -> bool:
-    """Whether bounds alone show `e != 0`, where no proof is needed."""
+    """Return True if bounds alone show `e != 0`, where no proof is needed."""
     low = known.low(e)
     if low is not None and low > 0:
         return True

@@ -22,7 +22,7 @@ from solver.terms.prop import Prop
 
 
 def decided(known: Knowledge, p: Prop) -> tuple[bool, ProofStep] | None:
-    """Whether a comparison follows or its negation does, with the proof; None where bounds decide neither."""
+    """The truth value of a comparison, with its proof; None where bounds do not decide it."""
     e = p.expr
     match p.kind:
         case "ge":

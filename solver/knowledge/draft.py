@@ -22,7 +22,7 @@ from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 MOVES: Final = 8
-"""How often one fact may tighten the same bound: `x >= y + 1` and `y >= x + 1` would go on for ever."""
+"""Limit of how often one fact may tighten the same bound: `x >= y + 1` and `y >= x + 1` would go on for ever."""
 BITS: Final = 512
 """Bits beyond which a bound is not tightened: `x >= x*x + 1` would double them with every step."""
 
@@ -63,7 +63,7 @@ class Draft(Deciding):
             self.uses.set(atom.serial, Uses(entry, self.uses.get(atom.serial)))
 
     def moved_enough(self, key: int, lower: bool, value: int) -> bool:
-        """Whether propagation of a bound stops: this fact has tightened it too often, or too far."""
+        """Return True if propagation of a bound stops: this fact has tightened it too often, or too far."""
         side = (key, lower)
         moves = self.moves.get(side, 0) + 1
         self.moves[side] = moves

@@ -242,7 +242,7 @@ class Equalities(Inequalities):
         self.queue.append((prop, proof))
 
     def is_line(self, e: Expr) -> bool:
-        """Whether it is linear in a single atom, or constant."""
+        """Return True if the expression is linear in a single atom, or constant."""
         return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
 
     def rewrite_product(self, prop: Prop, proof: ProofStep) -> None:
@@ -275,12 +275,12 @@ class Equalities(Inequalities):
 
 
 def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:
-    """Whether the product divides some monomial of the expression."""
+    """Return True if the product divides some monomial of the expression."""
     return any(divides(product, e.interner.monomials[m]) for m, _ in e.terms)
 
 
 def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
-    """Whether an argument of an atom of the image contains the product: the rule would not terminate."""
+    """Return True if an argument of an atom of the image contains the product: the rule would not terminate."""
     return any(_occurs(product, e) for atom in image.schedule for e in arguments(atom))
 
 

@@ -58,7 +58,7 @@ class Conflict:
 
     @property
     def core_minimal(self) -> bool:
-        """Whether the core is irredundant, as far as the engine can tell."""
+        """True if the core is irredundant, as far as the engine can tell."""
         self._read()
         return self._minimal
 
@@ -266,7 +266,7 @@ class Facts(Deciding):
         return self.low(e), self.high(e)
 
     def holds_at(self, values: Mapping[Atom, int]) -> bool:
-        """Whether an assignment of all symbols satisfies every fact and its domain."""
+        """Return True if an assignment of all symbols satisfies every fact and its domain."""
         return all(fact.domain.evaluate(values) and fact.prop.evaluate(values) for fact in self.records())
 
     def all_symbols(self) -> list[Atom]:
@@ -303,7 +303,7 @@ class Learned:
 
 
 class Subsets:
-    """What was learned from selections of the facts, as a trie."""
+    """The knowledge learned from subsets of the facts, as a trie."""
 
     __slots__ = ("count", "interner", "learned")
 

@@ -180,7 +180,7 @@ def _replaced(known: Knowledge, e: Expr) -> list[Atom]:
 
 
 def _is_negative(known: Knowledge, atom: Atom) -> bool:
-    """Whether the divisor of a quotient, whose sign is known, is negative."""
+    """Return True if the divisor of a quotient is negative; its sign is known."""
     found = oriented(known, atom)
     return found is not None and found[1] is not atom.args[1]
 

@@ -123,7 +123,7 @@ class Samples:
         return samples
 
     def is_free(self, atom: Atom) -> bool:
-        """Whether it is a declared symbol that no fact but its range mentions."""
+        """Return True if the symbol is declared and no fact but its range mentions it."""
         return self.touching.get(atom.serial) is None and self.columns.get(atom.serial) is not None
 
     def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Samples:
@@ -260,7 +260,7 @@ class Samples:
         return total
 
     def truths(self, p: Prop) -> list[bool]:
-        """Whether the proposition holds, row by row."""
+        """The truth value of the proposition in each row."""
         match p.kind:
             case "ge":
                 return [x >= 0 for x in self.values(p.expr)]
@@ -344,7 +344,7 @@ def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
 
 
 def _is_plain(p: Prop) -> bool:
-    """Whether it mentions declared symbols only, without operations."""
+    """Return True if the proposition mentions only declared symbols and no operations."""
     return not p.schedule and all(atom.definition is None for atom in p.symbols)
 
 

@@ -92,7 +92,7 @@ def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> ProofStep | None:
 
 
 def _is_subtracted(e: Expr, atom: Atom) -> bool:
-    """Whether a relu decreases the expression somewhere, other relus aside."""
+    """Return True if a relu decreases the expression somewhere, other relus aside."""
     monomials = e.interner.monomials
     return any(
         c < 0 and atom in monomials[m] and all(other is atom or other.kind != "relu" for other in monomials[m])
@@ -249,7 +249,7 @@ def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
 
 
 def is_nonnegative(e: Expr) -> bool:
-    """Whether no coefficient is negative."""
+    """Return True if no coefficient is negative."""
     return e.constant >= 0 and all(c > 0 for _, c in e.terms)
 
 

@@ -94,7 +94,7 @@ class _Sums:
         return None
 
     def is_about(self, p: Prop) -> bool:
-        """Whether the fact mentions the clamp to be decided."""
+        """Return True if the fact mentions the clamp to be decided."""
         without = self.without
         if without is None:
             return False

@@ -61,7 +61,7 @@ Oracle = Callable[[Sequence[Prop], Prop], str | None]
 
 
 def verify(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = None) -> bool:
-    """Whether the proof shows the goal from the facts at its leaves, inside the domain of the question.
+    """Return True if the proof shows the goal from the facts at its leaves, inside the domain of the question.
 
     A proof by z3 has no steps: the `oracle` decides it again (`solver.interop.z3.objection`).
     """
@@ -89,7 +89,7 @@ def examine(proof: ProofStep, goal: Prop, domain: Prop, oracle: Oracle | None = 
 
 
 def verify_core(proof: ProofStep, core: Sequence[Fact], recorded: Record | None) -> bool:
-    """Whether the core is the facts at the leaves of the proof, each equal to a recorded one."""
+    """Return True if the core consists of the facts at the leaves of the proof, each equal to a recorded one."""
     used = {id(step.fact): step.fact for step in _in_order(proof) if step.fact is not None}
     if [id(fact) for fact in core] != sorted(used, key=lambda key: used[key].serial):
         return False
@@ -101,7 +101,7 @@ def verify_core(proof: ProofStep, core: Sequence[Fact], recorded: Record | None)
 
 
 def verify_assignment(values: Mapping[Atom, int], recorded: Record | None) -> bool:
-    """Whether an assignment satisfies every fact as it was recorded."""
+    """Return True if an assignment satisfies every fact as it was recorded."""
     while recorded is not None:
         if not (recorded.domain.evaluate(values) and recorded.prop.evaluate(values) and recorded.is_unchanged()):
             return False
@@ -156,7 +156,7 @@ def _open_hypotheses(step: ProofStep, open_at: dict[int, frozenset[Prop]]) -> fr
 
 
 def _found_by_solver(step: ProofStep, oracle: Oracle | None) -> Prop:
-    """What a fresh solver proves again from the premises alone."""
+    """The conclusion of a step, which a fresh solver proves again from the premises alone."""
     require(step.data is None, "has a payload")
     if oracle is None:
         raise Wrong("needs a solver that finds it again")

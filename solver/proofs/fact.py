@@ -66,11 +66,11 @@ class Record:
         self.prop, self.domain, self.written = fact.prop, fact.domain, fact.written
 
     def is_unchanged(self) -> bool:
-        """Whether the fact states what it did when it was recorded."""
+        """Return True if the fact states what it did when it was recorded."""
         return self.fact.prop is self.prop and self.fact.domain is self.domain
 
     def is_shown_unchanged(self) -> bool:
-        """Whether the fact also prints as it did when it was recorded."""
+        """Return True if the fact also prints as it did when it was recorded."""
         fact = self.fact
         said = self.domain if self.prop.kind == "true" else self.prop
         return self.is_unchanged() and fact.written == self.written and fact._printed in (None, str(said))

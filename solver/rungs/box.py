@@ -82,7 +82,7 @@ def _size(known: Knowledge, atom: Atom) -> int | None:
 
 
 def _entries(known: Knowledge, chosen: Sequence[Atom]) -> dict[Prop, ProofStep]:
-    """What was learned about these symbols."""
+    """The learned statements about these symbols, with their proofs."""
     found: dict[Prop, ProofStep] = {}
     for atom in chosen:
         uses = known.uses.get(atom.serial)

@@ -1,4 +1,4 @@
-"""How much a question may cost: its efforts, their budgets, and the rungs that may be tried.
+"""The efforts of a question, their budgets, and the rungs that may be tried.
 
     >>> from solver.rungs.effort import EFFORTS, WORK
     >>> sorted(WORK, key=WORK.__getitem__) == sorted(EFFORTS, key=EFFORTS.__getitem__)
@@ -20,6 +20,6 @@ RUNGS: Final = frozenset(
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
 """From the least to the most. Only a thorough question may ask z3 and sympy."""
 FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
-"""How many hypotheses one question may make."""
+"""The number of hypotheses that one question may make."""
 WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
 """Numbers that the linear solver may touch for one question; each takes roughly 0.1 µs."""

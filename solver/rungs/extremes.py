@@ -25,7 +25,7 @@ from solver.terms.prop import Prop
 GOALS: Final = 96
 """Goals that one question is split into."""
 GOAL: Final = 400
-"""What each costs, in units of the linear solver's work."""
+"""The cost of each goal, in units of the linear solver's work."""
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:

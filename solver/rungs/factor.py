@@ -48,7 +48,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
 
 
 def comes_first(goal: Prop) -> bool:
-    """Whether factors come before the rungs that search: clamps are factors of what programs ask."""
+    """Return True if factors come before the rungs that search: programs ask about products of clamps."""
     e = goal.expr
     return (
         1 < e.degree

@@ -44,7 +44,7 @@ FRESH: Final = 2
 """New monomials in one added row."""
 BITS: Final = 24
 PRODUCT: Final = 200
-"""What a product of rows costs, in units of the solver's work."""
+"""The cost of a product of rows, in units of the solver's work."""
 
 
 def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:

@@ -1,5 +1,5 @@
-"""What a rung may ask of the prover: proofs of smaller goals, hypotheses, points of linear relaxations, and what is
-left of the work budget.
+"""The prover as a rung sees it: proofs of smaller goals, hypotheses, points of linear relaxations, and the rest of the
+work budget.
 
 One budget serves a question however its rungs are nested. The implementation, which tries the rungs in order for each
 goal, is in `solver.decide.prover`.
@@ -25,11 +25,11 @@ from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 SEARCH: Final = 50_000
-"""What the longer search for a witness may cost, beside the budget of the rungs."""
+"""The budget of the longer search for a witness, beside the budget of the rungs."""
 SOLVING: Final = Limits(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
 FORK: Final = 1_000
-"""What a hypothesis costs in the same unit, and each statement learned from it."""
+"""The cost, in the same unit, of a hypothesis and of each statement learned from it."""
 STEP: Final = 150
 POINT: Final = 12_000
 POINTS: Final = 6
@@ -74,9 +74,9 @@ class Prover(ABC):
         self.solved: tuple[Atom, ...] = ()
         self.points = POINTS
         self.sliced = False
-        """Whether this decides the slice of a question already."""
+        """True if this decides the slice of a question already."""
         self.search = SEARCH
-        """What the longer search for a witness may cost."""
+        """The budget of the longer search for a witness."""
         self.spent = 0
         """Work spent by attempts with budgets of their own."""
         self.deadline = deadline

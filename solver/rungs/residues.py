@@ -89,7 +89,7 @@ def atoms_modulo(e: Expr, m: int) -> list[Atom]:
 
 
 def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
-    """Whether the expression is zero modulo m at some residues of its atoms."""
+    """Return True if the expression is zero modulo m at some residues of its atoms."""
     monomials = e.interner.monomials
     places = {atom: i for i, atom in enumerate(atoms)}
     terms = [(c % m, [places[atom] for atom in monomials[n]]) for n, c in e.terms if c % m]

@@ -32,9 +32,9 @@ ROWS: Final = 48
 MONOMIALS: Final = 40
 PER_ATOM: Final = 16
 ROW: Final = 100
-"""What a row costs, in units of the solver's work (see `solver.integer.Limits`)."""
+"""The cost of a row, in units of the solver's work (see `solver.integer.Limits`)."""
 RESTATED: Final = 3_000
-"""What substituting in a fact costs."""
+"""The cost of substituting in a fact."""
 
 
 class Rows:

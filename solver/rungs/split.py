@@ -36,7 +36,7 @@ DEEP: Final = 1
 LEVELS: Final = 3
 """Depth of nested splits."""
 WORK: Final = {"fast": 0, "default": 40_000, "thorough": 80_000}
-"""What the cases of one question may cost together, in units of the linear solver's work."""
+"""The work budget of all cases of one question, in units of the linear solver's work."""
 SPLITS: Final = 8
 """Number of splits for one question."""
 INSIDE: Final = frozenset(("bounds", "shift", "remainder", "extremes", "factor", "linear", "isolate"))
@@ -147,7 +147,7 @@ def _clamp(goal: Prop) -> Atom | None:
 
 
 def _elsewhere(goal: Prop, clamp: Atom) -> bool:
-    """Whether a clamp also stands in a product, or in another operation."""
+    """Return True if a clamp also occurs in a product, or in another operation."""
     monomials = goal.interner.monomials
     for m, _ in goal.expr.terms:
         atoms = monomials[m]

@@ -45,7 +45,7 @@ ROOTS: Final = 6
 FEWEST: Final = 5
 """A search of fewer moves is not begun."""
 PLACE: Final = 20
-"""What each value tried costs, in units of the linear solver's work, and each term of the violated constraint."""
+"""The cost of each value tried, in units of the linear solver's work, and of each term of the violated constraint."""
 TERM: Final = 3
 EVALUATED: Final = 100_000
 """Terms evaluated in one search: of a proposition with thousands, few moves are tried."""
@@ -258,7 +258,7 @@ class Search(Variation):
         return found
 
     def multiple(self, e: Expr) -> int:
-        """What an eliminated symbol is a multiple of: `s = 2*t` and `t = 3*u`."""
+        """The number that an eliminated symbol is a multiple of: 6 for `s = 2*t` and `t = 3*u`."""
         size = 1
         for _ in range(TOUCHED):
             if len(e.terms) != 1 or e.constant:

@@ -132,7 +132,7 @@ class Shrinking:
         self.symbols = [atom for atom in self.relevant if not self.follows(atom) and atom not in doubles]
 
     def follows(self, atom: Atom) -> bool:
-        """Whether an equality determines a symbol by others."""
+        """Return True if an equality determines a symbol by others, which it then follows."""
         rule = self.known.solved.get(atom.monomial)
         if rule is None or any(other.definition is not None or other is atom for other in rule.image.symbols):
             return False
@@ -162,13 +162,13 @@ class Shrinking:
         return self.values
 
     def moved_to_simplest(self) -> bool:
-        """Whether the simplest value of each symbol is a witness."""
+        """Move each symbol to its simplest value; return True if that is a witness."""
         choices = self.choices
         return self.moved({atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values})
 
     def moved_near(self, simplest: dict[Atom, int]) -> bool:
-        """Whether changing few symbols of the question from the simplest values, which are a witness of the contrary,
-        gives a witness.
+        """Change few symbols of the question from the simplest values, which are a witness of the contrary; return True
+        if that gives a witness.
         """
         asked = [atom for p in (self.prop, self.domain) for atom in declared_in(p)]
         free = [atom for atom in dict.fromkeys(asked) if atom in self.choices]
@@ -184,14 +184,14 @@ class Shrinking:
         return False
 
     def combined(self, choices: dict[Atom, Choices]) -> bool:
-        """Whether some combination of small values is a witness: the values become the smallest such."""
+        """Return True if some combination of small values is a witness: the values become the smallest such."""
         if not 0 < len(self.symbols) < len(COMBINED):
             return False
         count = COMBINED[len(self.symbols)]
         return self.one_of([choices[atom].few(count) for atom in self.symbols], self.symbols)
 
     def one_of(self, values: list[list[int]], symbols: list[Atom]) -> bool:
-        """Whether one of the combinations is a witness: the values become the one with the smallest maximum."""
+        """Return True if one of the combinations is a witness: the values become the one with the smallest maximum."""
         for combination in combinations(tuple([tuple(each) for each in values])):
             if self.moved(dict(zip(symbols, combination, strict=True))):
                 return True
@@ -210,7 +210,7 @@ class Shrinking:
             pending = again
 
     def shrink(self, atom: Atom, choices: Choices) -> bool:
-        """Whether a simpler value of one symbol gives a witness; the values change."""
+        """Return True if a simpler value of one symbol gives a witness; the values change."""
         before = self.values[atom]
         for value in choices.values:
             if _complexity(value) >= _complexity(before):
@@ -222,7 +222,7 @@ class Shrinking:
         return self.values[atom] != before
 
     def shrink_both(self, one: Choices, other: Choices) -> bool:
-        """Whether simpler values of two symbols together give a witness."""
+        """Return True if simpler values of two symbols together give a witness; the values change."""
         before = self.values[one.atom], self.values[other.atom]
         small = [each.few(FIRST) for each in (one, other)]
         if self.one_of(small, [one.atom, other.atom]):
@@ -257,7 +257,7 @@ class Shrinking:
         return list(found)
 
     def moved(self, move: dict[Atom, int]) -> bool:
-        """Whether changing some symbols keeps a witness; the values change."""
+        """Change some symbols if the values remain a witness; return True if they do."""
         if self.moves <= 0 or self.evaluations <= 0:
             return False
         self.moves -= 1

@@ -51,7 +51,7 @@ FACTORED: Final = 8
 TOUCHED: Final = 500
 """Facts about one symbol that a proposed value is checked against."""
 NEAR: Final = 2
-"""How many symbols are changed to repair a point of the linear relaxation."""
+"""The number of symbols that are changed to repair a point of the linear relaxation."""
 
 
 def free_symbol(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:

@@ -84,7 +84,7 @@ class Arithmetic(Tokens):
 
     @property
     def numerals(self) -> Numerals:
-        """What values that are no integers mean in this text."""
+        """The meaning of non-integer values in this text."""
         return (Rationals if self.decimals == "real" else Doubles)(self.interner, self.obligations)
 
     def plus(self, a: Operand, b: Operand) -> Operand:

@@ -72,8 +72,8 @@ def comparison(printer: Writer, p: Prop) -> Text | None:
 
 
 def grouped(printer: Writer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:
-    """What becomes of the parts of a conjunction that are comparisons of floats: a text, or None for what the text of
-    another part says too.
+    """The texts of the parts of a conjunction that are comparisons of floats; None for a part that the text of another
+    part covers.
     """
     simple = [part for part in parts if not part.parts and _ordinals(part)]
     if len(simple) > MOST:

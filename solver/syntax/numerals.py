@@ -169,7 +169,7 @@ class Doubles:
 
 
 Numerals = Rationals | Doubles
-"""How a reader treats values that are no integers. Operands are such values or integer expressions."""
+"""A reader's treatment of non-integer values. Operands are such values or integer expressions."""
 
 P = ParamSpec("P")
 Result = TypeVar("Result")

@@ -50,7 +50,7 @@ class Text:
 
     @property
     def rank(self) -> tuple[int, int, int, str]:
-        """What makes one text better than another: texts too wide to read back exactly are worst."""
+        """The sort key of texts, best first: texts too wide to read back exactly are worst."""
         return (1 if self.wide else 0, self.cost, len(self.text), self.text)
 
     def __repr__(self) -> str:

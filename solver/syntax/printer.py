@@ -116,8 +116,8 @@ def _with_names(value: Expr | Prop, prefix: str) -> tuple[str, list[tuple[str, s
 
 
 def reads_as(text: str, value: Expr | Prop) -> bool:
-    """Whether a text is read as this very normal form. (A sum under a name may be turned another way than written out;
-    its values are the same.)"""
+    """Return True if a text is read as this very normal form. (A sum under a name may be turned another way than
+    written out; its values are the same.)"""
     names = {symbol.name: symbol.expr for symbol in value.symbols}
     try:
         if isinstance(value, Expr):
@@ -128,7 +128,7 @@ def reads_as(text: str, value: Expr | Prop) -> bool:
 
 
 def operators(value: Expr | Prop) -> int:
-    """How many operators the text has; a call of n arguments counts n - 1, and at least one.
+    """The number of operators in the text; a call of n arguments counts n - 1, and at least one.
 
     Raises:
         NotExpressible: the text would be too long.
@@ -137,7 +137,7 @@ def operators(value: Expr | Prop) -> int:
 
 
 class Printer(Writer):
-    """What has been written so far for one text.
+    """The writer of one text, with the parts written so far.
 
     Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max`
     recovered. `weights` count how many operators that plain text would have, without writing it.
@@ -161,7 +161,7 @@ class Printer(Writer):
         self._characters = 0
 
     def operators(self, value: Expr | Prop, *, work: int = WORK) -> int:
-        """How many operators the text has; texts are kept for the next value. What is left of the work is in `work`."""
+        """The number of operators in the text; texts are kept for the next value. `self.work` is what is left."""
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
@@ -377,7 +377,7 @@ def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Compariso
 
 
 def _has_ordinals(p: Prop) -> bool:
-    """Whether it is about the order of floats."""
+    """Return True if the proposition is about the order of floats."""
     return not p.parts and any(atom.kind == "function" and atom.name.startswith("ordinal(") for atom in p.schedule)
 
 

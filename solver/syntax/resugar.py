@@ -346,7 +346,7 @@ def operation_weight(printer: Writer, operation: str, arguments: Sequence[Expr |
 
 
 def _saved(printer: Writer, atom: Atom) -> int:
-    """What recovering saves inside the argument of an atom, and so probably inside a candidate that has most of it."""
+    """The saving of recovery inside the argument of an atom, and so probably inside a candidate that has most of it."""
     saved = 0
     for argument in atom.args:
         if isinstance(argument, Expr):

@@ -80,7 +80,7 @@ class Shared:
         return value
 
     def below(self, node: Node) -> list[Node]:
-        """What a node is made of, with repetitions."""
+        """The operands of a node, with repetitions."""
         if isinstance(node, Expr):
             return list(_atoms_of(node))
         inner = [self.node(part) for part in (operands(node) if isinstance(node, Atom) else node.parts or (node.expr,))]
@@ -191,7 +191,7 @@ class Naming:
         return name
 
     def image(self, value: Expr | Prop) -> Expr | Prop:
-        """What an expression or proposition whose parts are copied is here."""
+        """The copy of an expression or proposition whose parts are copied."""
         if isinstance(value, Expr):
             node = self.shared.node(value)
             if isinstance(node, Atom):

@@ -44,7 +44,7 @@ Side = tuple[Expr, tuple[Prop, ...]]
 
 
 class Level:
-    """What was read so far inside one pair of brackets: a sum, and the product that is not yet part of it."""
+    """The parser's state inside one pair of brackets: a sum, and the product that is not yet part of it."""
 
     __slots__ = (
         "before", "call", "coefficient", "coefficients", "constant", "expr", "monomial", "negated", "op", "sign",
@@ -254,7 +254,7 @@ def read_comparison(
     """The proposition that a text says and its domain, if it is one comparison of integers; None otherwise.
 
     Args:
-        sides: what sides of comparisons were read as before.
+        sides: the sides of comparisons that were read before, by their text.
     """
     if len(text) > LONGEST:
         return None

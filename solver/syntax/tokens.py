@@ -60,7 +60,7 @@ class Tokens:
         self.decimals = decimals
         self.obligations: list[Prop] = []
         self.defined: dict[str, tuple[Value, Prop]] = {}
-        """What a text calls by names of its own, and where that makes sense."""
+        """The names that a text defines, with their values and domains."""
 
     def domain(self) -> Prop:
         return Prop.join(self.interner, "and", self.obligations)
@@ -139,7 +139,7 @@ class Tokens:
         return value
 
     def oblige_under(self, p: Prop, obligations: list[Prop]) -> None:
-        """What a part that is evaluated only where `p` holds needs to make sense."""
+        """Add the obligations of a part that is evaluated only where `p` holds."""
         if obligations:
             needed = Prop.join(self.interner, "and", obligations)
             self.obligations.append(Prop.join(self.interner, "or", [p.negation, needed]))

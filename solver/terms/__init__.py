@@ -1,1 +1,1 @@
-"""What is asked about: atoms, expressions and propositions in normal form, hash-consed by an interner."""
+"""The terms of questions: atoms, expressions and propositions in normal form, hash-consed by an interner."""

@@ -1,4 +1,4 @@
-"""What an operation says of its value: its laws, and an interval from those of its arguments.
+"""The laws of an operation's value, and its interval from those of the arguments.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.terms.atoms import interval_of_atom
@@ -49,7 +49,7 @@ def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interv
 
 
 def expression_of(statement: Statement, atom: Atom) -> Expr:
-    """What a law states, of the value and the arguments of an atom."""
+    """A statement of a law, applied to the value and the arguments of an atom."""
     found = statement(atom.expr, *atom.args)
     assert isinstance(found, Expr)
     return found
@@ -61,7 +61,7 @@ def conditions_of(law: Law, atom: Atom) -> list[Expr]:
 
 
 def conclusion_of(law: Law, atom: Atom) -> Prop:
-    """What follows from any one of the premises."""
+    """The conclusion of a law for an atom, which any one of the premises implies."""
     e = expression_of(law.conclusion, atom)
     return Prop.zero(e % atom.expr) if law.divides else Prop.nonnegative(e)
 

@@ -42,7 +42,7 @@ def relu(terms: TermTable, e: Expr) -> Expr:
 
 
 def _never_negative(terms: TermTable, e: Expr) -> bool:
-    """Whether the expression is a sum of relus: `max(max(x, 0), 0)`."""
+    """Return True if the expression is a sum of relus: `max(max(x, 0), 0)`."""
     if e.constant < 0:
         return False
     return all(c > 0 and all(atom.kind == "relu" for atom in terms.monomials[m]) for m, c in e.terms)
@@ -77,7 +77,7 @@ def _where(terms: TermTable, p: Prop, e: Expr) -> Expr:
 
 
 def _flips(p: Prop) -> bool:
-    """Whether the complement is the canonical condition."""
+    """Return True if the complement is the canonical condition."""
     if p.kind == "ge":
         return p.expr.lead()[1] < 0
     return p.kind in ("ne", "or")

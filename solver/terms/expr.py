@@ -29,7 +29,7 @@ from solver.terms.printing import printer
 
 
 class Node:
-    """What operations apply to: an expression, or a proposition (`solver.terms.prop`)."""
+    """An operand of operations: an expression, or a proposition (`solver.terms.prop`)."""
 
     __slots__ = ("_atoms", "_fingerprint", "_schedule", "_symbols", "interner")
 
@@ -48,7 +48,7 @@ class Node:
     @property
     @abstractmethod
     def depth(self) -> int:
-        """How many operations are inside each other."""
+        """The nesting depth of operations."""
 
     @property
     @abstractmethod
@@ -99,7 +99,7 @@ class Node:
 
 
 class Atom:
-    """What a monomial is made of: a symbol, or an operation that polynomials do not have.
+    """A factor of monomials: a symbol, or an operation that polynomials do not have.
 
     `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base,
     exponent), product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
@@ -317,7 +317,7 @@ class Expr(Node):
 
 
 class TermTable(ABC):
-    """What nodes are interned in, and what operators on expressions ask for: `solver.terms.interner` has the one class.
+    """The table that interns nodes and that operators on expressions call: `solver.terms.interner` has the one class.
 
     Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
     """
@@ -413,7 +413,7 @@ class TermTable(ABC):
 
     @abstractmethod
     def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
-        """What each atom becomes, for the atoms of a schedule that change."""
+        """The given images, and those of the atoms of a schedule that change."""
 
 
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:

@@ -86,7 +86,7 @@ def known_functions() -> Mapping[str, Operation]:
 
 
 def called(name: str) -> Operation | None:
-    """What a text calls by this name, on integers."""
+    """The operation on integers that a text calls by this name; None if there is none."""
     return CALLED.get(name) or _registered.get(name)
 
 

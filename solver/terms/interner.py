@@ -311,7 +311,7 @@ class Interner(TermTable):
         return self.function(name, *values)
 
     def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
-        """What each atom becomes, for the atoms of a schedule that change."""
+        """The given images, and those of the atoms of a schedule that change."""
         images = dict(mapping)
         for atom in schedule:
             if atom in images:
@@ -352,7 +352,7 @@ class Interner(TermTable):
 
 
 def expands_too_far(a: Expr, b: Expr) -> bool:
-    """Whether a product stays one atom, so that a chain of n sums is no sum of 2**n terms."""
+    """Return True if a product stays one atom, so that a chain of n sums does not become a sum of 2**n terms."""
     long, short = len(a.terms), len(b.terms)
     if long < short:
         a, b, long, short = b, a, short, long

@@ -16,7 +16,7 @@ from solver.terms.expr import Atom
 
 
 def divides(small: tuple[Atom, ...], large: tuple[Atom, ...]) -> bool:
-    """Whether the first product divides the second."""
+    """Return True if the first product divides the second."""
     if len(small) > len(large):
         return False
     position = 0

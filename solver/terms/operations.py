@@ -44,7 +44,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What holds of a value v by definition: `conclusion(v, *arguments) >= 0` where one of the premises is not
+    """A law of a value v by definition: `conclusion(v, *arguments) >= 0` where one of the premises is not
     negative, and everywhere if there are none. It is about whatever has `+`, `-` and `*`: expressions, terms of z3.
     """
 
@@ -52,7 +52,7 @@ class Law:
     conclusion: Statement
     premises: Sequence[Statement] = ()
     divides: bool = False
-    """Whether v divides the conclusion, which then may have any sign."""
+    """True if v divides the conclusion, which then may have any sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Operation:
     constructor: str = ""
     """The method of `Interner` that gives its normal form; "" for functions without one."""
     folds: bool = False
-    """Whether a text may call it with any number of arguments, taken two and two from the left."""
+    """True if a text may call it with any number of arguments, taken two and two from the left."""
     laws: tuple[Law, ...] = ()
     threshold: Callable[[int], Threshold | bool | None] = lambda k: None
     template: str | None = None
@@ -192,7 +192,7 @@ ATOMS: Final[tuple[Operation, ...]] = (
         c="if (__builtin_mul_overflow({0}, {1}, &{v})) goto python;",
     ),
 )
-"""What the normal form has beside sums and products."""
+"""The operations of the normal form beside sums and products."""
 
 DERIVED: Final[tuple[Operation, ...]] = (
     Operation(
@@ -232,7 +232,7 @@ DERIVED: Final[tuple[Operation, ...]] = (
         "shr", 2, lambda a, b: a >> b if b >= 0 else 0, nonnegative=(1,), constructor="shift_right", sympy=("RShift",)
     ),
 )
-"""What is written with those."""
+"""The operations that are written with those."""
 
 
 def _root(n: int) -> int:
@@ -301,4 +301,4 @@ FUNCTIONS: Final[tuple[Operation, ...]] = (
 
 OPERATIONS: Final = {row.name: row for row in (*ATOMS, *DERIVED, *FUNCTIONS)}
 CALLED: Final = {name: OPERATIONS[name] for name in ("min", "max", "abs", "ceildiv")}
-"""What texts call by its name beside functions."""
+"""The operations that texts call by name, beside functions."""

@@ -1,4 +1,4 @@
-"""How expressions and propositions print: by `solver.syntax.printer`, which stands above what it prints.
+"""The hook that prints expressions and propositions: `solver.syntax.printer`, which stands above what it prints.
 
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()

@@ -30,7 +30,7 @@ from solver.terms.interner import Interner
 
 
 def size(interner: Interner) -> int:
-    """How many nodes the interner holds."""
+    """The number of nodes that the interner holds."""
     return len(interner.exprs) + len(interner.props) + len(interner.monomials)
 
 
