@@ -54,7 +54,6 @@ def symshape(
     Raises no errors: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion overflows
     the stack from then on. Errors are raised by the first call of the graph.
     """
-    CAPTURES.captured(module)
     try:
         return compiled(module, inputs, dict(options or {}), mode)
     except ShapeError as error:

@@ -11,8 +11,8 @@
       ...
 
 Torch calls back when it begins and ends a compilation of Dynamo's; calls of what is compiled cost nothing more. Which
-backend it is for stands in the frame of the function that compiles. Torch forgets its callbacks when it is reset: the
-backend then registers them again, and has the graph captured anew.
+backend it is for stands in the frame of the function that compiles. Torch forgets its callbacks when it is reset; they
+are then registered again.
 """
 
 from __future__ import annotations
@@ -21,24 +21,21 @@ import inspect
 import logging
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import CodeType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
-import torch
 from torch._dynamo import callback_handler, convert_frame
-from torch._dynamo.exc import TensorifyScalarRestartAnalysis, Unsupported
-from torch._dynamo.symbolic_convert import InstructionTranslator
+from torch._dynamo.exc import Unsupported
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 
 from frontends.pytorch.dynamo.direct_calls import closest
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import ConstraintViolation
-from frontends.pytorch.shape_env import EngineShapeEnv, installed
+from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.variants.policy import Policy
@@ -64,31 +61,9 @@ class Captures:
         self.asked: WeakKeyDictionary[CodeType, Counter[str]] = WeakKeyDictionary()
 
     def register(self) -> None:
-        """Have torch call back, if it does not."""
-        if self.began not in callback_handler.start_callbacks:
-            callback_handler.register_start_callback(self.began)
-            callback_handler.register_end_callback(self.ended)
-            self.asked.clear()
-
-    def captured(self, module: torch.fx.GraphModule) -> None:
-        """Note that a graph was captured.
-
-        Raises:
-            TensorifyScalarRestartAnalysis: it is to be captured again, with our engine.
-        """
-        if self.began not in callback_handler.start_callbacks:
-            self.register()
-            if not isinstance(environment_of(module.graph), EngineShapeEnv) and self.begins():
-                # what was speculated by torch's answers
-                InstructionTranslator.current_tx().speculation_log.clear()
-                raise TensorifyScalarRestartAnalysis
-
-    def begins(self) -> bool:
-        """Begin the capture that is under way, where none was; returns whether it is for this backend."""
-        if self.active is not None:
-            return False
-        self.began(None)
-        return bool(self.active)
+        """Have torch call back, from now on."""
+        registered(callback_handler.register_start_callback, self.began)
+        registered(callback_handler.register_end_callback, self.ended)
 
     def began(self, args: object) -> None:
         """Torch's callback at the start of a compilation."""
@@ -148,10 +123,13 @@ class Captures:
             Unsupported: it was asked too often. What is compiled stays in use; other calls run eagerly.
         """
         entries: Sequence[Any] = compilation["cache_entries"]
+        code = compilation["code"]
+        if not entries:
+            # compiled first, or torch was reset
+            self.asked.pop(code, None)
         if not entries or compilation["one_graph"] or dynamic is False:
             return
         limit = (policy if isinstance(policy, Policy) else Policy()).recompile_limit
-        code = compilation["code"]
         found = closest([(entry.guard_manager, entry.code) for entry in entries], compilation["locals"])
         if found is None:
             return
@@ -171,3 +149,18 @@ def under_way() -> Mapping[str, Any] | None:
     while frame is not None and frame.f_code is not COMPILES:
         frame = frame.f_back
     return None if frame is None else frame.f_locals
+
+
+Callback = Callable[[Any], None]
+
+
+def registered(register: Callable[[Callback], object], callback: Callback) -> None:
+    """Register a callback, and again each time that torch forgets it."""
+
+    def notice(args: object) -> None:
+        """Torch alone holds this function, which goes when its callbacks are cleared. It raises no error, whose
+        traceback would hold it."""
+
+    register(notice)
+    register(callback)
+    finalize(notice, registered, register, callback).atexit = False

@@ -21,8 +21,7 @@ from tests.frontends.pytorch.data_dependent.programs import PROGRAMS
 ROOT: Final = Path(__file__).parents[4]
 DECIDED: Final = sorted(name for name, program in PROGRAMS.items() if not program.undecided)
 UNDECIDED: Final = sorted(name for name, program in PROGRAMS.items() if program.undecided)
-TORCHS: Final = pytest.mark.xfail(reason="torch's callbacks may come after its environment", strict=False)
-SPELLINGS: Final = ("reasoner", "compile", pytest.param("backend", marks=TORCHS))
+SPELLINGS: Final = ("reasoner", "compile", "backend")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def outcomes() -> Any:
     """Of each program by each spelling, the outcome and those after the fixes of its messages."""
     command = [sys.executable, "-m", "tests.frontends.pytorch.data_dependent.outcomes"]
     run = subprocess.run(
-        [*command, "reasoner", "compile", "backend"], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, *SPELLINGS], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
@@ -68,9 +67,7 @@ def test_one_graph_where_facts_decide(name: str, spelling: str, outcomes: Any) -
 
 
 @pytest.mark.parametrize("name", UNDECIDED)
-@pytest.mark.parametrize(
-    "spelling", ["reasoner", "compile", pytest.param("backend", marks=TORCHS)]
-)
+@pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_refusal_names_a_fix_that_works(name: str, spelling: str, outcomes: Any) -> None:
     """A program that data decide is compiled all the same, or its message does not lead to one that is a graph."""
     *refused, last = outcomes[spelling][name]
