@@ -20,11 +20,12 @@ entry is in Dynamo's cache, the function has the code for which it was compiled,
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 import torch
@@ -89,7 +90,17 @@ class DirectCalls:
         """Bind arguments as the function does now: its code and defaults may be replaced."""
         function = self.function
         self._code, self._defaults, self._named = function.__code__, function.__defaults__, function.__kwdefaults__
-        self._bind = binder(function)
+        self._binding = binding(function)
+        self._bind = self._binding(*(function.__closure__ or ()))
+
+    def over(self, closure: tuple[CellType, ...]) -> DirectCalls:
+        """The same entries for the function of the same code over other cells."""
+        calls = copy.copy(self)
+        calls.function = over(self.function, closure)
+        calls._bind = self._binding(*closure)
+        calls.entries = tuple([(guards, over(call, closure)) for guards, call in self.entries])
+        calls.call = calls._of_function
+        return calls
 
     @property
     def is_current(self) -> bool:
@@ -107,9 +118,7 @@ class DirectCalls:
                 # Dynamo has dropped it
                 continue
             code = entry.code if direct is None else called_directly(entry.code, function.__globals__, direct)
-            made = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
-            made.__defaults__, made.__kwdefaults__ = self._defaults, self._named
-            entries.append((entry.guard_manager, made))
+            entries.append((entry.guard_manager, over(function, function.__closure__, code)))
         self.entries = tuple(entries)
 
     def _of_function(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
@@ -214,9 +223,16 @@ def has_hooks(module: Any) -> bool:
     )
 
 
-def binder(function: FunctionType) -> Bind:
-    """A function that binds arguments as `function` does, to the locals that Dynamo's guards read: parameters and free
-    variables."""
+def over(function: FunctionType, closure: tuple[CellType, ...] | None, code: CodeType | None = None) -> FunctionType:
+    """A function over these cells, with other code if given."""
+    made = FunctionType(code or function.__code__, function.__globals__, function.__name__, None, closure)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+def binding(function: FunctionType) -> Callable[..., Bind]:
+    """Makes, of the cells of its free variables, a function that binds arguments as `function` does, to the locals that
+    Dynamo's guards read: parameters and free variables."""
     parameters = inspect.signature(function, follow_wrapped=False).parameters
     scope: dict[str, Any] = {}
     plain = []
@@ -226,12 +242,13 @@ def binder(function: FunctionType) -> Bind:
             default = Named(f"_default_{len(scope)}")
             scope[default] = each.default
         plain.append(each.replace(default=default, annotation=each.empty))
+    free = function.__code__.co_freevars
     values = [f"{name!r}: {name}" for name in parameters]
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        values.append(f"{name!r}: _cell_{name}.cell_contents")
-        scope[f"_cell_{name}"] = cell
-    exec(f"def bind{inspect.Signature(plain)}: return {{{', '.join(values)}}}", scope)
-    return scope["bind"]
+    values += [f"{name!r}: _cell_{name}.cell_contents" for name in free]
+    cells = ", ".join([f"_cell_{name}" for name in free])
+    bind = f"def bind{inspect.Signature(plain)}: return {{{', '.join(values)}}}"
+    exec(f"def binding({cells}):\n {bind}\n return bind", scope)
+    return scope["binding"]
 
 
 class Named(str):

@@ -18,16 +18,17 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import operator
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
-from torch._dynamo import trace_rules
+from torch._dynamo import output_graph, trace_rules
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
 from torch._dynamo.external_utils import wrap_inline
@@ -198,17 +199,36 @@ class Program:
         known = self._rests.get(function)
         if known is not None:
             return known
-        calls, holder = DirectCalls(function), weakref.ref(self)
+        holder = weakref.ref(self)
+        calls: DirectCalls | None = None
 
-        def call(*args: object, **kwargs: object) -> object:
+        def of_rest(calls: DirectCalls, *args: object, **kwargs: object) -> object:
             result = calls.call(args, kwargs)
             if result is not MISSED:
                 return result
             program = holder()
-            return function(*args, **kwargs) if program is None else program._rest(calls, args, kwargs)
+            return calls.function(*args, **kwargs) if program is None else program._rest(calls, args, kwargs)
 
+        def over_cells(closure: tuple[CellType, ...]) -> Callable[..., object]:
+            """The rest over the cells of its free variables, of which Dynamo makes it anew at each call."""
+            nonlocal calls
+            if calls is None:
+                calls = DirectCalls(function(closure))
+                program = holder()
+                if program is not None:
+                    calls.refresh(program._region, program._called)
+            elif any(map(operator.is_not, closure, calls.function.__closure__ or ())):
+                calls = calls.over(closure)
+            return functools.partial(of_rest, calls)
+
+        if function.__module__ == output_graph.__name__:
+            call: Callable[..., object] = over_cells
+        else:
+            calls = DirectCalls(function)
+            call = functools.partial(of_rest, calls)
         self._rests[function] = call
-        calls.refresh(self._region, self._called)
+        if calls is not None:
+            calls.refresh(self._region, self._called)
         return call
 
     def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:

@@ -8,6 +8,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile
+from frontends.pytorch.dynamo.program import Program
 
 F = torch.nn.functional
 
@@ -175,3 +176,50 @@ def test_signs_of_zeros_are_numbers(backend):
     compiled = compile(lambda x, factor: 1 / (x * factor), backend=backend, dynamic=True)
     for factor in (0.0, 0.0, -0.0, 0.0, -0.0):
         assert_same(compiled(torch.ones(3), factor), torch.full((3,), math.copysign(math.inf, factor)))
+
+
+@BACKENDS
+@pytest.mark.parametrize("depth", [0, 2])
+def test_the_rest_of_a_function_with_free_variables_is_called_directly(backend, depth, monkeypatch):
+    """Dynamo makes such a rest anew at each call, over the cells of that call; no call but the first ones of a rest goes
+    through Dynamo, in recursion with other cells either."""
+
+    def scaled(scale):
+        def program(x, depth):
+            y = torch.relu(x)
+            if y.sum() > 4:
+                y = y / scale
+            if depth:
+                y = y + inner(x * scale, depth - 1)
+            return y + scale
+
+        inner = compiled.get(scale + 1, program)
+        return program
+
+    compiled = {}
+    for scale in (3, 2, 1):
+        compiled[scale] = compile(scaled(scale), backend=backend, dynamic=True)
+    x = torch.ones(3, 4)
+    wanted = scaled(1)(x, depth)
+    for _ in range(4):
+        assert_same(compiled[1](x, depth), wanted)
+    monkeypatch.setattr(Program, "_rest", None)
+    assert_same(compiled[1](x, depth), wanted)
+
+
+def test_cells_that_a_call_makes():
+    """A free variable of the rest that each call has of its own."""
+
+    def program(x, number):
+        def add(y):
+            return y + number
+
+        y = torch.relu(x)
+        if y.sum() > 4:
+            number = number + 1
+        return add(y)
+
+    compiled = compile(program, dynamic=True)
+    for number in (1.0, 2.0, 3.0, 1.0, 5.0):
+        x = torch.ones(3, 4) * number
+        assert_same(compiled(x, number), program(x, number))
