@@ -29,8 +29,11 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 import torch
-from torch._dynamo import eval_frame
+from torch._dynamo import eval_frame, trace_rules
+from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules
+
+from frontends.pytorch.shape_env.symbols import shown
 
 MISSED: Final = object()
 """The result where no entry accepts the call."""
@@ -40,8 +43,15 @@ NUMBER: Final = re.compile(r"(?<![\w.])\d+(\.\d+)?")
 SIZE: Final = re.compile(
     r"tensor '(?P<name>.+?)' size mismatch at index (?P<axis>\d+). expected (?P<was>\d+), actual (?P<size>\d+)"
 )
-LOCAL: Final = re.compile(r"^L\['(\w+)'\]$")
 Bind = Callable[..., dict[str, object]]
+PASSED: Final = {
+    inspect.Parameter.POSITIONAL_ONLY: "{0}",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "{0}",
+    inspect.Parameter.VAR_POSITIONAL: "*{0}",
+    inspect.Parameter.VAR_KEYWORD: "**{0}",
+    inspect.Parameter.KEYWORD_ONLY: "{0}={0}",
+}
+"""An argument, by the kind of its parameter."""
 GRAPH: Final = "__compiled_fn_"
 """The prefix of the globals by which Dynamo's code calls graphs."""
 RESUMED: Final = "__resume_at_"
@@ -73,12 +83,16 @@ class DirectCalls:
 
     Attributes:
         call: takes the arguments, and returns the result or MISSED.
+        compiles: the callable that Dynamo compiles: of a method, its function with the object.
         first: the arguments before those of a call: the object of a method.
         entries: Dynamo's guards and its transformed code, by entry.
     """
 
-    def __init__(self, function: FunctionType, first: tuple[object, ...] = (), module: Any = None) -> None:
+    def __init__(
+        self, function: FunctionType, compiles: Any = None, first: tuple[object, ...] = (), module: Any = None
+    ) -> None:
         self.function = function
+        self.compiles = compiles
         self.first = first
         self._module = module
         self._region = -1
@@ -179,23 +193,53 @@ def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]
     size = SIZE.search(text)
     if size is None:
         return FailedGuard(NUMBER.sub("#", text), f"{text} fails", code)
-    name = LOCAL.sub(r"\1", size["name"]) + f".size({size['axis']})"
+    name = f"{shown(size['name'])}.size({size['axis']})"
     return FailedGuard(name, f"{name} is {size['size']}, was {size['was']}", code, True)
 
 
-def direct_calls(fn: object) -> DirectCalls | None:
-    """The direct calls of a function, a method or a module; None for another callable, and for a module with a call of
-    its own."""
+def direct_calls(fn: Any) -> DirectCalls:
+    """The direct calls of a function, a method, a module, or another callable."""
     match fn:
-        case FunctionType():
-            return DirectCalls(fn)
-        case MethodType(__func__=FunctionType() as function):
-            return DirectCalls(function, (fn.__self__,))
-        case torch.nn.Module():
+        case FunctionType() if begins_in(fn):
+            return DirectCalls(fn, fn)
+        case MethodType(__func__=FunctionType() as function) if begins_in(function):
+            return DirectCalls(function, fn, (fn.__self__,))
+        case torch.nn.Module() if type(fn).__call__ is torch.nn.Module.__call__:
             forward = getattr(type(fn), "forward", None)
-            if type(fn).__call__ is torch.nn.Module.__call__ and isinstance(forward, FunctionType):
-                return DirectCalls(forward, (fn,), fn)
-    return None
+            if isinstance(forward, FunctionType) and begins_in(forward):
+                return DirectCalls(forward, fn.__call__, (fn,), fn)
+    made = caller(fn)
+    return DirectCalls(made, made)
+
+
+def begins_in(function: FunctionType) -> bool:
+    """Return True if Dynamo captures calls of a function from its own code on: not of torch's own functions and
+    modules, and not of Python's library."""
+    return not trace_rules.check(function) and trace_rules.lookup(function) is UserFunctionVariable
+
+
+def caller(fn: Any) -> FunctionType:
+    """A function that calls another callable. Its parameters have the same names."""
+    known = fn
+    if isinstance(fn, torch.nn.Module):
+        known = fn.forward
+    elif not isinstance(fn, FunctionType | MethodType):
+        known = fn.__call__
+    parameters: list[inspect.Parameter] = []
+    if isinstance(known, FunctionType | MethodType):
+        parameters = list(inspect.signature(known, follow_wrapped=False).parameters.values())
+    if not parameters or any(each.name == "_callee" for each in parameters):
+        empty = inspect.Parameter.empty
+        kinds = {"args": inspect.Parameter.VAR_POSITIONAL, "kwargs": inspect.Parameter.VAR_KEYWORD}
+        parameters = [inspect.Parameter(name, kind, default=empty) for name, kind in kinds.items()]
+    signature, scope = printed(parameters)
+    passed = ", ".join([PASSED[each.kind].format(each.name) for each in parameters])
+    source = f"def of(_callee):\n def call{signature}: return _callee({passed})\n return call"
+    exec(compile(source, __file__, "exec"), scope)
+    made: FunctionType = scope["of"](fn)
+    # torch remembers by the name of a function which sizes have varied
+    made.__code__ = made.__code__.replace(co_name=getattr(fn, "__name__", type(fn).__name__))
+    return made
 
 
 def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> CodeType:
@@ -234,21 +278,27 @@ def binding(function: FunctionType) -> Callable[..., Bind]:
     """Makes, of the cells of its free variables, a function that binds arguments as `function` does, to the locals that
     Dynamo's guards read: parameters and free variables."""
     parameters = inspect.signature(function, follow_wrapped=False).parameters
+    signature, scope = printed(list(parameters.values()))
+    free = function.__code__.co_freevars
+    values = [f"{name!r}: {name}" for name in parameters]
+    values += [f"{name!r}: _cell_{name}.cell_contents" for name in free]
+    cells = ", ".join([f"_cell_{name}" for name in free])
+    bind = f"def bind{signature}: return {{{', '.join(values)}}}"
+    exec(f"def binding({cells}):\n {bind}\n return bind", scope)
+    return scope["binding"]
+
+
+def printed(parameters: Sequence[inspect.Parameter]) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Parameters as code, and the values of the names for their defaults."""
     scope: dict[str, Any] = {}
     plain = []
-    for each in parameters.values():
+    for each in parameters:
         default = each.default
         if default is not each.empty:
             default = Named(f"_default_{len(scope)}")
             scope[default] = each.default
         plain.append(each.replace(default=default, annotation=each.empty))
-    free = function.__code__.co_freevars
-    values = [f"{name!r}: {name}" for name in parameters]
-    values += [f"{name!r}: _cell_{name}.cell_contents" for name in free]
-    cells = ", ".join([f"_cell_{name}" for name in free])
-    bind = f"def bind{inspect.Signature(plain)}: return {{{', '.join(values)}}}"
-    exec(f"def binding({cells}):\n {bind}\n return bind", scope)
-    return scope["binding"]
+    return inspect.Signature(plain), scope
 
 
 class Named(str):

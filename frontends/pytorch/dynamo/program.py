@@ -16,7 +16,6 @@ one. Each of Dynamo's graphs is a `CompiledGraph` with variants of ours.
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import operator
 import sys
@@ -24,14 +23,13 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
-from torch._dynamo import output_graph, trace_rules
+from torch._dynamo import output_graph
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
-from torch._dynamo.external_utils import wrap_inline
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
@@ -97,7 +95,7 @@ class Program:
         self._cause = "first call"
         self._asked: Counter[str] = Counter()
         self._varied: set[str] = set()
-        self._direct: DirectCalls | None = direct_calls(fn)
+        self._direct = direct_calls(fn)
         self._rests: dict[FunctionType, Callable[..., object]] = {}
         self.entry: Enter | None = None
         self.enter: Enter = self._enter()
@@ -105,8 +103,6 @@ class Program:
     def _enter(self) -> Enter:
         """The first route of a call: in C, by Dynamo's entries, or neither."""
         direct, entry = self._direct, self.entry
-        if direct is None:
-            return missed
         if entry is None:
             return direct.call
         function, code, otherwise = direct.function, direct.function.__code__, direct.call
@@ -127,8 +123,7 @@ class Program:
 
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that no entry of Dynamo is known to accept."""
-        if self._direct is not None:
-            self.stated.check(self._direct.locals_of(args, kwargs))
+        self.stated.check(self._direct.locals_of(args, kwargs))
         if intercepted() or self._question(args, kwargs):
             # operators are redefined, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
@@ -148,7 +143,7 @@ class Program:
                 raise
             finally:
                 self._learn(count)
-                if not self.graphs and self._direct is not None and not self._direct.entries:
+                if not self.graphs and not self._direct.entries:
                     self._leave(reasons)
 
     def _leave(self, reasons: Sequence[str]) -> None:
@@ -177,7 +172,7 @@ class Program:
     def _learn(self, count: int) -> None:
         """Note the entries that a call has added."""
         direct = self._direct
-        if direct is None or (len(self.graphs) == count and direct.is_current):
+        if len(self.graphs) == count and direct.is_current:
             return
         direct.refresh(self._region, self._called)
         if self.backend == "cpu" and not direct.first:
@@ -241,8 +236,6 @@ class Program:
 
     def _question(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Note why no entry accepts a call; returns whether its recompile limit is exhausted."""
-        if self._direct is None:
-            return False
         found = self._direct.failed_guard(args, kwargs)
         if found is None:
             self._cause = "first call" if not self.graphs else "Dynamo has met other code"
@@ -285,7 +278,7 @@ class Program:
     @functools.cached_property
     def _by_dynamo(self) -> Callable[..., Any]:
         """The program compiled by torch."""
-        return self._context(callable_of(self.fn))
+        return self._context(self._direct.compiles)
 
     @property
     def _region(self) -> int:
@@ -382,24 +375,3 @@ def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
         return module.forward if found is None else found.captured(module, inputs)
 
     return symshape
-
-
-def missed(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    """The entry of a program whose calls all go through `torch.compile`."""
-    return MISSED
-
-
-def callable_of(fn: Any) -> Callable[..., object]:
-    """A callable that Dynamo compiles: a function with code."""
-    if isinstance(fn, FunctionType | MethodType):
-        return fn
-    if isinstance(fn, torch.nn.Module):
-        # Dynamo skips the files of torch's own modules
-        return wrap_inline(fn.__call__) if trace_rules.check(fn.forward) else fn.__call__
-    if inspect.isbuiltin(fn):
-        return fn
-
-    def call(*args: object, **kwargs: object) -> object:
-        return fn(*args, **kwargs)
-
-    return call

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from frontends.pytorch import Compiled, compile
+from frontends.pytorch.dynamo.program import Program
 
 SIZES: Final = (3, 3, 5, 1)
 
@@ -255,3 +256,31 @@ def test_modules_of_one_class_have_graphs_of_their_own() -> None:
         for f in compiled:
             assert f(torch.ones(3, 2)).shape == (3, f.out_features)
     assert [len(f.variants) for f in compiled] == [1] * 5
+
+
+class Scales:
+    def __call__(self, x, factor=2.0):
+        return torch.relu(x * factor)
+
+
+CALLABLES = {
+    "module of torch": lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()),
+    "function of torch": lambda: torch.nn.functional.relu,
+    "builtin": lambda: torch.relu,
+    "partial": lambda: functools.partial(lambda x, factor: x * factor, factor=3.0),
+    "object": Scales,
+    "method": lambda: Scales().__call__,
+}
+
+
+@pytest.mark.parametrize("make", CALLABLES.values(), ids=CALLABLES)
+def test_callables_without_a_frame_of_their_own_are_called_directly(make, monkeypatch):
+    """Torch's own modules and functions, objects and partials take the shortest route, too, and name their arguments."""
+    fn = make()
+    compiled = compile(fn)
+    for rows in (2, 4, 5):
+        torch.testing.assert_close(compiled(torch.ones(rows, 4)), fn(torch.ones(rows, 4)))
+    # torch remembers which sizes of such a callable have varied
+    assert all("L[" not in variant.cause for variant in compiled._program.variants)
+    monkeypatch.setattr(Program, "missed", None)
+    torch.testing.assert_close(compiled(torch.ones(7, 4)), fn(torch.ones(7, 4)))
