@@ -9,6 +9,7 @@
 | / static | with the reasoner, of what torch takes with constant sizes |
 | symbolic | processor time of symbolic reasoning, with the reasoner by without, where it is measured |
 | guards | that torch writes for all environments, with the reasoner and without |
+| both, only ours, only torch, conflicts | of torch's questions in shadow mode: who decides them |
 
 Inference without gradients at the first size of the model. Each compilation has a process of its own with empty caches,
 in which another function was compiled before, and they are interleaved. The models' results are compared bitwise. Rows
@@ -123,6 +124,13 @@ def written_guards(environment: Any) -> list[Any]:
     return found
 
 
+def answers_of(seen: Any) -> list[int]:
+    """Of the questions in shadow mode, those that both decide, only ours, only torch, and conflicts."""
+    if not hasattr(seen, "only_torch"):
+        return []
+    return [seen.both, len(seen.only_ours), len(seen.only_torch), len(seen.conflicts)]
+
+
 def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     """One compilation in this process: a line of JSON."""
     import torch
@@ -137,7 +145,9 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     _, function = program(model)
     torch.manual_seed(1)
     inputs = model.inputs(*model.sizes[0])
-    within: AbstractContextManager[object] = reasoner() if engine == "reasoner" else nullcontext()
+    within: AbstractContextManager[object] = nullcontext()
+    if engine in ("reasoner", "shadow"):
+        within = reasoner(compare=engine == "shadow")
     environments = []
     made = symbolic_shapes.ShapeEnv.__init__
 
@@ -149,7 +159,7 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     watch = Stopwatch()
     if symbolic:
         watch.watch()
-    with within, torch.no_grad():
+    with within as seen, torch.no_grad():
         torch.compile(lambda x: (x * 2).softmax(-1).sum(), backend=backend, dynamic=dynamic)(torch.ones(3, 5))
         torch._dynamo.reset()
         environments.clear()
@@ -163,6 +173,7 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
         "seconds": seconds,
         "symbolic": watch.seconds,
         "guards": sum([len(written_guards(each)) for each in environments]),
+        "answers": answers_of(seen),
         "result": hashlib.sha256(result.numpy().tobytes()).hexdigest(),
     }
     print(json.dumps(found), flush=True)
@@ -201,11 +212,12 @@ def row(name: str, backend: str, options: argparse.Namespace) -> list[report.Cel
     ratios = [ours["seconds"] / theirs["seconds"] for theirs, ours in zip(runs["torch"], runs["reasoner"])]
     ours = statistics.median([each["seconds"] for each in runs["reasoner"]])
     static = compiled(name, backend, "static", options.limit)["seconds"]
+    answers = compiled(name, backend, "shadow", options.limit)["answers"]
     watched = [compiled(name, backend, engine, options.limit, symbolic=True)["symbolic"] for engine in runs]
     return [
         name, backend, statistics.median([each["seconds"] for each in runs["torch"]]), statistics.median(ratios),
         max(ratios), ours / static, watched[1] / watched[0],
-        f"{runs['reasoner'][0]['guards']} of {runs['torch'][0]['guards']}",
+        f"{runs['reasoner'][0]['guards']} of {runs['torch'][0]['guards']}", *answers,
     ]  # fmt: skip
 
 
@@ -220,6 +232,7 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
             except (RuntimeError, subprocess.TimeoutExpired) as problem:
                 problems.append(f"{name}, {backend}: {problem}.")
             header = ["model", "backend", "torch's, s", "ratio", "worst", "/ static", "symbolic", "guards"]
+            header += ["both", "only ours", "only torch", "conflicts"]
             yield "\n\n".join([report.table(header, rows), *problems, f"{report.versions('torch', 'transformers')}."])
 
 
