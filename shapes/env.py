@@ -186,7 +186,7 @@ class ShapeEnv(Asking):
         _, name = self._reader.read_symbol(size, "size")
         if not isinstance(source, str):
             raise ShapeError(f"source={shown(source)}: expected text that says where the value is found")
-        self._ledger.commit(self.facts, Sourced(name, source))
+        self._ledger.commit(self.known, Sourced(name, source))
 
     @synchronized
     def restore_symbol(

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
-from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
+from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
 from solver.syntax.precedence import number
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "Contradiction",
     "FalseAtHint",
     "ForeignSymbol",
+    "InvalidArgument",
     "NotExported",
     "NotExpressible",
     "ParseError",

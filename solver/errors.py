@@ -64,6 +64,10 @@ class ParseError(ShapeError, ValueError):
         return f"{self.message}\n  {shown}\n  {' ' * (self.column - start)}^"
 
 
+class InvalidArgument(ShapeError, ValueError):
+    """An argument that is none of the accepted values."""
+
+
 class Undefined(ShapeError, ArithmeticError):
     """A question that makes no sense under the facts: they refute its domain (a divisor that is zero, say)."""
 

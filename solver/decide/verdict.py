@@ -24,11 +24,13 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import ClassVar, Final, Literal, NoReturn, cast
 
+from solver.errors import InvalidArgument
 from solver.hooks import Hook
 from solver.knowledge.facts import Facts, minimizer
+from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, leaves
-from solver.samples.shrinking import shrunk
+from solver.samples.shrinking import Shrinking, relevant, shrunk
 from solver.samples.witness import Witness, shown_value
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom
@@ -59,8 +61,10 @@ class Answer:
         Raises:
             NotExported: a step of the proof has no counterpart there; `rule` names it.
         """
-        if system != "coq":
-            raise ValueError(f"system={system!r}: expected 'coq'")
+        wanted: object = system
+        if wanted != "coq":
+            known = "a verdict is exported to 'coq'; SMT-LIB has `env.export('smtlib')`"
+            raise InvalidArgument(f"system={system!r}: {known}")
         return coq_exporter.call(cast("Verdict", self))
 
 
@@ -106,7 +110,8 @@ class Decided(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """True if the core is minimal: false where minimizing it exceeded its budget."""
+        """True if no fact of the core can be left out, as far as this engine decides; false where the budget of
+        minimizing it, or of the question without one of its facts, ended first."""
         self._read()
         return self._minimal
 
@@ -161,7 +166,7 @@ class Never(Decided):
 class Depends(Answer):
     """True for some sizes and false for others."""
 
-    __slots__ = ("_facts", "_false", "_records", "_shown", "_true")
+    __slots__ = ("_cancelled", "_facts", "_false", "_records", "_shown", "_true")
     __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, facts: Facts, true: Witness, false: Witness) -> None:
@@ -172,6 +177,7 @@ class Depends(Answer):
         self._records = facts.last
         self._true = true
         self._false = false
+        self._cancelled: tuple[Atom, ...] = ()
         self._shown: tuple[dict[Atom, int], dict[Atom, int]] | None = None
 
     @property
@@ -212,8 +218,37 @@ class Depends(Answer):
         if self._shown is None:
             depth = self.prop.depth
             with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
-                self._shown = shrunk(self.facts, self.prop, self.domain, *self.found)
+                found = shrunk(self.facts, self.prop, self.domain, *self.found)
+                self._shown = self._with_cancelled(*found) if self._cancelled else found
         return self._shown
+
+    def _with_cancelled(
+        self, true: dict[Atom, int], false: dict[Atom, int]
+    ) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """Small sizes of the symbols that cancelled, too: where facts do not connect them with the others, the same in
+        both witnesses."""
+        missing = [atom for atom in self._cancelled if atom not in true]
+        if not missing:
+            return true, false
+        interner = self.facts.interner
+        truth = Prop.truth(interner, True)
+        about = Prop.join(interner, "and", [Prop.ne(atom.expr, 0) for atom in missing])
+        symbols = relevant(self.facts, about, truth)
+        values = self.found[0]
+        free = Shrinking(self.facts, truth, truth, True, {atom: values[atom] for atom in symbols}, symbols)
+        free.smallest()
+        one, other = [
+            {atom: both[atom] for atom in sorted(both, key=by_age)}
+            for both in ({**free.values, **true}, {**free.values, **false})
+        ]
+        return one, other
+
+    def naming(self, symbols: tuple[Atom, ...]) -> Depends:
+        """The same answer, whose witnesses have values of these symbols as well: those of the question as it was asked
+        that its normal form has lost, such as b in `s + b - b > 3`."""
+        verdict = Depends(self.prop, self.domain, self.rung, self._facts, self._true, self._false)
+        verdict._cancelled = symbols
+        return verdict
 
     def under(self, facts: Facts) -> Depends:
         """The same answer under more facts, which both witnesses satisfy as they were found."""

@@ -51,7 +51,7 @@ BINARY: dict[str, Callable[[Number, Number], object]] = {
 UNARY: dict[str, Callable[[Number], object]] = {
     "-": operator.neg,
     "+": operator.pos,
-    "~": operator.invert,
+    "~": lambda a: ~(+a),
     "abs": abs,
     "square": lambda a: a**2,
     "cube": lambda a: pow(a, 3),
@@ -304,9 +304,11 @@ def test_truth_values() -> None:
         and env.hint(p != q) is True
         and env.hint(True ^ p) is False
     )
-    assert env.hint(sum([p, q, p])) == 2 and env.hint(~p) == -2 and env.hint(-p) == -1 and env.hint(p * s) == 6
+    assert env.hint(sum([p, q, p])) == 2 and env.hint(-p) == -1 and env.hint(p * s) == 6
     assert (p == 1).prop is p.prop and env.hint(p < q) is False and env.hint(p == 2) is False
     assert str(sym_not(p)) == "s0 <= 2"
+    with pytest.raises(TypeError, match=r"`~\(s0 >= 3\)`: use sym_not .*\(test_symint.py:\d+\)"):
+        _ = ~p
     assert isinstance(p + q, SymInt) and isinstance(p / 2, SymFloat)
     assert not env.guards()
 
