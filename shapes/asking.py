@@ -451,6 +451,15 @@ class Asking(ABC):
         sizes = None if witness is None else {each.name: witness[atom] for atom, each in self.symbols.items()}
         return obligations(self._ledger.commitments, self.guards(), self._answers.valid_verdicts(), sizes)
 
+    @synchronized
+    def fingerprint(self, *, hints: bool = True) -> str:
+        """A key for caches that other processes read: a digest of the policy and of all commitments, in order, symbols
+        by name. Equal ones mean equal answers, guards and checks; without `hints`, whatever the sizes are this time."""
+        from shapes.environment.fingerprint import fingerprint
+
+        settings = self.policy.name, self.solvers, self.decimals, *self._ledger.table.strict.values()
+        return fingerprint(settings, self._ledger.commitments, hints=hints)
+
     def _size(self, expr: Expr, domain: Prop | None = None) -> SymInt:
         """An expression as a symbolic number of this environment."""
         return SymInt(self, expr, self._true if domain is None else domain)

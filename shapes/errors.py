@@ -78,10 +78,14 @@ class ConcurrentScope(ShapeError):
     """Another thread is inside a hypothesis or speculation of this environment: what holds there is not for others."""
 
     def __init__(self, asked: str) -> None:
+        self.asked = asked
         super().__init__(
             f"`{asked}`: another thread is inside a hypothesis or speculation of this environment; "
             "let each thread ask a fork of its own (`env.fork()`)"
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.asked,)
 
 
 class ForeignSymbol(ShapeError):

@@ -17,13 +17,14 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal, NoReturn, Self, cast
+from typing import ClassVar, Final, Literal, Self, cast
 
 from shapes.accepted import whole_number
 from shapes.errors import Undefined
 from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_numbers
 from shapes.symbolic.operations import Interning, Key, Operations, line
 from solver.floats.values import Float
+from solver.terms.digest import digest, joined
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -161,10 +162,16 @@ class Integer(Symbolic):
         known = self.expr.is_constant and self.domain is self.operations.true
         return format(self.expr.constant, spec) if known else formatted(str(self), spec)
 
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+    @property
+    def fingerprint(self) -> str:
+        """A key for caches that other processes read: a digest of the expression, symbols by name."""
+        return joined(digest(self.expr), digest(self.domain)).hex()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as an int; everything else with its environment."""
         if self.expr.is_constant and self.domain is self.operations.true:
             return int, (self.expr.constant,)
-        unpicklable(self)
+        return type(self), (self.env, self.expr, self.domain)
 
 
 class Boolean(Symbolic):
@@ -223,10 +230,16 @@ class Boolean(Symbolic):
     def __format__(self, spec: str) -> str:
         return format(self.prop.kind == "true", spec) if self.is_constant else formatted(str(self), spec)
 
-    def __reduce__(self) -> tuple[type[bool], tuple[bool]]:
+    @property
+    def fingerprint(self) -> str:
+        """A key for caches that other processes read: a digest of the proposition, symbols by name."""
+        return joined(digest(self.prop), digest(self.domain)).hex()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as a bool; everything else with its environment."""
         if self.is_constant:
             return bool, (self.prop.kind == "true",)
-        unpicklable(self)
+        return type(self), (self.env, self.prop, self.domain)
 
 
 class Real(Symbolic):
@@ -282,10 +295,11 @@ class Real(Symbolic):
     def __format__(self, spec: str) -> str:
         return formatted(str(self), spec) if self.value.value is None else format(self.value.value, spec)
 
-    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as a float; everything else with its environment."""
         if self.value.value is not None:
             return float, (self.value.value,)
-        unpicklable(self)
+        return type(self), (self.env, self.value, self.domain)
 
 
 def as_integer(value: Integer | Boolean) -> Integer:
@@ -312,7 +326,3 @@ def formatted(text: str, spec: str) -> str:
     fill, align, numeric, zero, width, kind = match.groups()
     is_number = bool(numeric or zero or kind)
     return format(text, f"{fill or ''}{(align or '').replace('=', '>') or ('>' if is_number else '')}{width or ''}")
-
-
-def unpicklable(value: Symbolic) -> NoReturn:
-    raise TypeError(f"cannot pickle `{value}`: it belongs to an environment; save that with `env.save`{line()}")

@@ -22,17 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import ClassVar, Final, Literal, NoReturn, cast
+from typing import ClassVar, Final, Literal, NoReturn, Self, cast
 
+from solver.decide.serialization import Recorded, recorded_among
 from solver.errors import InvalidArgument
 from solver.hooks import Hook
 from solver.knowledge.facts import Facts, minimizer
 from solver.knowledge.symbols import by_age
-from solver.proofs.fact import Fact
+from solver.proofs.fact import Fact, Record
 from solver.proofs.step import ProofStep, leaves
 from solver.samples.shrinking import Shrinking, relevant, shrunk
 from solver.samples.witness import Witness, shown_value
 from solver.terms.depth import SHALLOW, room_for
+from solver.terms.digest import digest, same
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
@@ -54,6 +56,31 @@ class Answer:
     def check(self) -> bool:
         """Verify the evidence again, without search."""
         raise NotImplementedError
+
+    def evidence(self) -> object:
+        """What two verdicts of one question may differ in, comparable across processes."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        """Return True for the same answer with the same evidence to the same question, also of another process: symbols
+        are compared by name."""
+        if self is other or not isinstance(other, Answer):
+            return self is other
+        return (
+            type(self) is type(other)
+            and same(self.prop, other.prop)
+            and same(self.domain, other.domain)
+            and self.evidence() == other.evidence()
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def export(self, system: Literal["coq"] = "coq") -> str:
         """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
@@ -147,8 +174,33 @@ class Decided(Answer):
         proof = self.proof
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
 
+    def evidence(self) -> object:
+        """The statements of the core."""
+        return frozenset([(fact.kind, digest(fact.prop), digest(fact.domain)) for fact in self.core])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        proof, core = self.proof, self.core
+        records = recorded_among(self._records, core)
+        return _decided, (type(self), self.prop, self.domain, self.rung, proof, core, self._minimal, records)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
+
+
+def _decided(
+    kind: type[Decided],
+    prop: Prop,
+    domain: Prop,
+    rung: str,
+    proof: ProofStep,
+    core: tuple[Fact, ...],
+    minimal: bool,
+    records: Record | None,
+) -> Decided:
+    """A verdict as it was pickled, its core minimized."""
+    verdict = kind(prop, domain, rung, proof)
+    verdict._core, verdict._minimal, verdict._records = core, minimal, records
+    return verdict
 
 
 class Always(Decided):
@@ -268,8 +320,33 @@ class Depends(Answer):
                 return False
         return True
 
+    def evidence(self) -> object:
+        """The small witnesses."""
+        return self.true_at, self.false_at
+
+    def __reduce__(self) -> tuple[object, ...]:
+        asked = self.prop, self.domain, self.rung, Recorded(self._facts)
+        return _depends, (*asked, *self.found, *self._small(), self._cancelled)
+
     def __repr__(self) -> str:
         return f"Depends(true_at={_shown(self._small()[0])}, false_at={_shown(self._small()[1])})"
+
+
+def _depends(
+    prop: Prop,
+    domain: Prop,
+    rung: str,
+    facts: Facts,
+    true: dict[Atom, int],
+    false: dict[Atom, int],
+    small_true: dict[Atom, int],
+    small_false: dict[Atom, int],
+    cancelled: tuple[Atom, ...],
+) -> Depends:
+    """A verdict as it was pickled, its witnesses shrunk."""
+    verdict = Depends(prop, domain, rung, facts, Witness.of(true), Witness.of(false))
+    verdict._cancelled, verdict._shown = cancelled, (small_true, small_false)
+    return verdict
 
 
 class GaveUp(Answer):
@@ -299,8 +376,21 @@ class GaveUp(Answer):
     def check(self) -> bool:
         return True
 
+    def evidence(self) -> object:
+        """The reason, and what was tried."""
+        return self.reason, self.tried
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _gave_up, (self.prop, self.domain, self.reason, self.tried, self.work, self.seconds)
+
     def __repr__(self) -> str:
         return f"GaveUp({self.reason!r}, {self.tried})"
+
+
+def _gave_up(
+    prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...], work: int, seconds: float
+) -> GaveUp:
+    return GaveUp(prop, domain, reason, tried, work=work, seconds=seconds)
 
 
 Verdict = Always | Never | Depends | GaveUp

@@ -209,7 +209,7 @@ def test_a_format_never_asks_for_the_value() -> None:
 
 
 def test_copies_of_an_environment_are_its_own(tmp_path: Path) -> None:
-    """A copy of an environment learns on its own, and pickling is an error that names `env.save`."""
+    """A copy of an environment learns on its own."""
     env = ShapeEnv()
     s = env.symbol("s", hint=200)
     env.assume(s % 4 == 0)
@@ -218,11 +218,7 @@ def test_copies_of_an_environment_are_its_own(tmp_path: Path) -> None:
         made.assume(s > 100)
         assert not isinstance(env.ask(s > 50), Always)
     assert copy.deepcopy(s) is s and copy.copy(s > 3).prop is (s > 3).prop
-    with pytest.raises(TypeError, match=r"env\.save\(path\)"):
-        pickle.dumps(env)
-    for value in (s, s > 3, s / 3):
-        with pytest.raises(TypeError, match=r"env\.save"):
-            pickle.dumps(value)
+    assert isinstance(pickle.loads(pickle.dumps(env)).ask("s % 2 == 0"), Always)
     env.save(tmp_path / "env.jsonl")
     assert isinstance(ShapeEnv.load(tmp_path / "env.jsonl").ask("s % 2 == 0"), Always)
 

@@ -328,12 +328,12 @@ def test_errors_name_operation_expression_and_line() -> None:
 
 
 def test_copies_and_pickles() -> None:
-    """A copy of a model's configuration keeps its sizes; a pickle cannot take an environment along."""
-    _, (s, _) = sized([6, 3])
+    """A copy of a model's configuration keeps its sizes; a pickle takes their environment along."""
+    env, (s, _) = sized([6, 3])
     for value in (s, s > 2, s / 2):
         assert copy.copy(value) is value and copy.deepcopy([value])[0] is value
-        with pytest.raises(TypeError, match=r"save that with `env\.save`"):
-            pickle.dumps(value)
+        loaded, other = pickle.loads(pickle.dumps((value, env)))
+        assert type(loaded) is type(value) and str(loaded) == str(value) and loaded.env is other
     assert pickle.loads(pickle.dumps(s - s + 3)) == 3
     assert pickle.loads(pickle.dumps(s - s == 0)) is True
     assert pickle.loads(pickle.dumps((s - s) * 0.5 + 1)) == 1.0
