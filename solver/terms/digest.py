@@ -17,7 +17,6 @@ built in the same way: an operation may order its operands by age.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from typing import Final
 
 from solver.terms.expr import Atom, Expr, Node
@@ -49,6 +48,8 @@ def same(one: Node, other: Node) -> bool:
 
 def joined(*parts: bytes) -> bytes:
     """The digest of a sequence."""
+    from hashlib import blake2b  # loaded on demand: with OpenSSL, in milliseconds
+
     found = blake2b(digest_size=SIZE)
     for part in parts:
         found.update(b"%d:" % len(part))

@@ -22,7 +22,6 @@ from tests.properties.programs import Case, cases, known
 from tests.solver.asked import asked
 from tests.solver.proofs.test_forged_evidence import SETTLED
 
-
 T = TypeVar("T")
 
 
