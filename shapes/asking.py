@@ -454,7 +454,7 @@ class Asking(ABC):
     @synchronized
     def fingerprint(self, *, hints: bool = True) -> str:
         """A key for caches that other processes read: a digest of the policy and of all commitments, in order, symbols
-        by name. Equal ones mean equal answers, guards and checks; without `hints`, whatever the sizes are this time."""
+        by name; without `hints`, whatever the sizes are this time. Equal ones mean the same guards and checks."""
         from shapes.environment.fingerprint import fingerprint
 
         settings = self.policy.name, self.solvers, self.decimals, *self._ledger.table.strict.values()

@@ -11,8 +11,8 @@
     >>> environment(64).fingerprint(hints=False) == environment(128).fingerprint(hints=False)
     True
 
-Equal fingerprints mean equal answers, guards and checks: they are digests of the policy and of everything that was
-committed to, in order, with the names of symbols. Lines of programs and the texts of facts are not in them.
+Equal fingerprints mean the same policy and the same commitments in the same order, with symbols by name, and therefore
+the same guards and checks. Lines of programs and the texts of facts are not in them, nor what symbols a rollback took.
 """
 
 from __future__ import annotations

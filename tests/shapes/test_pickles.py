@@ -176,7 +176,7 @@ def test_checks_and_dispatches(native: bool) -> None:
 
 
 def test_fingerprints() -> None:
-    """Equal keys mean equal answers, guards and checks: whatever these depend on changes the key."""
+    """Equal keys mean the same guards and checks: whatever these depend on changes the key."""
 
     def key(*facts: str, hint: int = 128, lo: int = 0, name: str = "s", source: str | None = None) -> tuple[str, str]:
         env = ShapeEnv()
