@@ -23,6 +23,7 @@ from shapes.accepted import whole_number
 from shapes.errors import Undefined
 from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_numbers
 from shapes.symbolic.operations import Interning, Key, Operations, line
+from solver.errors import NotExpressible
 from solver.floats.values import Float
 from solver.terms.digest import digest, joined
 from solver.terms.expr import Atom, Expr
@@ -246,6 +247,27 @@ class Real(Symbolic):
     __slots__ = ("value",)
 
     value: Float
+
+    def substitute(self, sizes: Mapping[str, int | Integer] = {}, /, **named: int | Integer) -> Self | float:
+        """The double with sizes in place of symbols, by name; a float where it is a constant.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        from solver.floats.substitution import as_float  # loaded on demand, as few programs need it
+
+        images, domain = self._images({**sizes, **named})
+        value = self.value
+        if value.arguments:
+            try:
+                value = as_float(value.program.node, [argument.substitute(images) for argument in value.arguments])
+            except (ArithmeticError, ValueError, NotExpressible) as error:
+                raise Undefined(f"`{self}` makes no sense there: {error}") from None
+        if domain.kind == "false":
+            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+        if value.value is not None and domain.kind == "true":
+            return value.value
+        return cast(Self, self.operations.real(value, domain))
 
     def evaluate(self, sizes: Mapping[str, int] = {}, /, **named: int) -> float:
         """The double at these sizes, one for each symbol by name.

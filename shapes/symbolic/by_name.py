@@ -5,6 +5,8 @@
     >>> b, s = env.sizes("b s")
     >>> (b * s).substitute(b=4), (b * s).substitute(b=s + 1), (b * s > 7).substitute(b=4, s=8)
     (4*s, s**2 + s, True)
+    >>> (b / s).substitute(b=4), (b / s).substitute(b=4, s=8)
+    (truediv(4, s), 0.5)
     >>> (b * s).evaluate(b=4, s=8), (b / s).evaluate(b=4, s=8), (b > s).evaluate({"b": 4, "s": 8})
     (32, 0.5, False)
     >>> (b // s).evaluate(b=4, s=0)
