@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from shapes.guards.guards import Guard, RuntimeAssert, Specialization
 
 
+DEFAULT: Final = "default"
+FAST: Final = "fast"
 SHOWN_SYMBOLS: Final = 6
 """So many symbols are shown of an environment that is printed."""
 
@@ -92,6 +94,7 @@ class Asking(ABC):
         self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
         self._ledger.trails = (self._answers, self._reader)
         self._texts = self._reader.texts
+        self._cancelled = table.cancelled
         self._watched = False
         """True if a listener is notified of questions."""
         self._declarations = Declarations(self._ledger, self._reader)
@@ -209,9 +212,8 @@ class Asking(ABC):
         Raises:
             Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
         """
-        wanted: object = effort
-        if timeout is not None or type(wanted) is not str or wanted not in RANKS:
-            check_cost(effort, timeout)
+        if timeout is not None or (effort is not DEFAULT and effort is not FAST):
+            check_cost(effort, timeout)  # the usual efforts are these very objects
         answers = self._answers
         if type(question) is SymBool and question.domain is self._true:
             prop = question.prop
@@ -235,7 +237,9 @@ class Asking(ABC):
         except Undefined:
             raise undefined(text or str(prop), domain) from None
         if text is not None and type(verdict) is Depends:
-            verdict = self._naming(verdict, text)
+            cancelled = self._cancelled.get(text)
+            if cancelled is None or cancelled:
+                verdict = self._naming(verdict, text)
         if self._watched:
             one_of("purpose", purpose, ("program", "optional", "person"))
             self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))
