@@ -146,7 +146,7 @@ def quotients_simplified(count: int) -> Thing:
     size = env.symbol("a", hint=50)
     for _ in range(count):
         size = size // 2 + size % 3
-    return lambda: simplify(env.facts, size.expr, solvers=False)
+    return lambda: simplify(env.known, size.expr, solvers=False)
 
 
 CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {

@@ -84,7 +84,7 @@ def judge_ours(found: OnnxModel, runs: Iterable[tuple[Mapping[str, int], Feeds, 
                 for element, actual in zip(value.elements.reshape(-1).tolist(), array.reshape(-1).tolist()):
                     if number_at(element, values) not in (actual, None):
                         judged.wrong.append(f"{name}: element {element}, but {actual} at {dict(sizes)}")
-        for fact in env.facts.records():
+        for fact in env.known.records():
             if fact.prop.symbols | fact.domain.symbols <= values.keys():
                 if not (fact.domain.evaluate(values) and fact.prop.evaluate(values)):
                     judged.wrong.append(f"{fact.text} does not hold at {dict(sizes)}")

@@ -216,7 +216,7 @@ def scope_of(env: ShapeEnv) -> tuple[export.SymbolicScope, tuple[str, ...]]:
     writing = _Writing(export.SymbolicScope())
     kept: list[str] = []
     left_out: list[str] = []
-    for fact in reversed(list(env.facts.records())):
+    for fact in reversed(list(env.known.records())):
         for part in fact.prop.parts if fact.prop.kind == "and" else (fact.prop,):
             try:
                 _require_positive(env, part.symbols)

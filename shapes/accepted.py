@@ -5,7 +5,7 @@
     3
     >>> one_of("effort", "fats", ("fast", "full"))
     Traceback (most recent call last):
-    solver.errors.ShapeError: effort='fats': expected fast or full; did you mean 'fast'?
+    solver.errors.InvalidArgument: effort='fats': expected fast or full; did you mean 'fast'?
 
 Integers of other libraries count as Python's own, `np.int64` for one; truths do not.
 """
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import SupportsIndex
 
-from shapes.errors import ShapeError, shortened
+from shapes.errors import InvalidArgument, ShapeError, shortened
 
 
 def whole_number(label: str, value: object, expected: str = "an integer") -> int:
@@ -45,14 +45,14 @@ def one_of(label: str, value: object, accepted: Iterable[str], *, but: str = "")
     """The value, if it is one of the accepted texts.
 
     Raises:
-        ShapeError: it is none of them.
+        InvalidArgument: it is none of them.
     """
     known = list(accepted)
     if isinstance(value, str) and value in known:
         return value
     *most, last = known
     listed = f"{', '.join(most)} or {last}" if most else last
-    raise ShapeError(f"{label}={shown(value)}: expected {listed}{but}{did_you_mean(value, known)}")
+    raise InvalidArgument(f"{label}={shown(value)}: expected {listed}{but}{did_you_mean(value, known)}")
 
 
 def did_you_mean(value: object, known: Iterable[str]) -> str:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from shapes.accepted import did_you_mean, is_truth, one_of, shown
 from shapes.environment.access import Access, synchronized
-from shapes.environment.answers import RANKS, Answers, Effort
+from shapes.environment.answers import RANKS, Answers, Effort, check_cost
 from shapes.environment.commands import Commands
 from shapes.environment.declaring import Declarations
 from shapes.environment.events import Asked, Commitment, Purpose
@@ -27,13 +27,14 @@ from shapes.environment.ledger import Ledger
 from shapes.environment.memory import Memory
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.symbols import SymbolTable
-from shapes.environment.undecided import valueless
+from shapes.environment.undecided import undefined, valueless
 from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
 from shapes.symbolic.numbers import SymBool, SymInt
-from solver.decide.verdict import Always, Verdict
+from solver.decide.verdict import Always, Depends, Verdict
 from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
     from shapes.guards.arguments import Sources
     from shapes.guards.codegen import Check
     from shapes.guards.guards import Guard, RuntimeAssert, Specialization
+
+
+DEFAULT: Final = "default"
+FAST: Final = "fast"
+SHOWN_SYMBOLS: Final = 6
+"""So many symbols are shown of an environment that is printed."""
 
 
 class Asking(ABC):
@@ -87,6 +94,7 @@ class Asking(ABC):
         self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
         self._ledger.trails = (self._answers, self._reader)
         self._texts = self._reader.texts
+        self._cancelled = table.cancelled
         self._watched = False
         """True if a listener is notified of questions."""
         self._declarations = Declarations(self._ledger, self._reader)
@@ -101,9 +109,22 @@ class Asking(ABC):
         """The value of a size as a constant; symbolic numbers need it."""
 
     @property
-    def facts(self) -> Facts:
-        """The facts, as a value."""
+    def known(self) -> Facts:
+        """What is known, as the solver's value."""
         return self._ledger.facts
+
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts in the order in which they were learned: ranges, assumptions, guards, run-time checks, hypotheses;
+        each has its `text`, `kind` and `origin`."""
+        return tuple(reversed(list(self.known.records())))
+
+    def __repr__(self) -> str:
+        """Its symbols with their ranges, and how many facts it has besides."""
+        symbols = [declared.fact.text for declared in self.symbols.values()]
+        listed = symbols if len(symbols) <= SHOWN_SYMBOLS else [*symbols[:SHOWN_SYMBOLS], "..."]
+        more = self.known.count - len(symbols)
+        facts = f"; {more} fact{'s' * (more != 1)}" if more else ""
+        return f"<{type(self).__name__} {', '.join(listed) or 'without symbols'}{facts}>"
 
     @property
     def origin(self) -> OriginProvider:
@@ -163,7 +184,12 @@ class Asking(ABC):
                 node = self.expression(size)
             except ParseError:
                 node = self.parse(str(size))[0]
-        return value_at_hints(node, self.hints, self.facts, fallback)
+        return value_at_hints(node, self.hints, self.known, fallback)
+
+    def size(self, text: str) -> SymInt | int:
+        """A size from text, such as `max(b, s)`; an int where it is a constant."""
+        expr, domain = self._reader.parse_expr(text)
+        return expr.constant if expr.is_constant and domain is self._true else self._size(expr, domain)
 
     # ------------------------------------------------------------------ asking
 
@@ -186,6 +212,8 @@ class Asking(ABC):
         Raises:
             Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
         """
+        if timeout is not None or (effort is not DEFAULT and effort is not FAST):
+            check_cost(effort, timeout)  # the usual efforts are these very objects
         answers = self._answers
         if type(question) is SymBool and question.domain is self._true:
             prop = question.prop
@@ -193,9 +221,8 @@ class Asking(ABC):
             if decided is not None:
                 return decided
             known = answers.open_now.get(prop)
-            if known is not None and known.facts is self._ledger.facts:
-                if effort in RANKS and known.effort >= RANKS[effort]:
-                    return known.verdict
+            if known is not None and known.facts is self._ledger.facts and known.effort >= RANKS[effort]:
+                return known.verdict
         if type(question) is str:
             prop, domain = self._texts.get(question) or self._reader.parse(question)
             if domain is self._true:
@@ -204,12 +231,24 @@ class Asking(ABC):
                     return decided
         else:
             prop, domain = self._reader.read(question)
-        verdict = answers.decide(prop, domain, effort, timeout)
+        text = question if isinstance(question, str) else None
+        try:
+            verdict = answers.decide(prop, domain, effort, timeout)
+        except Undefined:
+            raise undefined(text or str(prop), domain) from None
+        if text is not None and type(verdict) is Depends:
+            cancelled = self._cancelled.get(text)
+            if cancelled is None or cancelled:
+                verdict = self._naming(verdict, text)
         if self._watched:
             one_of("purpose", purpose, ("program", "optional", "person"))
-            text = question if isinstance(question, str) else None
             self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
+
+    def _naming(self, verdict: Depends, text: str) -> Depends:
+        """The same answer, whose witnesses have all symbols that the text names."""
+        cancelled = self._reader.cancelled(text, verdict.prop, verdict.domain)
+        return verdict.naming(cancelled) if cancelled else verdict
 
     def decide(
         self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
@@ -226,7 +265,7 @@ class Asking(ABC):
         """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
         from shapes.environment.value_ranges import bounds
 
-        return bounds(self.facts, self._reader.read_expr(size)[0])
+        return bounds(self.known, self._reader.read_expr(size)[0])
 
     def guarding_hint(self, size: Size) -> int:
         """The value this time, for callers that will guard on it.
@@ -237,7 +276,7 @@ class Asking(ABC):
         expr, domain = self._reader.read_expr(size)
         value = self.hint(expr)
         if value is None:
-            lo, hi = self.facts.bounds(expr)
+            lo, hi = self.known.bounds(expr)
             if lo is None or lo != hi:
                 raise valueless(self._ledger, expr, domain, "a symbol in it has no hint")
             value = lo
@@ -249,7 +288,10 @@ class Asking(ABC):
         from shapes.environment.explanation import explain
 
         prop, domain = self._reader.read(question)
-        return explain(self.decide(prop, domain, "thorough"), prop, domain)
+        verdict = self.decide(prop, domain, "thorough")
+        if isinstance(question, str) and isinstance(verdict, Depends):
+            verdict = self._naming(verdict, question)
+        return explain(verdict, prop, domain)
 
     @synchronized
     def simplify(self, size: Size) -> SymInt | int:
@@ -257,7 +299,11 @@ class Asking(ABC):
         from solver.decide.simplify import simplify
 
         expr, domain = self._reader.read_expr(size)
-        simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
+        # a constant in place of a symbol is as many operations, so that `simplify` would not prefer it
+        known = {atom: self.known.bounds(atom.expr) for atom in expr.symbols}
+        fixed = {atom: lo for atom, (lo, hi) in known.items() if lo is not None and lo == hi}
+        expr = expr.substitute({atom: self.interner.constant(value) for atom, value in fixed.items()})
+        simple = simplify(self.known, expr, domain=domain, solvers=self.solvers)
         return simple.constant if simple.is_constant else self._size(simple, domain)
 
     @synchronized
@@ -279,7 +325,7 @@ class Asking(ABC):
         """
         from solver.decide.consistency import Consistent, Unknown, consistency
 
-        match consistency(self.facts, solvers=self.solvers):
+        match consistency(self.known, solvers=self.solvers):
             case Conflict(core=core, proof=proof):
                 raise Contradiction("the facts contradict each other", core, proof)
             case Consistent(witness=witness):
@@ -405,9 +451,18 @@ class Asking(ABC):
         from shapes.sessions.obligations import obligations
 
         one_of("system", system, ("smtlib",))
-        witness = self.facts.witness()
+        witness = self.known.witness()
         sizes = None if witness is None else {each.name: witness[atom] for atom, each in self.symbols.items()}
         return obligations(self._ledger.commitments, self.guards(), self._answers.valid_verdicts(), sizes)
+
+    @synchronized
+    def fingerprint(self, *, hints: bool = True) -> str:
+        """A key for caches that other processes read: a digest of the policy and of all commitments, in order, symbols
+        by name; without `hints`, whatever the sizes are this time. Equal ones mean the same guards and checks."""
+        from shapes.environment.fingerprint import fingerprint
+
+        settings = self.policy.name, self.solvers, self.decimals, *self._ledger.table.strict.values()
+        return fingerprint(settings, self._ledger.commitments, hints=hints)
 
     def _size(self, expr: Expr, domain: Prop | None = None) -> SymInt:
         """An expression as a symbolic number of this environment."""

@@ -28,29 +28,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
+from typing import TYPE_CHECKING, Final, Literal, Self, TypedDict, overload
 
 from shapes.accepted import one_of, shown
 from shapes.asking import Asking
 from shapes.environment.access import synchronized
 from shapes.environment.commands import with_message
-from shapes.environment.events import Listener, Sourced, SymbolKind
+from shapes.environment.events import Commitment, Listener, Sourced, SymbolKind
 from shapes.environment.joining import join
 from shapes.environment.ledger import Checkpoint
 from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import Attempt, supposing
 from shapes.errors import Contradiction, ShapeError
-from shapes.origin import Origin
+from shapes.origin import Origin, OriginProvider, pickled_provider
+from shapes.policies import Policy
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
+from solver.knowledge.facts import Facts
 from solver.proofs.fact import Kind
-from solver.terms.expr import Expr
+from solver.syntax.tokens import Decimals
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from shapes.environment.layout import Layout
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
+
+
+class EnvironmentSettings(TypedDict):
+    """The arguments of an environment, besides its interner."""
+
+    policy: Policy
+    origin: OriginProvider
+    solvers: bool
+    decimals: Decimals
 
 
 class ShapeEnv(Asking):
@@ -186,7 +200,7 @@ class ShapeEnv(Asking):
         _, name = self._reader.read_symbol(size, "size")
         if not isinstance(source, str):
             raise ShapeError(f"source={shown(source)}: expected text that says where the value is found")
-        self._ledger.commit(self.facts, Sourced(name, source))
+        self._ledger.commit(self.known, Sourced(name, source))
 
     @synchronized
     def restore_symbol(
@@ -423,11 +437,19 @@ class ShapeEnv(Asking):
         """A fork: knowledge is a value, and the sizes of this one may be asked about there."""
         return self.fork()
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "an environment is not pickled: `env.save(path)` writes it, `ShapeEnv.load(path)` reads it; "
-            "`env.fork()` is one of its own in the same process"
-        )
+    @synchronized
+    def __reduce__(self) -> tuple[object, ...]:
+        """Everything that was committed to; listeners, attached states, open answers and a source of origins that
+        pickle cannot take along (a lambda) stay behind. `save` writes a text that other versions read."""
+        ledger = self._ledger
+        settings = {
+            "policy": self.policy,
+            "origin": pickled_provider(self.origin),
+            "solvers": self.solvers,
+            "decimals": self.decimals,
+        }
+        strict = tuple(ledger.table.strict)
+        return _restored, (type(self), settings, self.known, self.events, ledger.hypotheses, strict)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
@@ -448,3 +470,20 @@ class ShapeEnv(Asking):
         from shapes.sessions.session import record
 
         return record(self, path)
+
+
+def _restored(
+    kind: type[ShapeEnv],
+    settings: EnvironmentSettings,
+    facts: Facts,
+    commitments: tuple[Commitment, ...],
+    hypotheses: tuple[Prop, ...],
+    strict: tuple[Atom, ...],
+) -> ShapeEnv:
+    """An environment as it was pickled, with its interner."""
+    interner = facts.interner
+    assert isinstance(interner, Interner)
+    env = kind(interner=interner, **settings)
+    env._ledger.restore(facts, commitments, hypotheses)
+    env._ledger.table.strict |= {atom: atom.name for atom in strict}
+    return env

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
-from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
+from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
 from solver.syntax.precedence import number
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "Contradiction",
     "FalseAtHint",
     "ForeignSymbol",
+    "InvalidArgument",
     "NotExported",
     "NotExpressible",
     "ParseError",
@@ -77,10 +78,14 @@ class ConcurrentScope(ShapeError):
     """Another thread is inside a hypothesis or speculation of this environment: what holds there is not for others."""
 
     def __init__(self, asked: str) -> None:
+        self.asked = asked
         super().__init__(
             f"`{asked}`: another thread is inside a hypothesis or speculation of this environment; "
             "let each thread ask a fork of its own (`env.fork()`)"
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.asked,)
 
 
 class ForeignSymbol(ShapeError):

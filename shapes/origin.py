@@ -116,6 +116,10 @@ class Origin:
     def __hash__(self) -> int:
         return hash((self.file, self.line, self.function))
 
+    def __reduce__(self) -> tuple[type[Origin], tuple[str, int, str, str]]:
+        """As text: code objects stay in their process."""
+        return Origin, (self.file, self.line, self.function, self.segment)
+
     def __str__(self) -> str:
         return f"{self.name}:{self.line}" + (f" in {self.function}" if self.function else "")
 
@@ -151,6 +155,10 @@ class StackWalk:
         self.skip = (*FRAMEWORK, *skip)
         self._skipped: dict[str, bool] = {}
 
+    def __reduce__(self) -> str | tuple[type[StackWalk], tuple[tuple[str, ...]]]:
+        """The default provider by its name: it skips what is ours, wherever it is installed."""
+        return "here" if self is here else (StackWalk, (self.skip[len(FRAMEWORK) :],))
+
     def _skips(self, file: str) -> bool:
         """Ours, a framework's or Python's own: `random.randrange(s)` concretizes in the caller's line."""
         return file.startswith(self.skip) or (file.startswith(STANDARD) and INSTALLED not in file)
@@ -174,3 +182,14 @@ class StackWalk:
 
 here: Final = StackWalk()
 """The default provider."""
+
+
+def pickled_provider(provider: OriginProvider) -> OriginProvider:
+    """The provider for a pickle: the default one in place of one that pickle cannot take along, such as a lambda."""
+    import pickle  # loaded on demand
+
+    try:
+        pickle.dumps(provider)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return here
+    return provider

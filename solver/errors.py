@@ -64,6 +64,10 @@ class ParseError(ShapeError, ValueError):
         return f"{self.message}\n  {shown}\n  {' ' * (self.column - start)}^"
 
 
+class InvalidArgument(ShapeError, ValueError):
+    """An argument that is none of the accepted values."""
+
+
 class Undefined(ShapeError, ArithmeticError):
     """A question that makes no sense under the facts: they refute its domain (a divisor that is zero, say)."""
 
@@ -77,6 +81,9 @@ class Contradictory(ShapeError):
         self.core, self.proof = tuple(core), proof
         super().__init__("the facts contradict each other")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.core, self.proof)
+
 
 class NotExpressible(ShapeError, TypeError):
     """An operation for which there is no exact integer form."""
@@ -86,5 +93,8 @@ class NotExported(NotExpressible):
     """Evidence without a counterpart in another system; `rule` is the rule of inference that has no lemma there."""
 
     def __init__(self, rule: str, why: str) -> None:
-        self.rule = rule
+        self.rule, self.why = rule, why
         super().__init__(f"the rule `{rule}` is not exported here: {why}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.rule, self.why)

@@ -88,7 +88,7 @@ OPENING = """
     sys.modules.update(dict.fromkeys(("jax", "onnx", "onnxruntime", "hypothesis", "rich", "prompt_toolkit")))
     import torch, shapes
     assert shapes.__file__.startswith(site)
-    for top in ("solver", "shapes", "backends", "frontends"):
+    for top in ("solver", "shapes", "backends", "frontends", "symshape"):
         for found in pkgutil.walk_packages(importlib.import_module(top).__path__, top + "."):
             if not found.name.endswith("__main__") and ".conformance" not in found.name:
                 try:

@@ -6,6 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import shapes
+import symshape
+
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "sympy", "z3", "numpy", "rich", "prompt_toolkit", "hypothesis")
 NEEDS_TORCH = (
@@ -20,9 +25,21 @@ def python(program: str) -> str:
     return done.stdout
 
 
-def test_shapes_brings_nothing_heavy() -> None:
-    """Importing shapes loads no heavy library."""
-    assert python(f"import sys, shapes; print(*[name for name in {HEAVY} if name in sys.modules])").split() == []
+@pytest.mark.parametrize("package", ["shapes", "symshape"])
+def test_shapes_brings_nothing_heavy(package: str) -> None:
+    """Importing shapes loads no heavy library, nor what its names stand for."""
+    absent = (*HEAVY, "shapes.env", "solver")
+    assert python(f"import sys, {package}; print(*[name for name in {absent} if name in sys.modules])").split() == []
+
+
+def test_the_distribution_is_imported_under_its_own_name() -> None:
+    """symshape has the public names of shapes, and no others."""
+    assert symshape.__all__ == shapes.__all__ and symshape.__version__ == shapes.__version__
+    for name in shapes.__all__:
+        assert getattr(symshape, name) is getattr(shapes, name)
+    assert {*shapes.__all__} <= {*dir(symshape)}
+    with pytest.raises(AttributeError, match="'symshape' has no attribute 'shapeenv'"):
+        _ = symshape.shapeenv
 
 
 FIRST_QUESTION = """

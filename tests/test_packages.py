@@ -25,6 +25,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in NAMES:
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "pytorch", "jax", "testing")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.copytree(ROOT / "symshape", folder / "symshape", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
@@ -41,7 +42,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
     return last
 
 
-@pytest.mark.parametrize("imported", ["shapes", "backends", "frontends"])
+@pytest.mark.parametrize("imported", ["shapes", "backends", "frontends", "symshape"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["module", "package"])
 def test_a_stranger_first_on_the_path_is_named(

@@ -196,7 +196,7 @@ class Decisions:
         self._open: dict[tuple[str, Prop, Expr | None, Expr | None, str], Open] = {}
 
     def _known(self) -> Iterator[tuple[Atom, Expr]]:
-        facts = self.env.facts
+        facts = self.env.known
         for atom, declared in self.env.symbols.items():
             if declared.kind == "backed":
                 lo, hi = facts.bounds(atom.expr)

@@ -167,7 +167,7 @@ class Judgement:
                 # where all others hold, does it?
                 others = self.env.interner.conjunction([other.goal for other in kept]).negation
                 claim = self.env.interner.disjunction([others, each.goal])
-                verdict = decide(self.env.facts, claim, effort="default")
+                verdict = decide(self.env.known, claim, effort="default")
                 (implied if isinstance(verdict, Always) else kept).append(each)
         order = {id(each): place for place, each in enumerate(findings)}
         return sorted(kept, key=lambda each: order[id(each)]), implied
@@ -177,7 +177,7 @@ class Judgement:
         spoken = {self._symbols[name] for name in self.spoken}
         facts = [
             fact
-            for fact in self.env.facts.records()
+            for fact in self.env.known.records()
             if fact.kind != "range" or not spoken.isdisjoint([atom.name for atom in fact.prop.symbols])
         ]
         return tuple([self.shown(fact.text) for fact in reversed(facts)])
@@ -248,7 +248,7 @@ class Judgement:
                 if not (self._stands_in(other, place, relied) and _all_read(read[other]) and _all_read(read[place])):
                     continue
                 claim = interner.disjunction([accepted[place].negation, accepted[other]])
-                if isinstance(decide(self.env.facts, claim, effort="default"), Always):
+                if isinstance(decide(self.env.known, claim, effort="default"), Always):
                     left.remove(place)
                     break
         return left
@@ -276,7 +276,7 @@ class Judgement:
     def _judged(self, condition: Condition, text: str, goal: Prop | str) -> Proven | Finding | NotShown:
         if isinstance(goal, str):
             return NotShown(condition, text, goal)
-        verdict = self._decided(self.env.facts, goal)
+        verdict = self._decided(self.env.known, goal)
         match verdict:
             case Always():
                 return Proven(condition, text, verdict)
@@ -294,7 +294,7 @@ class Judgement:
 
     def _finding(self, condition: Condition, text: str, goal: Prop, verdict: Depends | Never) -> Finding | NotShown:
         """The guard with the least sizes at which it fails."""
-        facts = self.env.facts
+        facts = self.env.known
         failing = given(facts, goal.negation)
         values = verdict.false_values if isinstance(verdict, Depends) else None
         smallest = False

@@ -19,14 +19,14 @@ The cache is bounded, and is rolled back with the ledger (see `shapes.environmen
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from shapes.accepted import one_of, shown
 from shapes.environment.access import Access
 from shapes.environment.events import Declared, fact_of
 from shapes.environment.ledger import Ledger
 from shapes.environment.trail import Trail
-from shapes.errors import Contradiction, ShapeError
+from shapes.errors import Contradiction, InvalidArgument
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.errors import Contradictory
@@ -194,12 +194,8 @@ def decided(
     Raises:
         Contradiction: the facts cannot hold together, so that everything would follow from them.
     """
+    check_cost(effort, timeout)
     try:
-        wanted: object = effort
-        if not isinstance(wanted, str) or wanted not in RANKS:
-            one_of("effort", wanted, tuple(RANKS))
-        if timeout is not None and not (type(timeout) in (int, float) and timeout >= 0):
-            raise ShapeError(f"timeout={shown(timeout)}: expected seconds, or None")
         return decide(
             facts,
             prop,
@@ -211,3 +207,15 @@ def decided(
     except Contradictory as error:
         core = [fact for fact in error.core if isinstance(fact, Fact)]
         raise Contradiction("the facts contradict each other", core, error.proof) from None
+
+
+def check_cost(effort: object, timeout: object) -> None:
+    """Refuse what is no effort and what is no time, also where the answer is known already.
+
+    Raises:
+        InvalidArgument: one of them is not accepted.
+    """
+    if not isinstance(effort, str) or effort not in RANKS:
+        one_of("effort", effort, tuple(RANKS))
+    if timeout is not None and not (type(timeout) in (int, float) and cast(float, timeout) >= 0):
+        raise InvalidArgument(f"timeout={shown(timeout)}: expected seconds from 0, such as 0.02, or None for no limit")

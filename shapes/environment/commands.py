@@ -23,7 +23,7 @@ from shapes.environment.answers import Answers, Effort, decided
 from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Guarded, Specialized
 from shapes.environment.hints import value_at_hints
 from shapes.environment.reader import Question, Reader, Size
-from shapes.environment.undecided import undecided, valueless
+from shapes.environment.undecided import undecided, undefined, valueless
 from shapes.errors import Contradiction, FalseAtHint, Undefined
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Policy, Refuse, TakeHint
@@ -139,7 +139,7 @@ class Commands:
             return self._branch_inside(prop, domain, text, fallback, policy)
         mark = self.ledger.position()
         try:
-            if not self._commit_domain(prop, domain, checks=fallback is None):
+            if not self._commit_domain(prop, domain, text or str(prop), checks=fallback is None):
                 # an optional question costs the run nothing: what it could answer is not worth a check that may fail
                 self._log_choice(prop, fallback is True, policy, f"only the run knows whether `{domain}`")
                 return fallback is True
@@ -223,7 +223,7 @@ class Commands:
             pass
         return None
 
-    def _commit_domain(self, prop: Prop, domain: Prop, checks: bool) -> bool:
+    def _commit_domain(self, prop: Prop, domain: Prop, text: str, *, checks: bool) -> bool:
         """A question that the program asks needs its domain: a guard, or a check where only the run decides. False, and
         nothing is committed, where that takes a check and there shall be none."""
         ledger = self.ledger
@@ -231,10 +231,10 @@ class Commands:
             case Always():
                 return True
             case Never(core=core):
-                raise Undefined(f"`{prop}` needs `{domain}`, but {', '.join([fact.text for fact in core])}")
+                raise undefined(text, domain, core)
         at_hint = ledger.at_hint(domain, self.true)
         if at_hint is False:
-            raise Undefined(f"`{prop}` needs `{domain}`, which is false at the hints")
+            raise Undefined(f"`{text}` needs `{domain}`, which is false at the hints")
         kind: Kind = "guard" if self._checkable(domain, at_hint) else "assert"
         if kind == "assert" and not checks:
             return False

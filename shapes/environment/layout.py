@@ -113,7 +113,7 @@ def is_positive(size: Int) -> bool:
     """Return True if a size is at least 1 by its bounds alone."""
     if not isinstance(size, SymInt):
         return bool(size > 0)
-    lo, _ = size.env.facts.bounds(size.expr)
+    lo, _ = size.env.known.bounds(size.expr)
     return lo is not None and lo > 0
 
 

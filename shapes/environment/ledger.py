@@ -99,6 +99,16 @@ class Ledger:
         self.hypotheses = other.hypotheses
         self._positions += [(0,) * len(self.trails)] * len(other.commitments)
 
+    def restore(self, facts: Facts, commitments: Iterable[Commitment], hypotheses: tuple[Prop, ...]) -> None:
+        """Begin with what a ledger of another process had; the table registers its symbols, the trails are empty."""
+        self.facts = facts
+        self.commitments += commitments
+        self.hypotheses = hypotheses
+        self._positions += [(0,) * len(self.trails)] * len(self.commitments)
+        for commitment in self.commitments:
+            if type(commitment) is Declared:
+                self.table.register(commitment)
+
     # ------------------------------------------------------------------ committing
 
     def fact(self, prop: Prop, domain: Prop, kind: Kind, text: str | None = None, line: int | None = None) -> Fact:

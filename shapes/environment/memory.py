@@ -32,7 +32,7 @@ class Memory:
 
     def forget(self) -> None:
         """Drop what was cached for questions, and sweep unreferenced nodes if that is due."""
-        self._ledger.table.sides.clear()
+        self._ledger.table.forget_texts()
         self._ledger.facts.forget_questions()
         if self.is_full:
             interner = self._ledger.interner

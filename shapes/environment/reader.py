@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -22,7 +23,7 @@ from shapes.errors import ShapeError
 from shapes.symbolic.numbers import SymBool, SymInt
 from solver.syntax.parser import parse, parse_expr
 from solver.syntax.tokens import Decimals
-from solver.terms.expr import Expr
+from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
@@ -30,6 +31,8 @@ Question = str | SymBool | Prop | bool
 Size = str | SymInt | Expr | int
 
 TEXTS_KEPT: Final = 1 << 13
+WORD: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*\()")
+"""A name in a text that is not called."""
 
 
 class Reader:
@@ -81,6 +84,19 @@ class Reader:
             raise ShapeError(f"question={shown(question)}: expected text or a comparison of sizes")
         self.table.check(prop)
         return prop, domain
+
+    def cancelled(self, text: str, prop: Prop, domain: Prop) -> tuple[Atom, ...]:
+        """The symbols that a text names and its normal form has lost, such as b in `s + b - b > 3`."""
+        known = self.table.cancelled
+        found = known.get(text)
+        if found is None:
+            named = [self.table.names.get(word) for word in dict.fromkeys(WORD.findall(text))]
+            kept = prop.symbols | domain.symbols
+            atoms = [atom for symbol in named if symbol is not None for atom in symbol.symbols]
+            if len(known) >= TEXTS_KEPT:
+                known.clear()
+            found = known[text] = tuple([atom for atom in atoms if atom not in kept])
+        return found
 
     # ------------------------------------------------------------------ sizes
 

@@ -16,7 +16,6 @@ gone with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,13 +35,12 @@ from shapes.environment.events import (
     fact_of,
     symbols_of,
 )
-from shapes.environment.reader import Question
+from shapes.environment.reader import WORD, Question
 from solver.proofs.fact import Fact
 from solver.terms.expr import Expr
 from solver.terms.functions import known_functions
 from solver.terms.prop import Prop
 
-WORD: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*\()")
 WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
 
 

@@ -54,7 +54,7 @@ RESERVED: Final = frozenset(
 class SymbolTable:
     """The meanings of the names of an environment."""
 
-    __slots__ = ("_by_hint", "_unnamed", "hints", "names", "sides", "strict", "symbols")
+    __slots__ = ("_by_hint", "_unnamed", "cancelled", "hints", "names", "sides", "strict", "symbols")
 
     def __init__(self) -> None:
         self.names: dict[str, Expr] = {}
@@ -64,6 +64,8 @@ class SymbolTable:
         """Those that must not become constants."""
         self.sides: dict[str, Side] = {}
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
+        self.cancelled: dict[str, tuple[Atom, ...]] = {}
+        """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
         self._by_hint: dict[int, Atom] = {}
         self._unnamed = 0
 
@@ -71,7 +73,7 @@ class SymbolTable:
         """Add a symbol."""
         (atom,) = declared.symbol.symbols
         if declared.name in self.names:
-            self.sides.clear()
+            self.forget_texts()
         self.names[declared.name] = declared.symbol
         self.symbols[atom] = declared
         if declared.hint is not None:
@@ -82,11 +84,16 @@ class SymbolTable:
         """Take the newest symbol away."""
         atom, declared = self.symbols.popitem()
         del self.names[declared.name]
-        self.sides.clear()
+        self.forget_texts()
         self.strict.pop(atom, None)
         hint = self.hints.pop(atom, None)
         if hint is not None and self._by_hint.get(hint) is atom:
             del self._by_hint[hint]
+
+    def forget_texts(self) -> None:
+        """Drop what was read in texts."""
+        self.sides.clear()
+        self.cancelled.clear()
 
     def inherit(self, other: SymbolTable) -> None:
         """Begin with the symbols of another table."""

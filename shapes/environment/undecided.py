@@ -12,12 +12,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shapes.environment.ledger import Ledger
 from shapes.environment.shrink_assignment import shrink_assignment
-from shapes.errors import UndecidedGuard
+from shapes.errors import UndecidedGuard, Undefined
 from solver.decide.verdict import Depends, GaveUp, Verdict
+from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -39,6 +40,17 @@ def valueless(ledger: Ledger, expr: Expr, domain: Prop, reason: str) -> Undecide
     error = undecided(ledger, prop, GaveUp(prop, domain, reason, ()), str(expr), fix=fix)
     error.headline = f"cannot take `{expr}` as a number: {reason}"
     return error
+
+
+def undefined(text: str, domain: Prop, core: Iterable[Fact] = ()) -> Undefined:
+    """The error of a question whose domain cannot hold; `text` is the question as it was asked."""
+    if domain.kind == "false":
+        return Undefined(
+            f"`{text}` makes no sense for any sizes: a divisor in it is 0, or a shift count or an exponent negative"
+        )
+    because = ", ".join([fact.text for fact in core])
+    because = f" ({because})" if because else ""
+    return Undefined(f"`{text}` makes no sense here: the facts refute `{domain}`{because}")
 
 
 def _near(ledger: Ledger, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom, int]]:

@@ -21,18 +21,20 @@
         return True
     <BLANKLINE>
 
-The check is a plain function, so that a call costs what hand-written text would; `check.native()` is the same check
-as compiled C where that can be had. A check is total: any integers, of any sign and size, are accepted or not, and
-sizes outside the domain of a requirement (a divisor that is zero) are not. Integers are Python's own; those of fixed
-width wrap around, so convert them first.
+The check is a function, bound to its plan, so that a call costs what hand-written text would; it is pickled as the
+plan, from which it is compiled again. `check.native()` is the same check as compiled C where that can be had. A check
+is total: any integers, of any sign and size, are accepted or not, and sizes outside the domain of a requirement (a
+divisor that is zero) are not. Integers are Python's own; those of fixed width wrap around, so convert them first.
 """
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MethodType
 from typing import Literal, Protocol, cast, runtime_checkable
 
 from shapes.accepted import shown
@@ -99,7 +101,10 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The conditions that a check tests: the requirements, and the operations that decide them."""
+    """The conditions that a check tests: the requirements, and the operations that decide them.
+
+    It is a function of requirements, symbols and arguments, and is pickled as these.
+    """
 
     requirements: tuple[Fact, ...]
     arguments: Arguments
@@ -107,6 +112,20 @@ class Plan:
     operations: Operations
     conditions: tuple[Operation, ...]
     """In the order in which they are tested."""
+
+    @property
+    def check(self) -> Check:
+        """The check of this plan, in its Python form."""
+        return python_check(self)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Plan:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return planned, (self.requirements, self.symbols, self.arguments)
 
     def explain(self, values: Mapping[str, object]) -> Outcome:
         """Test the requirements one by one by evaluation, independently of the generated text. `values` are by
@@ -159,12 +178,21 @@ def compile_check(
             raise ShapeError(
                 f"sources[{name!r}]: no such symbol" + (f"; did you mean {' or '.join(close)}?" if close else "")
             )
+    check = python_check(planned(tuple(requirements), symbols, layout))
+    return check.native() if native else check
+
+
+def planned(requirements: tuple[Fact, ...], symbols: Mapping[str, Expr], layout: Arguments) -> Plan:
+    """The conditions of the requirements, in the order in which they are tested.
+
+    Raises:
+        ShapeError: a requirement is about a symbol that is not among the arguments.
+    """
     operations = Operations()
     inputs = {symbols[name]: operations.leaf(positions[0]) for name, positions in layout.positions.items()}
     lowering = Lowering(operations, inputs)
     conditions: list[Operation] = []
-    kept = tuple(requirements)
-    for requirement in kept:
+    for requirement in requirements:
         conditions.append(lowering.proposition(requirement.domain))
         conditions.append(lowering.proposition(requirement.prop))
         if lowering.missing:
@@ -174,16 +202,15 @@ def compile_check(
             )
     for first, *others in layout.positions.values():
         conditions += [operations.make("eq", (operations.leaf(first), operations.leaf(other))) for other in others]
-    plan = Plan(kept, layout, dict(symbols), operations, tuple(ordered(operations, conditions)))
-    check = python_check(plan)
-    return check.native() if native else check
+    return Plan(requirements, layout, dict(symbols), operations, tuple(ordered(operations, conditions)))
 
 
 def python_check(plan: Plan) -> Check:
     """The Python form: a function of its own for this plan."""
     source = python_source(plan.operations, plan.conditions, plan.arguments)
-    function = python_function(source, plan.conditions)
-    return _dressed(function, plan, source, "python", function)
+    function = python_function(source, plan.conditions, bound=True)
+    _dress(function, plan, source, "python", MethodType(function, plan))
+    return cast(Check, MethodType(function, plan))
 
 
 def native_check(check: Check) -> Check:
@@ -193,16 +220,28 @@ def native_check(check: Check) -> Check:
     except NotNative as error:
         built = Unavailable(str(error))
     if isinstance(built, Unavailable):
-        check.reason = built.reason
+        vars(cast(MethodType, check).__func__)["reason"] = built.reason
         return check
-    return _dressed(built(check), check.plan, check.source, "native", check)
+    made = built(check)
+    # its class is one of the module that was built for it
+    copyreg.pickle(type(made), _reduced_native)  # type: ignore[arg-type]
+    _dress(made, check.plan, check.source, "native", check)
+    return cast(Check, made)
 
 
-def _dressed(function: Accepts, plan: Plan, source: str, form: Literal["python", "native"], python: Accepts) -> Check:
-    """A callable with the attributes of a check. They live on the callable itself: an object around it would cost as
+def _reduced_native(check: Check) -> tuple[object, ...]:
+    return _native, (check.plan,)
+
+
+def _native(plan: Plan) -> Check:
+    return plan.check.native()
+
+
+def _dress(function: object, plan: Plan, source: str, form: Literal["python", "native"], python: Accepts) -> None:
+    """Give a function the attributes of a check. They live on the function itself: an object around it would cost as
     much as the test."""
     signature = inspect.signature(python)
-    check = cast(Check, function)
+    check = cast(Check, python if form == "python" else function)
 
     def explain(*arguments: object, **named: object) -> Outcome:
         return plan.explain(signature.bind(*arguments, **named).arguments)
@@ -212,8 +251,7 @@ def _dressed(function: Accepts, plan: Plan, source: str, form: Literal["python",
 
     attributes = {"plan": plan, "source": source, "form": form, "reason": "", "explain": explain, "native": native}
     for name, value in attributes.items():
-        setattr(check, name, value)
-    return check
+        setattr(function, name, value)
 
 
 def _failure(requirement: Fact, values: Mapping[Atom, int]) -> Literal["domain", "prop", "size"] | None:

@@ -24,6 +24,7 @@ as in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import deepcopy
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
@@ -131,6 +132,19 @@ class Dispatch(Generic[Value]):
             self.entries.append(Entry(check, value, opaque, variant, order, tuple(positions)))
             self.lookup = self._first_lookup
 
+    def __copy__(self) -> Dispatch[Value]:
+        return _restored(self.arguments, self.prologue, [(each.check, each.value, each.tests) for each in self.entries])
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Dispatch[Value]:
+        """One of its own with copies of the values; checks never change and are shared."""
+        entries = [(entry.check, deepcopy(entry.value, memo), entry.tests) for entry in self.entries]
+        return _restored(self.arguments, self.prologue, entries)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """The variants as they were added; the lookup is generated again."""
+        entries = [(entry.check, entry.value, entry.tests) for entry in self.entries]
+        return _restored, (self.arguments, self.prologue, entries)
+
     def _opaque(self, tests: Mapping[Source, Hashable]) -> dict[Path, Hashable]:
         """Opaque tests by path, checked."""
         found: dict[Path, Hashable] = {}
@@ -237,6 +251,18 @@ class Dispatch(Generic[Value]):
             if actual is MISSING or actual != wanted:
                 failed.append((path, actual, wanted))
         return failed
+
+
+def _restored(
+    arguments: Sequence[str],
+    prologue: Prologue | None,
+    entries: Sequence[tuple[Check, Value, Mapping[Path, Hashable]]],
+) -> Dispatch[Value]:
+    """A dispatch with these variants, in order."""
+    dispatch: Dispatch[Value] = Dispatch(arguments, prologue=prologue)
+    for check, value, tests in entries:
+        dispatch.add(check, value, tests=dict[Source, Hashable](tests.items()))
+    return dispatch
 
 
 def _nothing(*arguments: object, **named: object) -> None:

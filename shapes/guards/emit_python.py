@@ -68,9 +68,11 @@ def python_source(operations: Operations, conditions: Sequence[Operation], argum
     return "\n".join([f"def check({', '.join(arguments.names)}):", *indented(body)]) + "\n"
 
 
-def python_function(source: str, conditions: Iterable[Operation]) -> Accepts:
-    """The function of a printed source."""
+def python_function(source: str, conditions: Iterable[Operation], *, bound: bool = False) -> Accepts:
+    """The function of a printed source; to be `bound`, with one more parameter for what it is bound to."""
     scope = python_scope(functions_of(reachable(conditions)))
+    if bound:
+        source = source.replace("def check(", "def check(__bound, ", 1)
     exec(compile(source, "<check>", "exec"), scope)
     # out of the scope, in which it would hold itself
     return cast(Accepts, scope.pop("check"))

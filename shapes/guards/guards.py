@@ -31,14 +31,16 @@ from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact
+from solver.terms.digest import digest, joined, same
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """One condition for the trace to be valid.
+    """One condition for the trace to be valid. Guards are equal that state the same, wherever they were asked, also in
+    another process: symbols are compared by name.
 
     Attributes:
         prop: what must hold; `domain` is where it makes sense, which must hold too.
@@ -62,6 +64,26 @@ class Guard:
     def text(self) -> str:
         """As it was written."""
         return self.fact.text
+
+    @property
+    def fingerprint(self) -> str:
+        """A key for caches that other processes read: a digest of what it states, symbols by name."""
+        return joined(self.fact.kind.encode(), digest(self.domain), digest(self.prop)).hex()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Guard):
+            return NotImplemented
+        kinds = self.fact.kind == other.fact.kind
+        return kinds and same(self.prop, other.prop) and same(self.domain, other.domain)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __copy__(self) -> Guard:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Guard:
+        return self
 
     def __str__(self) -> str:
         return self.text

@@ -37,7 +37,7 @@ def reasons_page(env: ShapeEnv, verdict: Verdict, question: str, *, label: Label
         case Always() | Never():
             return proof_page(verdict, question, label=label)
         case Depends():
-            return witness_page(verdict, question, sides_of(env, question, verdict), env.facts.count)
+            return witness_page(verdict, question, sides_of(env, question, verdict), env.known.count)
         case GaveUp():
             return verdict_page(verdict)
         case _:

@@ -46,7 +46,7 @@ def show_in(shell: InteractiveShell) -> None:
 def page_of(shown: Shown, *, label: Label = display.place_of) -> Page:
     """A verdict with its evidence, or all that an environment knows."""
     if isinstance(shown, ShapeEnv):
-        facts = list(shown.facts.records())[::-1]
+        facts = list(shown.facts())
         return [line(span("environment", "heading")), *display.facts_page(facts, label=label)]
     return display.verdict_page(shown, label=label)
 

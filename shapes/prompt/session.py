@@ -121,7 +121,7 @@ class Session:
             case "assume":
                 self._reading(text, argument, self.env.assume)
             case "guard":
-                known = self.env.facts.count
+                known = self.env.known.count
                 side = self._reading(text, argument, self.env.guard)
                 return [line(span(str(side).lower(), "value"), "   ", *self._committed(known))]
             case "load":
@@ -139,7 +139,7 @@ class Session:
             case "guards":
                 return display.guards_page(self.env.guards(), file=PLACE)
             case "facts":
-                facts = [fact for fact in reversed(list(self.env.facts.records())) if fact.text]
+                facts = [fact for fact in reversed(list(self.env.known.records())) if fact.text]
                 return display.facts_page(facts, label=self.label)
             case "save":
                 self.env.save(os.path.expanduser(argument.text))
@@ -154,13 +154,13 @@ class Session:
 
     def _load(self, path: str) -> Page:
         self.env = ShapeEnv.load(os.path.expanduser(path))
-        facts = list(self.env.facts.records())
+        facts = list(self.env.known.records())
         self.number = max([self.number, *[fact.line for fact in facts if fact.line is not None]])
         self._last = None
         return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts", "muted"))]
 
     def _committed(self, known: int) -> list[Span]:
-        new = [fact for fact in self.env.facts.records() if fact.serial >= known]
+        new = [fact for fact in self.env.known.records() if fact.serial >= known]
         if not new:
             return [span("follows already; no guard needed", "muted")]
         return [span("recorded: ", "muted"), *[span(fact.text, "fact") for fact in reversed(new)]]

@@ -96,7 +96,7 @@ def scaled(env: ShapeEnv, size: Int, factor: float) -> Int:
     """A size times a factor as floats compute it, which is exact while the numbers are not too large."""
     if isinstance(size, SymInt) and factor > 0 and not math.isinf(factor):
         multiplier, divisor = factor.as_integer_ratio()
-        hi = env.facts.bounds(size.expr)[1]
+        hi = env.known.bounds(size.expr)[1]
         if hi is not None and hi * multiplier <= EXACT:
             return size * multiplier // divisor
     return sym_int(size * factor)

@@ -78,7 +78,7 @@ def shorter(size: Int, by: int) -> Int:
     rest = size - by
     if isinstance(rest, int):
         return max(rest, 0)
-    least, _ = rest.env.facts.bounds(rest.expr)
+    least, _ = rest.env.known.bounds(rest.expr)
     return rest if least is not None and least >= 0 else sym_max(rest, 0)
 
 

@@ -107,7 +107,7 @@ def at_least(size: Int, least: int) -> bool:
     """Return True if the bounds of a size prove that it is not below."""
     if isinstance(size, int):
         return size >= least
-    lo, _ = size.env.facts.bounds(size.expr)
+    lo, _ = size.env.known.bounds(size.expr)
     return lo is not None and lo >= least
 
 

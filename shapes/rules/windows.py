@@ -65,7 +65,7 @@ def reaches(value: Int, least: Int) -> bool:
         return False
     if isinstance(value, int):
         return value >= least
-    lo = value.env.facts.bounds(value.expr)[0]
+    lo = value.env.known.bounds(value.expr)[0]
     return lo is not None and lo >= least and value.domain is value.operations.true
 
 

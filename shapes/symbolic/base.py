@@ -14,15 +14,27 @@ and `SymFloat` (`shapes.symbolic.numbers`) have them all, and give each other.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from typing import ClassVar, Literal, NoReturn, Self
+from collections.abc import Mapping
+from typing import ClassVar, Final, Literal, Self, cast
 
+from shapes.accepted import whole_number
+from shapes.errors import Undefined
+from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_numbers
 from shapes.symbolic.operations import Interning, Key, Operations, line
+from solver.errors import NotExpressible
 from solver.floats.values import Float
-from solver.terms.expr import Expr
+from solver.terms.digest import digest, joined
+from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 Kind = Literal["int", "bool", "float"]
+
+SPECIFICATION: Final = re.compile(
+    r"(?:(.)?([<>=^]))?([-+ ]?z?#?)(0?)([1-9]\d*)?((?:[,_]|\.\d+|[bcdoxXneEfFgG%])*)", re.DOTALL
+)
+"""Fill, alignment, sign and form, a leading zero, width, and what only numbers have: grouping, precision, type."""
 
 
 class Symbolic:
@@ -33,12 +45,26 @@ class Symbolic:
     kind: ClassVar[Kind]
     """The type of Python that it stands for."""
 
-    env: Interning
+    env: Named
     domain: Prop
     operations: Operations[Interning, Integer, Boolean, Real]
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _images(self, sizes: Mapping[str, object]) -> tuple[dict[Atom, Expr], Prop]:
+        """What takes the place of each symbol, and where all of it makes sense."""
+        images: dict[Atom, Expr] = {}
+        domain = self.operations.true
+        for atom, size in atoms_of(self.env, sizes).items():
+            if isinstance(size, Integer | Boolean):
+                number = as_integer(size)
+                self.operations.same(number.operations, "substitute")
+                images[atom] = number.expr
+                domain = self.operations.both(domain, number.domain)
+            else:
+                images[atom] = self.operations.interner.constant(whole_number(atom.name, size))
+        return images, self.operations.both(domain, self.domain.substitute(images))
 
     def __copy__(self) -> Self:
         return self
@@ -57,6 +83,30 @@ class Integer(Symbolic):
     @abstractmethod
     def _value(self, why: str) -> int:
         """The value, where Python needs one."""
+
+    def substitute(self, sizes: Mapping[str, int | Integer] = {}, /, **named: int | Integer) -> Self | int:
+        """The value with sizes in place of symbols, by name; an int where it is a constant.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        images, domain = self._images({**sizes, **named})
+        expr = self.expr.substitute(images)
+        if domain.kind == "false":
+            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+        if expr.is_constant and domain.kind == "true":
+            return expr.constant
+        return cast(Self, self.operations.integer(expr, domain))
+
+    def evaluate(self, sizes: Mapping[str, int] = {}, /, **named: int) -> int:
+        """The value at these sizes, one for each symbol by name.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        values = whole_numbers(self.env, {**sizes, **named})
+        check_defined(self, self.expr.symbols, self.domain, values)
+        return self.expr.evaluate(values)
 
     def __int__(self) -> int:
         return self._value("int()")
@@ -110,12 +160,19 @@ class Integer(Symbolic):
         return str(self.expr)
 
     def __format__(self, spec: str) -> str:
-        return format(self._value(f"the format {spec!r}"), spec) if spec else str(self)
+        known = self.expr.is_constant and self.domain is self.operations.true
+        return format(self.expr.constant, spec) if known else formatted(str(self), spec)
 
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+    @property
+    def fingerprint(self) -> str:
+        """A key for caches that other processes read: a digest of the expression, symbols by name."""
+        return joined(digest(self.expr), digest(self.domain)).hex()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as an int; everything else with its environment."""
         if self.expr.is_constant and self.domain is self.operations.true:
             return int, (self.expr.constant,)
-        unpicklable(self)
+        return type(self), (self.env, self.expr, self.domain)
 
 
 class Boolean(Symbolic):
@@ -126,6 +183,30 @@ class Boolean(Symbolic):
     @property
     def is_constant(self) -> bool:
         return self.prop.kind in ("true", "false") and self.domain is self.operations.true
+
+    def substitute(self, sizes: Mapping[str, int | Integer] = {}, /, **named: int | Integer) -> Self | bool:
+        """The proposition with sizes in place of symbols, by name; a bool where it is a constant.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        images, domain = self._images({**sizes, **named})
+        prop = self.prop.substitute(images)
+        if domain.kind == "false":
+            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+        if prop.kind in ("true", "false") and domain.kind == "true":
+            return prop.kind == "true"
+        return cast(Self, self.operations.boolean(prop, domain))
+
+    def evaluate(self, sizes: Mapping[str, int] = {}, /, **named: int) -> bool:
+        """The truth at these sizes, one for each symbol by name.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        values = whole_numbers(self.env, {**sizes, **named})
+        check_defined(self, self.prop.symbols, self.domain, values)
+        return self.prop.evaluate(values)
 
     def __int__(self) -> int:
         return int(bool(self))
@@ -148,18 +229,56 @@ class Boolean(Symbolic):
         return str(kind == "true") if kind in ("true", "false") else str(self.prop)
 
     def __format__(self, spec: str) -> str:
-        return format(bool(self), spec) if spec else str(self)
+        return format(self.prop.kind == "true", spec) if self.is_constant else formatted(str(self), spec)
 
-    def __reduce__(self) -> tuple[type[bool], tuple[bool]]:
+    @property
+    def fingerprint(self) -> str:
+        """A key for caches that other processes read: a digest of the proposition, symbols by name."""
+        return joined(digest(self.prop), digest(self.domain)).hex()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as a bool; everything else with its environment."""
         if self.is_constant:
             return bool, (self.prop.kind == "true",)
-        unpicklable(self)
+        return type(self), (self.env, self.prop, self.domain)
 
 
 class Real(Symbolic):
     __slots__ = ("value",)
 
     value: Float
+
+    def substitute(self, sizes: Mapping[str, int | Integer] = {}, /, **named: int | Integer) -> Self | float:
+        """The double with sizes in place of symbols, by name; a float where it is a constant.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        from solver.floats.substitution import as_float  # loaded on demand, as few programs need it
+
+        images, domain = self._images({**sizes, **named})
+        value = self.value
+        if value.arguments:
+            try:
+                value = as_float(value.program.node, [argument.substitute(images) for argument in value.arguments])
+            except (ArithmeticError, ValueError, NotExpressible) as error:
+                raise Undefined(f"`{self}` makes no sense there: {error}") from None
+        if domain.kind == "false":
+            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+        if value.value is not None and domain.kind == "true":
+            return value.value
+        return cast(Self, self.operations.real(value, domain))
+
+    def evaluate(self, sizes: Mapping[str, int] = {}, /, **named: int) -> float:
+        """The double at these sizes, one for each symbol by name.
+
+        Raises:
+            Undefined: it makes no sense there.
+        """
+        values = whole_numbers(self.env, {**sizes, **named})
+        symbols = frozenset([atom for argument in self.value.arguments for atom in argument.symbols])
+        check_defined(self, symbols, self.domain, values)
+        return self.value.program.evaluate(*[argument.evaluate(values) for argument in self.value.arguments])
 
     @abstractmethod
     def __float__(self) -> float:
@@ -196,12 +315,13 @@ class Real(Symbolic):
         return str(self.value)
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else str(self)
+        return formatted(str(self), spec) if self.value.value is None else format(self.value.value, spec)
 
-    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """A constant as a float; everything else with its environment."""
         if self.value.value is not None:
             return float, (self.value.value,)
-        unpicklable(self)
+        return type(self), (self.env, self.value, self.domain)
 
 
 def as_integer(value: Integer | Boolean) -> Integer:
@@ -217,5 +337,14 @@ def as_real(value: Integer | Boolean | Real) -> Real:
     return size.operations.convert(size.key, size.expr, size.domain)
 
 
-def unpicklable(value: Symbolic) -> NoReturn:
-    raise TypeError(f"cannot pickle `{value}`: it belongs to an environment; save that with `env.save`{line()}")
+def formatted(text: str, spec: str) -> str:
+    """The text of an expression in the width of a format specification, which never asks for the value.
+
+    A specification for numbers counts with its fill, alignment and width; numbers are at the right by default.
+    """
+    match = SPECIFICATION.fullmatch(spec)
+    if match is None:
+        return format(text, spec)
+    fill, align, numeric, zero, width, kind = match.groups()
+    is_number = bool(numeric or zero or kind)
+    return format(text, f"{fill or ''}{(align or '').replace('=', '>') or ('>' if is_number else '')}{width or ''}")

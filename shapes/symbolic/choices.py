@@ -59,7 +59,7 @@ def sym_min(first: Real, /, *others: Real) -> Real:
 
 def sym_gcd(first: Int, /, *others: Int) -> Int:
     """`math.gcd`, without a branch."""
-    values = [first, *(others or (0,))]
+    values = [_counted(value, "sym_gcd") for value in (first, *(others or (0,)))]
     symbolic = next((value for value in values if isinstance(value, SymInt)), None)
     if symbolic is None:
         return math.gcd(*[index(value) for value in values])
@@ -179,12 +179,11 @@ def sym_sum(parts: Iterable[Int]) -> Int:
     total = 0
     symbolic: list[SymInt] = []
     for part in parts:
-        if isinstance(part, SymInt | SymBool):
-            symbolic.append(part if isinstance(part, SymInt) else part.integer)
-        elif isinstance(part, SupportsIndex):
-            total += index(part)
+        size = _counted(part, "sym_sum")
+        if isinstance(size, SymInt):
+            symbolic.append(size)
         else:
-            raise refuse("sym_sum", f"{part!r}: expected an int or a SymInt", TypeError)
+            total += size
     if not symbolic:
         return total
     operations = symbolic[0].operations
@@ -244,11 +243,20 @@ def _plain(value: Real | Truth) -> Real:
     return value
 
 
-def as_integer(operations: Tables, value: object) -> SymInt:
+def _counted(value: object, name: str) -> Int:
+    """An integer of any library; truth values count as 0 and 1."""
     if isinstance(value, SymInt):
         return value
-    assert isinstance(value, int)
-    return operations.whole(value)
+    if isinstance(value, SymBool):
+        return value.integer
+    if isinstance(value, SupportsIndex) and not isinstance(value, SymFloat):
+        return index(value)
+    raise refuse(name, f"{value!r}: expected an int or a SymInt", TypeError)
+
+
+def as_integer(operations: Tables, value: object) -> SymInt:
+    size = _counted(value, "sym_ite")
+    return size if isinstance(size, SymInt) else operations.whole(size)
 
 
 def as_float(operations: Tables, value: Real) -> SymFloat:

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias, overload
+from collections.abc import Callable, Mapping
+from typing import Final, NoReturn, Protocol, TypeAlias, overload
 from weakref import WeakValueDictionary
 
 from shapes.symbolic.base import Boolean, Integer, Real
@@ -73,12 +73,15 @@ class Environment(Protocol):
     @property
     def interner(self) -> Interner: ...
 
+    @property
+    def names(self) -> Mapping[str, Expr]: ...
+
     def guard(self, question: SymBool, /) -> bool:
         """The truth of a proposition that the program branches on."""
         ...
 
     @property
-    def facts(self) -> Facts: ...
+    def known(self) -> Facts: ...
 
     def hint(self, size: Expr, /) -> int | None:
         """The value this time, if it is known."""
@@ -317,9 +320,9 @@ class SymBool(Boolean):
     def __abs__(self) -> SymInt:
         return self.integer
 
-    def __invert__(self) -> SymInt:
-        """-1 or -2, as for a bool; `sym_not` negates."""
-        return ~self.integer
+    def __invert__(self) -> NoReturn:
+        """Neither the negation nor -1 or -2, which `~` of a bool is: either would surprise whoever means the other."""
+        raise refuse(f"~({self})", "use sym_not for the negation, sym_int for the integer", TypeError)
 
 
 class SymFloat(Real):

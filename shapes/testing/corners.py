@@ -63,9 +63,9 @@ class Corner:
 
 def corners(env: ShapeEnv) -> Iterator[Corner]:
     """Assignments that satisfy the facts: the smallest, those where a fact is tight, those with a symbol at an end."""
-    inside = Satisfying(env.facts)
+    inside = Satisfying(env.known)
     yield _corner(env, "the smallest", inside.smallest, inside)
-    for fact in sorted(env.facts.records(), key=lambda fact: fact.serial):
+    for fact in sorted(env.known.records(), key=lambda fact: fact.serial):
         for comparison in _comparisons(fact.prop):
             values = tightest(inside, comparison)
             if values is not None:
@@ -130,7 +130,7 @@ def violations(env: ShapeEnv, violating: Violating = True) -> Iterator[Corner]:
 
 def violable(env: ShapeEnv, violating: Violating) -> tuple[Fact, ...]:
     """The facts meant."""
-    facts = sorted(env.facts.records(), key=lambda fact: fact.serial)
+    facts = sorted(env.known.records(), key=lambda fact: fact.serial)
     match violating:
         case bool():
             return tuple([fact for fact in facts if fact.kind in VIOLABLE]) if violating else ()

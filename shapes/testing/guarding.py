@@ -177,14 +177,14 @@ def _behaviour(  # type: ignore[explicit-any]
 
 
 def _guard_facts(env: ShapeEnv) -> Iterator[Fact]:
-    for fact in env.facts.records():
+    for fact in env.known.records():
         if fact.kind == "guard":
             yield fact
 
 
 def _smaller(env: ShapeEnv, sizes: dict[str, int], wrong: Callable[[Mapping[str, int]], bool]) -> dict[str, int]:
     """Sizes that are wrong as well, each as small as it will go."""
-    inside = Satisfying(env.facts)
+    inside = Satisfying(env.known)
     atoms = {declared.name: atom for atom, declared in env.symbols.items()}
     values = {atoms[name]: size for name, size in sizes.items()}
     for _ in range(PASSES):

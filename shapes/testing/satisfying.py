@@ -6,7 +6,7 @@
     >>> b, s = env.sizes("b s")
     >>> env.assume("s % 16 == 0")
     >>> env.assume("b <= s")
-    >>> found = Satisfying(env.facts)
+    >>> found = Satisfying(env.known)
     >>> found.named(env, found.smallest)
     {'b': 0, 's': 0}
     >>> found.named(env, found.moved(found.smallest, b.expr.atom, 20))      # b as wished, s follows
@@ -249,7 +249,7 @@ def without(env: ShapeEnv, *left_out: Fact) -> Facts:
         Contradiction: the others contradict each other.
     """
     facts = Facts.empty(env.interner)
-    recorded = [fact for fact in env.facts.records() if not any(fact is other for other in left_out)]
+    recorded = [fact for fact in env.known.records() if not any(fact is other for other in left_out)]
     declared = {event.fact.serial: event for event in env.symbols.values()}
     for fact in sorted(recorded, key=lambda fact: fact.serial):
         event = declared.get(fact.serial)

@@ -18,7 +18,8 @@ an assignment satisfies all others and refutes the goal. Changing one value of a
 one value of an assignment that did so for another fact (model rotation). For each of the rest, the engine decides the
 question without it: a proof replaces the core by its own premises (clause-set refinement), otherwise the fact stays.
 Large cores drop facts in groups first; what drops cheaply goes before the rest is tried at the full price of a
-question. A work budget bounds it all; beyond it the core may be redundant, and `core_minimal` says so.
+question. Work budgets bound it all and each question; where one ended the core may be redundant, and `core_minimal`
+says so.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from typing import Final
 
 from solver.decide.search import attempt
 from solver.decide.selection import Step, learned_from
-from solver.decide.verdict import Always, Depends, Never
+from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, absurd, leaves
+from solver.rungs.effort import WORK as ALLOWED
 from solver.rungs.effort import Effort
 from solver.samples.repair import Search
 from solver.samples.witness import Witness
@@ -80,7 +82,9 @@ def minimized(
     deletion = Deletion(core, goal, asked, domain, facts, solvers=solvers, work=work)
     if len(deletion.needed) < len(core):
         proof = deletion.shortest(proof)
-    return proof, leaves(proof), deletion.complete
+    core = leaves(proof)
+    doubtful = deletion.undecided - deletion.needed
+    return proof, core, deletion.complete and doubtful.isdisjoint([fact.serial for fact in core])
 
 
 class Deletion:
@@ -88,7 +92,7 @@ class Deletion:
 
     __slots__ = (
         "asked", "complete", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "sample", "solvers",
-        "symbols",
+        "symbols", "undecided",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +118,7 @@ class Deletion:
         self.sample = self.sampled()
         self.ranges: dict[Atom, Fact] = {}
         self.needed: set[int] = set()  # by serial number, as are all sets of facts here
+        self.undecided: set[int] = set()  # the question without it ended at its budget
         self.find_needed(core)
 
     # ------------------------------------------------------------------ necessary facts
@@ -244,6 +249,8 @@ class Deletion:
         except ShapeError:
             return None
         self.left -= work
+        if len(group) == 1:
+            self.undecided.discard(group[0].serial)
         match verdict:
             case Always() | Never():
                 return verdict.found if verdict.goal is self.goal else None
@@ -252,6 +259,8 @@ class Deletion:
                 self.rotate(core, false if self.asked is self.goal else true)
                 if len(group) == 1:
                     self.needed.add(group[0].serial)
+            case GaveUp() if len(group) == 1 and work >= min(ATTEMPT, ALLOWED[effort]):
+                self.undecided.add(group[0].serial)
         return None
 
     def refuted(self, core: Sequence[Fact], known: Facts, fact: Fact) -> bool:

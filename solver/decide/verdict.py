@@ -22,15 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import ClassVar, Final, Literal, NoReturn, cast
+from typing import ClassVar, Final, Literal, NoReturn, Self, cast
 
+from solver.decide.serialization import Recorded, recorded_among
+from solver.errors import InvalidArgument
 from solver.hooks import Hook
 from solver.knowledge.facts import Facts, minimizer
-from solver.proofs.fact import Fact
+from solver.knowledge.symbols import by_age
+from solver.proofs.fact import Fact, Record
 from solver.proofs.step import ProofStep, leaves
-from solver.samples.shrinking import shrunk
+from solver.samples.shrinking import Shrinking, relevant, shrunk
 from solver.samples.witness import Witness, shown_value
 from solver.terms.depth import SHALLOW, room_for
+from solver.terms.digest import digest, same
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
@@ -53,14 +57,41 @@ class Answer:
         """Verify the evidence again, without search."""
         raise NotImplementedError
 
+    def evidence(self) -> object:
+        """What two verdicts of one question may differ in, comparable across processes."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        """Return True for the same answer with the same evidence to the same question, also of another process: symbols
+        are compared by name."""
+        if self is other or not isinstance(other, Answer):
+            return self is other
+        return (
+            type(self) is type(other)
+            and same(self.prop, other.prop)
+            and same(self.domain, other.domain)
+            and self.evidence() == other.evidence()
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def export(self, system: Literal["coq"] = "coq") -> str:
         """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
 
         Raises:
             NotExported: a step of the proof has no counterpart there; `rule` names it.
         """
-        if system != "coq":
-            raise ValueError(f"system={system!r}: expected 'coq'")
+        wanted: object = system
+        if wanted != "coq":
+            known = "a verdict is exported to 'coq'; SMT-LIB has `env.export('smtlib')`"
+            raise InvalidArgument(f"system={system!r}: {known}")
         return coq_exporter.call(cast("Verdict", self))
 
 
@@ -106,7 +137,8 @@ class Decided(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """True if the core is minimal: false where minimizing it exceeded its budget."""
+        """True if no fact of the core can be left out, as far as this engine decides; false where the budget of
+        minimizing it, or of the question without one of its facts, ended first."""
         self._read()
         return self._minimal
 
@@ -142,8 +174,33 @@ class Decided(Answer):
         proof = self.proof
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
 
+    def evidence(self) -> object:
+        """The statements of the core."""
+        return frozenset([(fact.kind, digest(fact.prop), digest(fact.domain)) for fact in self.core])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        proof, core = self.proof, self.core
+        records = recorded_among(self._records, core)
+        return _decided, (type(self), self.prop, self.domain, self.rung, proof, core, self._minimal, records)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
+
+
+def _decided(
+    kind: type[Decided],
+    prop: Prop,
+    domain: Prop,
+    rung: str,
+    proof: ProofStep,
+    core: tuple[Fact, ...],
+    minimal: bool,
+    records: Record | None,
+) -> Decided:
+    """A verdict as it was pickled, its core minimized."""
+    verdict = kind(prop, domain, rung, proof)
+    verdict._core, verdict._minimal, verdict._records = core, minimal, records
+    return verdict
 
 
 class Always(Decided):
@@ -161,7 +218,7 @@ class Never(Decided):
 class Depends(Answer):
     """True for some sizes and false for others."""
 
-    __slots__ = ("_facts", "_false", "_records", "_shown", "_true")
+    __slots__ = ("_cancelled", "_facts", "_false", "_records", "_shown", "_true")
     __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, facts: Facts, true: Witness, false: Witness) -> None:
@@ -172,6 +229,7 @@ class Depends(Answer):
         self._records = facts.last
         self._true = true
         self._false = false
+        self._cancelled: tuple[Atom, ...] = ()
         self._shown: tuple[dict[Atom, int], dict[Atom, int]] | None = None
 
     @property
@@ -212,8 +270,37 @@ class Depends(Answer):
         if self._shown is None:
             depth = self.prop.depth
             with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
-                self._shown = shrunk(self.facts, self.prop, self.domain, *self.found)
+                found = shrunk(self.facts, self.prop, self.domain, *self.found)
+                self._shown = self._with_cancelled(*found) if self._cancelled else found
         return self._shown
+
+    def _with_cancelled(
+        self, true: dict[Atom, int], false: dict[Atom, int]
+    ) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """Small sizes of the symbols that cancelled, too: where facts do not connect them with the others, the same in
+        both witnesses."""
+        missing = [atom for atom in self._cancelled if atom not in true]
+        if not missing:
+            return true, false
+        interner = self.facts.interner
+        truth = Prop.truth(interner, True)
+        about = Prop.join(interner, "and", [Prop.ne(atom.expr, 0) for atom in missing])
+        symbols = relevant(self.facts, about, truth)
+        values = self.found[0]
+        free = Shrinking(self.facts, truth, truth, True, {atom: values[atom] for atom in symbols}, symbols)
+        free.smallest()
+        one, other = [
+            {atom: both[atom] for atom in sorted(both, key=by_age)}
+            for both in ({**free.values, **true}, {**free.values, **false})
+        ]
+        return one, other
+
+    def naming(self, symbols: tuple[Atom, ...]) -> Depends:
+        """The same answer, whose witnesses have values of these symbols as well: those of the question as it was asked
+        that its normal form has lost, such as b in `s + b - b > 3`."""
+        verdict = Depends(self.prop, self.domain, self.rung, self._facts, self._true, self._false)
+        verdict._cancelled = symbols
+        return verdict
 
     def under(self, facts: Facts) -> Depends:
         """The same answer under more facts, which both witnesses satisfy as they were found."""
@@ -233,8 +320,33 @@ class Depends(Answer):
                 return False
         return True
 
+    def evidence(self) -> object:
+        """The small witnesses."""
+        return self.true_at, self.false_at
+
+    def __reduce__(self) -> tuple[object, ...]:
+        asked = self.prop, self.domain, self.rung, Recorded(self._facts)
+        return _depends, (*asked, *self.found, *self._small(), self._cancelled)
+
     def __repr__(self) -> str:
         return f"Depends(true_at={_shown(self._small()[0])}, false_at={_shown(self._small()[1])})"
+
+
+def _depends(
+    prop: Prop,
+    domain: Prop,
+    rung: str,
+    facts: Facts,
+    true: dict[Atom, int],
+    false: dict[Atom, int],
+    small_true: dict[Atom, int],
+    small_false: dict[Atom, int],
+    cancelled: tuple[Atom, ...],
+) -> Depends:
+    """A verdict as it was pickled, its witnesses shrunk."""
+    verdict = Depends(prop, domain, rung, facts, Witness.of(true), Witness.of(false))
+    verdict._cancelled, verdict._shown = cancelled, (small_true, small_false)
+    return verdict
 
 
 class GaveUp(Answer):
@@ -264,8 +376,21 @@ class GaveUp(Answer):
     def check(self) -> bool:
         return True
 
+    def evidence(self) -> object:
+        """The reason, and what was tried."""
+        return self.reason, self.tried
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _gave_up, (self.prop, self.domain, self.reason, self.tried, self.work, self.seconds)
+
     def __repr__(self) -> str:
         return f"GaveUp({self.reason!r}, {self.tried})"
+
+
+def _gave_up(
+    prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...], work: int, seconds: float
+) -> GaveUp:
+    return GaveUp(prop, domain, reason, tried, work=work, seconds=seconds)
 
 
 Verdict = Always | Never | Depends | GaveUp

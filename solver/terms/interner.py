@@ -139,6 +139,40 @@ class Interner(TermTable):
             found = self._products[key] = self.monomial(tuple(atoms))
         return found
 
+    # ------------------------------------------------------------------ restoring (see `solver.decide.serialization`)
+
+    @property
+    def serials(self) -> tuple[int, int]:
+        """The last serial numbers of atoms and of symbols."""
+        return self._atom_serial, self._symbol_serial
+
+    def continue_from(self, atom: int, symbol: int) -> None:
+        """Leave these serial numbers and those before them to what is restored."""
+        self._atom_serial, self._symbol_serial = atom, symbol
+
+    def restored_symbol(self, name: str, definition: Expr | None, serial: int, number: int) -> Expr:
+        """A symbol with the serial numbers that it had elsewhere, among atoms and among symbols."""
+        with self.lock:
+            last = self.serials
+            self.continue_from(serial - 1, number - 1)
+            try:
+                symbol = self.symbol(name, definition=definition)
+            finally:
+                self.continue_from(max(last[0], serial), max(last[1], number))
+            if definition is not None:
+                self.named[definition] = symbol
+            return symbol
+
+    def restored_operation(self, kind: str, args: tuple[Node, ...], name: str, serial: int) -> Expr:
+        """The atom of an operation; with the serial number that it had elsewhere, where it is new here."""
+        with self.lock:
+            last = self.serials
+            self.continue_from(serial - 1, last[1])
+            try:
+                return self.atom(kind, args, name)
+            finally:
+                self.continue_from(max(last[0], serial), last[1])
+
     # ------------------------------------------------------------------ forgetting (see `solver.terms.sweep`)
 
     def forget_operations(self) -> None:

@@ -123,7 +123,7 @@ def test_constraints_are_facts(constraints: list[str]) -> None:
     allowed = [at for at in GRID if all(holds(text, at) for text in constraints)]
     for at in GRID:
         values = {atom: at[atom.name] for atom in env.symbols}
-        assert env.facts.holds_at(values) == (at in allowed)
+        assert env.known.holds_at(values) == (at in allowed)
 
 
 def holds(constraint: str, sizes: dict[str, int]) -> bool:

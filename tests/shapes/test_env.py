@@ -69,7 +69,7 @@ def test_the_authors_example_from_end_to_end(env: ShapeEnv, tmp_path: Path) -> N
 def test_asking_changes_nothing(env: ShapeEnv) -> None:
     """Asking changes no state."""
     b, s = env.sizes("b s", hints=(4, 128))
-    before = (env.facts, env.events, dict(env.names))
+    before = (env.known, env.events, dict(env.names))
     env.ask(b * s > 7)
     env.bounds(b * s)
     env.simplify(b * s // 1)
@@ -77,7 +77,7 @@ def test_asking_changes_nothing(env: ShapeEnv) -> None:
     env.fits(b * s, 32)
     assert env.hint(b * s) == 512
     assert env.guarding_hint(b + 1) == 5
-    assert (env.facts, env.events, dict(env.names)) == before
+    assert (env.known, env.events, dict(env.names)) == before
 
 
 def test_everything_that_takes_a_proposition_takes_text_truth_values_and_bools(env: ShapeEnv) -> None:
@@ -182,12 +182,12 @@ def test_contradictions_name_their_facts_and_change_nothing(env: ShapeEnv) -> No
     env.sizes("a b")
     env.assume("a < b")
     env.assume("b < 10")
-    before = (env.facts, env.events)
+    before = (env.known, env.events)
     with pytest.raises(Contradiction) as caught:
         env.assume("a > 20")
     assert {fact.text for fact in caught.value.core} == {"a < b", "b < 10", "a > 20"}
     assert "test_env.py" in str(caught.value)
-    assert (env.facts, env.events) == before
+    assert (env.known, env.events) == before
     with pytest.raises(Contradiction):
         env.expect_true("a >= b", "no room")
 
@@ -219,7 +219,7 @@ def test_rollback_leaves_nothing_behind(env: ShapeEnv) -> None:
     """A rollback leaves no guards, names or answers behind."""
     b, s = env.sizes("b s", hints=(4, 128))
     env.ask(b > 2)
-    before = (env.facts, env.events, dict(env.names), dict(env.hints), dict(env.symbols))
+    before = (env.known, env.events, dict(env.names), dict(env.hints), dict(env.symbols))
     mark = env.checkpoint()
     env.guard(b * s > 100)
     env.assume("s % 16 == 0")
@@ -227,7 +227,7 @@ def test_rollback_leaves_nothing_behind(env: ShapeEnv) -> None:
     env.expect_true(u < b)
     assert isinstance(env.ask("s % 16 == 0"), Always)
     env.rollback(mark)
-    assert (env.facts, env.events, dict(env.names), dict(env.hints), dict(env.symbols)) == before
+    assert (env.known, env.events, dict(env.names), dict(env.hints), dict(env.symbols)) == before
     assert isinstance(env.ask("s % 16 == 0"), Depends)
     assert env.unbacked("u0").expr is not u.expr
     assert isinstance(env.ask("u0 < b"), Depends)

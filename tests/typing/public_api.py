@@ -2,6 +2,7 @@
 
 from typing import assert_never, assert_type
 
+import symshape
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv, SymBool, SymFloat, SymInt, sym_ite, sym_max, sym_sum
 
 
@@ -53,4 +54,10 @@ def numbers(b: SymInt, x: SymFloat, p: SymBool) -> None:
     assert_type(sym_max(b, 4), int | SymInt)
     assert_type(sym_ite(p, b, 4), int | SymInt)
     assert_type(sym_sum([b, 1]), int | SymInt)
+    assert_type(b.substitute(b=4), SymInt | int)
+    assert_type(p.substitute({"b": b + 1}), SymBool | bool)
+    assert_type(x.substitute(b=4), SymFloat | float)
+    assert_type(b.evaluate(b=4), int)
+    assert_type(x.evaluate(b=4), float)
+    assert_type(symshape.ShapeEnv().size("max(b, s)"), symshape.SymInt | int)
     _ = b + "x"  # E: no number

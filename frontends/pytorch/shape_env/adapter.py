@@ -132,7 +132,7 @@ class EngineShapeEnv(Torchs):
         found = self._decided.get(expr)
         if found is not None:
             return found
-        facts = self.engine.facts
+        facts = self.engine.known
         known = self._open.get(expr)
         if known is not None and known[0] is facts:
             return known[1]
@@ -140,7 +140,7 @@ class EngineShapeEnv(Torchs):
         if isinstance(answer, sympy.Basic):
             self._decided[expr] = answer
         else:
-            self._open[expr] = (self.engine.facts, answer)
+            self._open[expr] = (self.engine.known, answer)
         return answer
 
     def _answered(self, expr: sympy.Basic) -> Answer:
@@ -159,7 +159,7 @@ class EngineShapeEnv(Torchs):
                     case _:
                         return None
             if isinstance(value, Expr):
-                lo, hi = self.engine.facts.bounds(value)
+                lo, hi = self.engine.known.bounds(value)
                 return sympy.Integer(lo) if lo is not None and lo == hi else None
         except (NotExpressible, ShapeError):
             pass
@@ -294,7 +294,7 @@ class EngineShapeEnv(Torchs):
         if ours is not None and not is_float(symbol):
             found = self.var_to_range[symbol]
             lo, hi = whole(found.lower), whole(found.upper)
-            least, most = self.engine.facts.bounds(ours)
+            least, most = self.engine.known.bounds(ours)
             if (lo is not None and (least is None or least < lo)) or (hi is not None and (most is None or most > hi)):
                 self._commit(self._postulate, range_prop(ours, lo, hi))
 

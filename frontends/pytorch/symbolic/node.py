@@ -277,13 +277,13 @@ class Node(Computing):
         env = nodes.env
         answers = nodes.answered[fallback]
         found = answers.get(self)
-        if found is not None and found[0] is env.facts:
+        if found is not None and found[0] is env.known:
             return found[1]
         if env.true_at_hints(self.value) is fallback:
             answer = fallback # decided or not
         else:
             answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
-        answers[self] = (env.facts, answer)
+        answers[self] = (env.known, answer)
         return answer
 
     guard_size_oblivious = guard_or_false

@@ -42,7 +42,7 @@ def largest(one: AnyValue, other: AnyValue) -> Value:
     """The maximum of two numbers, simplified by bounds."""
     for value, limit in ((one, other), (other, one)):
         if type(limit) is int and type(value) is SymInt:
-            least, _ = value.env.facts.bounds(value.expr)
+            least, _ = value.env.known.bounds(value.expr)
             if least is not None and least >= limit:
                 return value
     return choices.sym_max(one, other)

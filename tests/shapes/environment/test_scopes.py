@@ -15,25 +15,25 @@ def env() -> ShapeEnv:
 def test_a_bound_variable_leaks_nothing(env: ShapeEnv) -> None:
     """A bound variable does not imply that the loop has an iteration."""
     env.sizes("s t", hints=(3, 5))
-    before = (env.facts, env.events, dict(env.names))
+    before = (env.known, env.events, dict(env.names))
     with env.hypothesis("i < s*t") as (i,):
         assert isinstance(env.ask("s*t > 0"), Always)
         assert isinstance(env.ask(i >= 0), Always)
-    assert (env.facts, env.events, dict(env.names)) == before
+    assert (env.known, env.events, dict(env.names)) == before
     assert isinstance(env.ask("s*t > 0"), Depends)
 
 
 def test_a_scope_ends_with_an_exception_too(env: ShapeEnv) -> None:
     """A scope ends with an exception too."""
     s = env.symbol("s", hint=3)
-    before = (env.facts, env.events)
+    before = (env.known, env.events)
     with pytest.raises(ZeroDivisionError), env.hypothesis(s > 10):
         env.guard("s > 1")
         raise ZeroDivisionError
-    assert (env.facts, env.events) == before
+    assert (env.known, env.events) == before
     with pytest.raises(Contradiction), env.hypothesis("s < 0"):
         pytest.fail("nothing can run here")
-    assert (env.facts, env.events) == before
+    assert (env.known, env.events) == before
 
 
 def test_what_is_committed_in_a_scope_lasts_without_the_scope(env: ShapeEnv) -> None:

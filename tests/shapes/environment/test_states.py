@@ -125,13 +125,13 @@ class Environments(RuleBasedStateMachine):
 
     @rule(prop=st.sampled_from(PROPS), question=st.sampled_from(QUESTIONS))
     def suppose(self, prop: str, question: str) -> None:
-        before = (self.env.facts, self.env.events)
+        before = (self.env.known, self.env.events)
         try:
             with self.env.hypothesis(prop):
                 self.judge(question, [*self.facts, prop])
         except Contradiction:
             assert not self.allowed([*self.facts, prop])
-        assert (self.env.facts, self.env.events) == before
+        assert (self.env.known, self.env.events) == before
 
     @rule(question=st.sampled_from(QUESTIONS))
     def ask(self, question: str) -> None:

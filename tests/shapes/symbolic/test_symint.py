@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shapes import ShapeEnv, SymBool, SymFloat, SymInt, sym_ite, sym_max, sym_min, sym_not
-from shapes.errors import ForeignSymbol, ShapeError, UndecidedGuard
+from shapes.errors import ForeignSymbol, ShapeError, UndecidedGuard, Undefined
 from shapes.symbolic.operations import ENTRIES_KEPT
 from solver.terms.prop import Prop
 
@@ -51,7 +51,7 @@ BINARY: dict[str, Callable[[Number, Number], object]] = {
 UNARY: dict[str, Callable[[Number], object]] = {
     "-": operator.neg,
     "+": operator.pos,
-    "~": operator.invert,
+    "~": lambda a: ~(+a),
     "abs": abs,
     "square": lambda a: a**2,
     "cube": lambda a: pow(a, 3),
@@ -304,9 +304,11 @@ def test_truth_values() -> None:
         and env.hint(p != q) is True
         and env.hint(True ^ p) is False
     )
-    assert env.hint(sum([p, q, p])) == 2 and env.hint(~p) == -2 and env.hint(-p) == -1 and env.hint(p * s) == 6
+    assert env.hint(sum([p, q, p])) == 2 and env.hint(-p) == -1 and env.hint(p * s) == 6
     assert (p == 1).prop is p.prop and env.hint(p < q) is False and env.hint(p == 2) is False
     assert str(sym_not(p)) == "s0 <= 2"
+    with pytest.raises(TypeError, match=r"`~\(s0 >= 3\)`: use sym_not .*\(test_symint.py:\d+\)"):
+        _ = ~p
     assert isinstance(p + q, SymInt) and isinstance(p / 2, SymFloat)
     assert not env.guards()
 
@@ -326,12 +328,12 @@ def test_errors_name_operation_expression_and_line() -> None:
 
 
 def test_copies_and_pickles() -> None:
-    """A copy of a model's configuration keeps its sizes; a pickle cannot take an environment along."""
-    _, (s, _) = sized([6, 3])
+    """A copy of a model's configuration keeps its sizes; a pickle takes their environment along."""
+    env, (s, _) = sized([6, 3])
     for value in (s, s > 2, s / 2):
         assert copy.copy(value) is value and copy.deepcopy([value])[0] is value
-        with pytest.raises(TypeError, match=r"save that with `env\.save`"):
-            pickle.dumps(value)
+        loaded, other = pickle.loads(pickle.dumps((value, env)))
+        assert type(loaded) is type(value) and str(loaded) == str(value) and loaded.env is other
     assert pickle.loads(pickle.dumps(s - s + 3)) == 3
     assert pickle.loads(pickle.dumps(s - s == 0)) is True
     assert pickle.loads(pickle.dumps((s - s) * 0.5 + 1)) == 1.0
@@ -346,3 +348,50 @@ def test_constants_are_what_they_are() -> None:
     assert int(five) == 5 and float(five) == 5.0 and complex(five) == 5 and bool(five) and bin(five) == "0b101"
     assert math.sqrt((s - s) * 0.5 + 4) == 2.0 and hash(five * 0.5) == hash(2.5)
     assert not env.guards() and not env.specializations()
+
+
+@given(TREES, st.lists(VALUES, min_size=3, max_size=3))
+def test_values_by_name_are_those_of_python(tree: Tree, values: list[int]) -> None:
+    """Evaluation and substitution by name give what Python gives for these integers, or say that it gives nothing."""
+    env, symbols = sized([1, 1, 1])
+    names = [str(symbol) for symbol in symbols]
+    try:
+        symbolic = run(tree, symbols)
+    except (ShapeError, ArithmeticError, ValueError):
+        return
+    if env.guards() or not isinstance(symbolic, SymInt | SymFloat | SymBool):
+        return  # the program has branched on the hints
+    try:
+        expected = run(tree, values)
+    except (ArithmeticError, ValueError):
+        with pytest.raises((ShapeError, ArithmeticError, ValueError)):
+            symbolic.evaluate(dict(zip(names, values)))
+        return
+    if isinstance(expected, complex) or isinstance(symbolic, SymInt) and isinstance(expected, float):
+        return
+    got = [symbolic.evaluate(dict(zip(names, values))), symbolic.substitute(dict(zip(names, values)))]
+    rest = symbolic.substitute({names[0]: values[0]})
+    if isinstance(rest, SymInt | SymFloat | SymBool):
+        got.append(rest.evaluate({names[1]: values[1], names[2]: values[2]}))
+    for value in got:
+        assert value == expected or (value != value and expected != expected)
+
+
+def test_names_and_values_that_do_not_fit() -> None:
+    """A name that is none, a value that is missing and a place where Python raises are errors that say so."""
+    env = ShapeEnv()
+    b, s = env.sizes("b s")
+    with pytest.raises(ShapeError, match="bb=3: no such symbol; there are b, s; did you mean 'b'"):
+        (b * s).evaluate(bb=3)
+    with pytest.raises(ShapeError, match=r"`b\*s` needs a value for s; `substitute` leaves symbols open"):
+        (b * s).evaluate(b=3)
+    with pytest.raises(ShapeError, match="b='x': expected an integer"):
+        (b * s).substitute(b="x")  # type: ignore[arg-type]
+    for number in (b // s, b / s, b % s > 2):
+        for call in (number.evaluate, number.substitute):
+            with pytest.raises(Undefined, match=r"` makes no sense "):
+                call(b=1, s=0)
+    assert (b // s).substitute(b=s, s=b + 1).domain is (s // (b + 1)).domain
+    with pytest.raises(ForeignSymbol):
+        (b * s).substitute(b=ShapeEnv().symbol("b"))
+    assert (b > s).evaluate(b=True, s=0) is True and env.size("4 + 3") == 7 and str(env.size("b // 2")) == "b//2"

@@ -184,7 +184,7 @@ def bounded(draw):
 @given(bounded())
 def test_random_facts(env):
     """Assignments satisfy random facts, and a violation violates one fact only."""
-    facts = [fact for fact in env.facts.records() if fact.kind == "given"]
+    facts = [fact for fact in env.known.records() if fact.kind == "given"]
     found = list(assignments(env, 60))
     assert found
     for sizes in found:

@@ -212,7 +212,7 @@ def genuine(kind: str) -> tuple[ProofStep, Verdict]:
         assert isinstance(verdict, Always)
         return verdict.proof, verdict
     env.assume(3 * x + 2 * y >= 7)
-    sloped, least = [ProofStep("fact", fact.prop, fact=fact) for fact in env.facts.records() if fact.prop.kind == "ge"]
+    sloped, least = [ProofStep("fact", fact.prop, fact=fact) for fact in env.known.records() if fact.prop.kind == "ge"]
     proof = combine((sloped, least), (2, 1))
     return proof, Always(proof.conclusion, env.interner.true, "linear", proof)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.evidence import cores
+from shapes import ShapeEnv
 from shapes.sessions.recording import open_recording, read_sessions
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
@@ -221,3 +222,19 @@ def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:
     assert len(verdict.core) == 3 and verdict.used == tuple(leaves(verdict.found))
     verdict.found = other.found
     assert verdict.used == other.used and not verdict.check()
+
+
+def test_a_core_is_not_called_minimal_where_a_question_ended_at_its_budget() -> None:
+    """The question without the range of s ends at its budget: that s is needed was not shown, and is not (s divides
+    what a ceiling of it times s is, which is even more than -2)."""
+    question = (
+        "(((s*s + (p - s)) % s) == gcd(8 % 8, 8)) or ((ceildiv((p * 2), s)*s) != 2) "
+        "or ((1//p + (1 if (p * 2) < 1 % p else 0)) <= min(2, w))"
+    )
+    for lo, hi, core, minimal in ((1, 6, 2, False), (None, None, 1, True)):
+        env = ShapeEnv(solvers=False)
+        for name, least, most in (("s", lo, hi), ("p", -1, 0), ("w", -1, 2)):
+            env.symbol(name, least, most)
+        verdict = env.ask(question)
+        assert isinstance(verdict, Always)
+        assert (len(verdict.core), verdict.core_minimal) == (core, minimal)

@@ -119,7 +119,7 @@ def test_other_samples_of_a_slice_satisfy_its_facts() -> None:
     resampled = 0
     for _ in range(2):
         for attempt in range(ATTEMPTS + RESAMPLED):
-            found = slice_of(env.facts, prop, domain, attempt)
+            found = slice_of(env.known, prop, domain, attempt)
             assert found is not None and not isinstance(found.known, Conflict)
             costs.append(found.cost)
             if found.known is not None:

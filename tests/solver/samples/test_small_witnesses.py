@@ -34,7 +34,7 @@ def test_every_witness_is_verified(facts: set[str], question: str, b: int, s: in
         for before, after in ((true, verdict.true_values), (false, verdict.false_values)):
             assert after.keys() == before.keys()
             assert all(after[atom] <= max(before[atom], 4096) for atom in before)
-            assert env.facts.holds_at(after)
+            assert env.known.holds_at(after)
 
 
 def test_many_symbols_take_bounded_time() -> None:

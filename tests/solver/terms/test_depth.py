@@ -154,7 +154,7 @@ def test_what_lies_inside_is_looked_at_once() -> None:
         for i in range(levels):
             size = sym_ite(size > i, size + 1, size)
         assert isinstance(env.ask(size >= 0), Always)
-        facts, seen, pending = env.facts, 0, list(size.expr.atoms)
+        facts, seen, pending = env.known, 0, list(size.expr.atoms)
         for atom in pending:
             found = atom.expr._atoms
             seen += 0 if found is None else len(found)

@@ -74,7 +74,7 @@ def test_facts_and_questions_share_their_parts() -> None:
     assert type(env.ask("s0 == 1")).__name__ == "Depends"
     verdict = env.ask(f"not ({text})")
     assert type(verdict).__name__ == "Never" and verdict.check()
-    facts: Facts = env.facts
+    facts: Facts = env.known
     assert facts.samples.alive
 
 
