@@ -149,17 +149,17 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
     if engine in ("reasoner", "shadow"):
         within = reasoner(compare=engine == "shadow")
     environments = []
-    made = symbolic_shapes.ShapeEnv.__init__
-
-    def remembered(self: Any, *options: Any, **named: Any) -> None:
-        made(self, *options, **named)
-        environments.append(self)
-
-    symbolic_shapes.ShapeEnv.__init__ = remembered
     watch = Stopwatch()
     if symbolic:
         watch.watch()
     with within as seen, torch.no_grad():
+        made = symbolic_shapes.ShapeEnv.__init__
+
+        def remembered(self: Any, *options: Any, **named: Any) -> None:
+            made(self, *options, **named)
+            environments.append(self)
+
+        symbolic_shapes.ShapeEnv.__init__ = remembered
         torch.compile(lambda x: (x * 2).softmax(-1).sum(), backend=backend, dynamic=dynamic)(torch.ones(3, 5))
         torch._dynamo.reset()
         environments.clear()
