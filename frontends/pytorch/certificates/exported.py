@@ -15,12 +15,13 @@ A program loaded from a file has no lines, and only those guards that the file h
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+import sympy
 import torch
 
-from frontends.pytorch.certificates.shape_envs import Reader, first_use
+from frontends.pytorch.certificates.shape_envs import Reader, first_use, solved
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import renamed
 
@@ -38,22 +39,33 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     if shapes is not None and shapes.tracked_fakes:
         # created in this process: it has the source of each size
         called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
-        known = {str(symbol) for symbol, sources in shapes.var_to_sources.items() if sources}
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
         uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
-        return Reader(shapes, called=called, first_uses=uses).read(more=[*ranges_of(program, known)])
+        reader = Reader(shapes, called=called, first_uses=uses)
+        return reader.read(more=[*ranges_of(program, reader.names, reader.solved)])
+    expressions = {
+        sympy.Symbol(name, integer=True): size.node.expr for name, size in sizes if isinstance(size, torch.SymInt)
+    }
     names: dict[str, str] = {}
-    rest: list[Condition] = []
-    for name, size in sizes:
-        expression = size.node.expr if isinstance(size, torch.SymInt) else None
-        if expression is None:
-            rest.append(Condition(f"{name} == {size}", None, CONSTANT, static=True))
-        elif not expression.is_Symbol:
-            rest.append(Condition(f"{name} == {expression}", None, EQUAL))
-        elif names.setdefault(str(expression), name) != name:
-            rest.append(Condition(f"{name} == {names[str(expression)]}", None, EQUAL))
-    rest += ranges_of(program, set(names))
-    rest += [Condition(flat(text, given)) for text in getattr(program, "_guards_code", None) or ()]
+    for name, expression in expressions.items():
+        if expression.is_Symbol:
+            names.setdefault(str(expression), str(name))
+    known = {*names, *map(str, expressions)}
+    derived = solved(expressions.items(), known)
+    rest = [
+        Condition(f"{name} == {size}", None, CONSTANT, static=True)
+        for name, size in sizes
+        if not isinstance(size, torch.SymInt)
+    ]
+    for name, expression in expressions.items():
+        unknown = [each for each in expression.free_symbols if str(each) not in names and each not in derived]
+        fault = f"{unknown[0]} is no size of an input" if unknown else ""
+        if names.get(str(expression)) != str(name):
+            rest.append(Condition(f"{name} == {expression.xreplace(derived)}", None, EQUAL, fault=fault))
+    rest += ranges_of(program, names, derived)
+    if getattr(program, "_guards_code", None) is None:
+        rest.append(Condition("the guards of the program", fault="it does not have them as text"))
+    rest += [Condition(flat(text, given)) for text in program._guards_code or ()]
     inputs = [name for name, _ in sizes]
     if shapes is None:
         return Conditions(rest, inputs=frozenset(inputs))
@@ -71,14 +83,17 @@ def flat(text: str, given: Collection[str]) -> str:
     return renamed(text, name_of)
 
 
-def ranges_of(program: torch.export.ExportedProgram, known: set[str]) -> Iterator[Condition]:
+def ranges_of(
+    program: torch.export.ExportedProgram, names: Collection[str], derived: Mapping[sympy.Symbol, sympy.Expr]
+) -> Iterator[Condition]:
     """The ranges of a program, from which its checks are generated."""
-    for symbol, bounds in program.range_constraints.items():
-        if str(symbol) in known:
+    for expression, bounds in program.range_constraints.items():
+        if all(str(symbol) in names or symbol in derived for symbol in expression.free_symbols):
+            text = expression.xreplace(derived)
             if bounds.lower.is_Integer and bounds.lower > 0:
-                yield Condition(f"{symbol} >= {bounds.lower}", None, RANGE, derived=True)
+                yield Condition(f"{text} >= {bounds.lower}", None, RANGE, derived=True)
             if bounds.upper.is_Integer and bounds.upper < 2**63 - 1:
-                yield Condition(f"{symbol} <= {bounds.upper}", None, RANGE, derived=True)
+                yield Condition(f"{text} <= {bounds.upper}", None, RANGE, derived=True)
 
 
 def sizes_of(values: list[tuple[str, object]]) -> Iterator[tuple[str, object]]:

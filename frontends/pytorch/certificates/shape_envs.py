@@ -19,16 +19,19 @@ generation.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import sympy
 import torch
+from torch._dynamo.source import ConstantSource
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
+from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.numbers import int_oo
 
 from frontends.pytorch.dynamo.code_facts import place_of
@@ -56,6 +59,7 @@ class Reader:
 
     Attributes:
         names: the canonical name of each of torch's symbols, by its text; given for symbols without sources.
+        solved: the symbols that are no size of an input, by sizes that are derived from them.
         called: renames inputs.
         first_uses: the first line that uses a fake tensor.
     """
@@ -72,13 +76,18 @@ class Reader:
         self.first_uses = first_uses
         self.env = ShapeEnv(origin=lambda: None)
         self.names = {
-            str(symbol): self.name_of(sources[0].name)
-            for symbol, sources in shapes.var_to_sources.items()
-            if sources and not is_unbacked(symbol)
+            str(symbol): self.name_of(self.sources_of(symbol)[0].name)
+            for symbol in shapes.var_to_sources
+            if self.sources_of(symbol) and not is_unbacked(symbol)
         }
         self.names |= dict(names or {})
+        self.solved = solved(shapes.replacements.items(), self.names)
         for name in self.names:
             self.env.symbol(name, lo=None)
+
+    def sources_of(self, symbol: sympy.Symbol) -> list[Any]:
+        """The inputs' sizes that a symbol is; none for `n` of a derived dimension `4*n`, whose source is its name."""
+        return [each for each in self.shapes.var_to_sources.get(symbol, ()) if not isinstance(each, ConstantSource)]
 
     def name_of(self, source: str) -> str:
         """The canonical name of a size from torch's source."""
@@ -129,17 +138,21 @@ class Reader:
             if not is_left(guard.expr):
                 yield self.condition(guard.expr, guard.sloc)
         for symbol, target in self.shapes.replacements.items():
-            if str(symbol) in self.names and not is_float(symbol) and not any(map(is_unbacked, target.free_symbols)):
+            if self.is_known(symbol) and not is_float(symbol) and not any(map(is_unbacked, target.free_symbols)):
                 sloc = self.shapes.replacements_slocs.get(symbol)
                 yield replace(self.condition(sympy.Eq(symbol, target, evaluate=False), sloc), derived=True)
-        for symbol, sources in self.shapes.var_to_sources.items():
-            if str(symbol) in self.names and not is_float(symbol):
-                yield from self._equal(symbol, sources)
+        for symbol in self.shapes.var_to_sources:
+            if self.is_known(symbol) and not is_float(symbol):
+                yield from self._equal(symbol)
                 yield from self._range(symbol)
 
-    def _equal(self, symbol: sympy.Symbol, sources: Sequence[Any]) -> Iterator[Condition]:
-        first, *others = dict.fromkeys([self.name_of(source.name) for source in sources])
-        for other in others:
+    def is_known(self, symbol: sympy.Symbol) -> bool:
+        """Return True if it is a size of an input, or follows from one."""
+        return str(symbol) in self.names or symbol in self.solved
+
+    def _equal(self, symbol: sympy.Symbol) -> Iterator[Condition]:
+        names = list(dict.fromkeys([self.name_of(source.name) for source in self.sources_of(symbol)]))
+        for first, other in zip(names[:1] * len(names), names[1:]):
             if other != self.names[str(symbol)]:
                 yield Condition(f"{other} == {first}", self.first_use([symbol]), EQUAL)
 
@@ -158,11 +171,11 @@ class Reader:
             origin, why = self.place(sloc, [symbol])
             if sloc is not None and "0/1 specialization" in str(sloc):
                 why = SPECIALIZED
-            yield Condition(f"{symbol} {sign} {end}", origin, why, derived=True)
+            yield Condition(f"{symbol.xreplace(self.solved)} {sign} {end}", origin, why, derived=True)
 
     def condition(self, expression: sympy.Basic, sloc: Any) -> Condition:
         """Translate a guard of torch; one without an exact form is reported as such."""
-        symbols = sorted(expression.free_symbols, key=str)
+        symbols = sorted(expression.xreplace(self.solved).free_symbols, key=str)
         origin, why = self.place(sloc, symbols)
         if any(map(is_float, symbols)):
             return Condition(self.shown(expression), origin, why, fault="it is about a float and sizes")
@@ -170,7 +183,7 @@ class Reader:
         if unknown:
             return Condition(self.shown(expression), origin, why, fault=f"{unknown[0]} is no size of an input")
         try:
-            parsed = from_sympy(expression, self.env.interner, self.env.names)
+            parsed = from_sympy(expression.xreplace(self.solved), self.env.interner, self.env.names)
         except (NotExpressible, ShapeError) as error:
             return Condition(self.shown(expression), origin, why, fault=f"no exact form is known: {error}")
         if not isinstance(parsed, Parsed):
@@ -228,6 +241,21 @@ class Reader:
                 if found is not None and self.name_of(tracked.source.name) == name:
                     return found
         return None
+
+
+def solved(
+    sizes: Iterable[tuple[sympy.Symbol, sympy.Expr]], names: Collection[str]
+) -> dict[sympy.Symbol, sympy.Expr]:
+    """For the `n` of a derived dimension, which is no size itself, the number that a size determines: n is (x - 1)//4
+    where x is 4*n + 1. There is such an n if and only if both are equal for this one, which is a guard too."""
+    found: dict[sympy.Symbol, sympy.Expr] = {}
+    for size, expression in sizes:
+        for symbol in itertools.filterfalse(is_unbacked, expression.free_symbols):
+            factor = expression.coeff(symbol)
+            rest = sympy.expand(expression - factor * symbol)
+            if factor.is_Integer and factor > 0 and rest.is_Integer and str(size) in names and str(symbol) not in names:
+                found.setdefault(symbol, FloorDiv(size - rest, factor))
+    return found
 
 
 def first_use(node: torch.fx.Node) -> Origin | None:
