@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import torch
@@ -124,16 +125,16 @@ class _Minifier:
         self._failure = failure
         self._settings = replace(settings, dynamic=False)
         self._preamble = preamble
-        self._known: dict[frozenset[torch.fx.Node], bool] = {}
         self._guarding: frozenset[str] = frozenset()
         """The values at which the whole graph has guards: one elsewhere is there because something was left out."""
         self._tried = 0
 
     def minified(self) -> Minified:
-        program = self._least_graph() or self._branch()
+        program = self._least_graph()
         if program is None:
-            what = f"minify(): {self._failure}\n  but not as a graph of torch's operators alone"
-            fix = "look at the Python around them, and at the error's own line"
+            lines = "".join([f"\n  {line}" for line in self._failure.lines])
+            what = f"minify(): {self._failure}{lines}\n  but not as a graph of torch's operators alone"
+            fix = "look at the Python around them, and at the line that the error or the guard names"
             rejected(what, fix)
         facts = self._least_facts(program)
         tensors, failure = self._tensors(program, facts)
@@ -155,27 +156,13 @@ class _Minifier:
         if found is None:
             return None
         self._guarding = guarding(complete, found)
-        return self._operators.program(ddmin(nodes, self._fails_with))
 
-    def _branch(self) -> Program | None:
-        """A branch of the program on sizes, which is in no graph: the first that is a guard by itself."""
-        for guard, line in self._failure.guards:
-            atoms = sorted(guard.symbols, key=lambda atom: atom.name)
-            reads = {atom.name: self._failure.sizes[atom.name] for atom in atoms if atom.name in self._failure.sizes}
-            if len(reads) == len(atoms) > 0:
-                program = self._operators.branch(str(guard), reads, line)
-                if self._fails(program, marked(program, program.facts)) is not None:
-                    return program
-        return None
+        @cache
+        def fails(left: frozenset[torch.fx.Node]) -> bool:
+            program = self._operators.program(left)
+            return self._fails(program, marked(program, program.facts)) is not None
 
-    def _fails_with(self, nodes: Sequence[torch.fx.Node]) -> bool:
-        key = frozenset(nodes)
-        if not key:
-            return False
-        if key not in self._known:
-            program = self._operators.program(nodes)
-            self._known[key] = self._fails(program, marked(program, program.facts)) is not None
-        return self._known[key]
+        return self._operators.program(ddmin(nodes, lambda left: fails(frozenset(left))))
 
     def _fails(self, program: Program, made: Callable[[], list[torch.Tensor]]) -> Failure | None:
         """A program's failure, if it is the original one."""
@@ -216,7 +203,7 @@ class _Minifier:
 def guarding(program: Program, failure: Failure) -> frozenset[str]:
     """The program's values at lines with guards."""
     lines = program.text.splitlines()
-    at = [re.match(r"<program>:(\d+) ", line) for _, line in failure.guards]
+    at = [re.match(r"<program>:(\d+) ", line) for line in failure.lines]
     return frozenset([lines[int(found[1]) - 1].partition(" = ")[0].strip() for found in at if found])
 
 

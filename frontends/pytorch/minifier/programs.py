@@ -9,7 +9,7 @@
     >>> print(program.text)
     def program(arg0_1, relu):
         sym_size_int = arg0_1.size(0)
-        mul = operator.mul(sym_size_int, 2)
+        mul = sym_size_int * 2
         view = torch.ops.aten.view.default(relu, [mul, -1])
         return (view,)
     >>> [given.shape for given in program.inputs()]
@@ -21,13 +21,15 @@ input. Numbers are never inputs: their computation is kept as long as it is used
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 import torch
 from torch import fx
+from torch.fx.graph_module import _format_import_block
+from torch.package import sys_importer
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import rejected
@@ -42,10 +44,8 @@ SIZES: Final[Mapping[object, str]] = {
     aten.sym_storage_offset.default: "storage_offset",
 }
 """Operators that read a number of a tensor, with the equivalent method."""
-PLAIN: Final = (bool, int, str, type(None), type(Ellipsis), torch.dtype, torch.layout, torch.memory_format)
-"""Classes whose values are printed by `repr`."""
-MODULES: Final[Mapping[str, str]] = {"_operator": "operator", "builtins": "builtins", "math": "math", "torch": "torch"}
-"""The modules of functions that are no operators."""
+FORWARD: Final = re.compile(r"^\s*def forward\(self(?:, )?(.*)\)\s*:")
+FREED: Final = re.compile(r";  (?:\w+ = )+None")
 
 Choices = dict[int, Choice]
 
@@ -74,6 +74,7 @@ class Program:
 
     Attributes:
         text: a Python function called `program`.
+        imports: the statements that it needs.
         names: the names of its inputs.
         facts: the facts about their sizes.
         inputs: creates the original inputs.
@@ -81,10 +82,24 @@ class Program:
     """
 
     text: str
+    imports: str
     names: tuple[str, ...]
     facts: tuple[Fact, ...]
     inputs: Callable[[], list[torch.Tensor]]
-    call: Callable[..., Sequence[object]] = field(repr=False)
+    call: Callable[..., object]
+
+
+class Keeping(fx.Interpreter):
+    """Runs a program operator by operator, and keeps copies of the results."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.values: dict[fx.Node, Any] = {}
+
+    def run_node(self, node: fx.Node) -> Any:
+        found = super().run_node(node)
+        self.values[node] = copied(found) if isinstance(found, torch.Tensor) else found
+        return found
 
 
 class Operators:
@@ -121,29 +136,17 @@ class Operators:
 
         self._graph = captured(flat, given)
         """Its inputs are the tensors among the arguments; a module's parameters are attributes of it."""
-        self._values: dict[fx.Node, Any] = {}
-        self._run(given)
-        self.nodes = [
-            node
-            for node in self._graph.graph.nodes
-            if node.op == "call_function" and (node in self._returned() or is_cut(self._values[node]))
-        ]
+        interpreter = Keeping(self._graph)
+        interpreter.run(*map(copied, given))
+        self._values = interpreter.values
+        self._returned = set(self._graph.graph.output_node().all_input_nodes)
+        operators = self._graph.graph.nodes
+        self.nodes = [node for node in operators if node.op == "call_function" and self._is_tensor(node)]
         self._choices = dict(self._chosen(given, dynamic))
 
-    def _run(self, given: Sequence[torch.Tensor]) -> None:
-        """Run the program operator by operator, keeping copies of the results."""
-        values = self._values
-
-        class Keeping(fx.Interpreter):
-            def run_node(self, node: fx.Node) -> Any:
-                found = super().run_node(node)
-                values[node] = copied(found) if isinstance(found, torch.Tensor) else found
-                return found
-
-        Keeping(self._graph).run(*map(copied, given))
-
-    def _returned(self) -> set[fx.Node]:
-        return {node for node in self._graph.graph.output_node().all_input_nodes if node.op == "call_function"}
+    def _is_tensor(self, node: fx.Node) -> bool:
+        """Return True if an operator's result can be an input."""
+        return isinstance(self._values[node], torch.Tensor)
 
     def _chosen(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, Choices]]:
         """The symbolic sizes of each tensor: marked ones of arguments, and those derived from them."""
@@ -168,45 +171,40 @@ class Operators:
     def program(self, left: Collection[fx.Node]) -> Program:
         """A program with these operators."""
         needed = self._needed(left)
-        inputs = list(
-            dict.fromkeys([used for node in needed for used in node.all_input_nodes if used not in needed])
-        )
-        used = {each for node in needed for each in node.all_input_nodes}
+        used = dict.fromkeys([each for node in needed for each in node.all_input_nodes])
+        inputs = [node for node in used if node not in needed]
         returned = [
             node
             for node in needed
-            if isinstance(self._values[node], torch.Tensor) and (node not in used or node in self._returned())
+            if self._is_tensor(node) and (node not in used or node in self._returned)
         ]
-        lines = [f"def program({', '.join([node.name for node in inputs])}):"]
-        lines += [f"    {node.name} = {call_text(node)}" for node in needed]
-        lines.append(f"    return ({''.join([f'{node.name}, ' for node in returned]).removesuffix(' ')})")
-        return self._program("\n".join(lines), inputs)
-
-    def branch(self, condition: str, reads: Mapping[str, tuple[int, int]], line: str) -> Program:
-        """A program that only branches on sizes: `reads` are those by name, as (tensor index, axis); `line` is the
-        original program's."""
-        placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
-        nodes = list(dict.fromkeys([placeholders[place] for place, _ in reads.values()]))
-        names = [node.name for node in nodes]
-        lines = [f"def program({', '.join(names)}):"]
-        lines += [f"    {name} = {placeholders[place].name}.size({axis})" for name, (place, axis) in reads.items()]
-        returned = f"return ({names[0]} + 1,)"
-        lines += [f"    if {condition}:  # {line}", f"        {returned}", f"    {returned}"]
-        return self._program("\n".join(lines), nodes)
-
-    def _program(self, text: str, inputs: Sequence[fx.Node]) -> Program:
+        graph = fx.Graph()
+        made = {node: graph.placeholder(node.name) for node in inputs}
+        for node in needed:
+            made[node] = graph.node_copy(node, made.__getitem__)
+            if node.target in SIZES:
+                made[node].op, made[node].target = "call_method", SIZES[node.target]
+        graph.output(tuple([made[node] for node in returned]))
+        code = graph.python_code("self")
+        text = FORWARD.sub(r"def program(\1):", FREED.sub("", code.src)).strip()
+        scope = dict(code.globals)
+        try:
+            exec(compile(text, "<program>", "exec"), scope)
+        except SyntaxError as error:
+            _cannot(str(error.text).strip())
         names = tuple([node.name for node in inputs])
         chosen = [(node.name, self._choices.get(node, {})) for node in inputs]
         facts = tuple([Fact(name, axis, choice) for name, choices in chosen for axis, choice in choices.items()])
         values = [self._values[node] for node in inputs]
-        return Program(text, names, facts, lambda: list(map(copied, values)), defined(text))
+        imports = _format_import_block(code.globals, sys_importer)
+        return Program(text, imports, names, facts, lambda: list(map(copied, values)), scope["program"])
 
     def _needed(self, left: Collection[fx.Node]) -> list[fx.Node]:
         """These operators and those that compute their non-tensor operands: numbers and tuples."""
         needed, waiting = set(left), list(left)
         while waiting:
             for used in waiting.pop().all_input_nodes:
-                if used not in needed and used.op == "call_function" and not is_cut(self._values[used]):
+                if used not in needed and used.op == "call_function" and not self._is_tensor(used):
                     needed.add(used)
                     waiting.append(used)
         return [node for node in self._graph.graph.nodes if node in needed]
@@ -231,17 +229,10 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
         fix = "what fails before there is a graph is in the line that the error names"
         rejected(f"minify(): torch has no graph of the program: {reason}", fix)
     found.graph.eliminate_dead_code()
-    for node in found.graph.nodes:
-        if node.op == "call_function":
-            call_text(node)
-        elif node.op == "get_attr" and not isinstance(getattr(found, node.target), torch.Tensor):
+    for node in found.graph.find_nodes(op="get_attr"):
+        if not isinstance(getattr(found, node.target), torch.Tensor):
             _cannot(f"{node.target}, of the class {type(getattr(found, node.target)).__name__}")
     return found
-
-
-def is_cut(value: object) -> bool:
-    """Return True if an operator's result can be an input."""
-    return isinstance(value, torch.Tensor)
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
@@ -252,61 +243,6 @@ def copied(x: torch.Tensor) -> torch.Tensor:
         else:
             made = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
     return made.requires_grad_(x.requires_grad)
-
-
-def defined(text: str) -> Callable[..., Sequence[object]]:
-    """The function of a program's text."""
-    import builtins
-    import operator
-
-    scope: dict[str, Any] = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
-    exec(compile(text, "<program>", "exec"), scope)
-    found: Callable[..., Sequence[object]] = scope["program"]
-    return found
-
-
-# ---------------------------------------------------------------------- text
-
-
-def call_text(node: fx.Node) -> str:
-    """A node as Python text."""
-    target = node.target
-    if target in SIZES:
-        tensor, *axes = node.args
-        return f"{value_text(tensor)}.{SIZES[target]}({', '.join(map(value_text, axes))})"
-    if isinstance(target, torch._ops.OpOverload):
-        packet = target._overloadpacket
-        namespace, _, name = packet._qualified_op_name.partition("::")
-        called = f"torch.ops.{namespace}.{name}.{target._overloadname}"
-    else:
-        module = MODULES.get(str(getattr(target, "__module__", "")))
-        if module is None:
-            _cannot(f"{target}")
-        called = f"{module}.{target.__name__}"
-    given = [value_text(each) for each in node.args]
-    given += [f"{name}={value_text(each)}" for name, each in node.kwargs.items()]
-    return f"{called}({', '.join(given)})"
-
-
-def value_text(value: object) -> str:
-    """An argument as Python text."""
-    if isinstance(value, fx.Node):
-        return value.name
-    if type(value) in PLAIN:
-        return "..." if value is ... else repr(value)
-    if type(value) is float:
-        return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
-    if type(value) is complex:
-        return f"complex({value_text(value.real)}, {value_text(value.imag)})"
-    if isinstance(value, torch.device):
-        return f"torch.device({str(value)!r})"
-    if isinstance(value, list):
-        return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, tuple):
-        return f"({''.join([f'{value_text(each)}, ' for each in value])})"
-    if isinstance(value, slice):
-        return f"slice({value_text(value.start)}, {value_text(value.stop)}, {value_text(value.step)})"
-    _cannot(f"an argument of the class {type(value).__qualname__}")
 
 
 def _cannot(what: str) -> NoReturn:

@@ -38,10 +38,9 @@ def script(
 ) -> str:
     """The script's text: the program, its inputs with facts about their sizes, and the failing check."""
     named = sorted({str(fact).partition("(")[0] for fact in facts})
-    imports = ["import base64", "import math", "import operator", "", "import torch"]
     lines = [f'"""symshape with torch {torch.__version__} {failure}"""', "", "from __future__ import annotations", ""]
-    lines += [*imports, "from torch.utils._pytree import tree_leaves", ""]
-    lines += [f"from frontends.pytorch import {', '.join(['compile', *named])}", ""]
+    lines += ["import base64", "", "import torch", "from torch.utils._pytree import tree_leaves"]
+    lines += [*program.imports.splitlines(), f"from frontends.pytorch import {', '.join(['compile', *named])}", ""]
     lines += [preamble.strip(), ""] if preamble.strip() else []
     lines += [f"torch.set_grad_enabled({torch.is_grad_enabled()})"]
     if torch.get_default_dtype() is not torch.float32:
