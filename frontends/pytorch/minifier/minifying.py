@@ -26,13 +26,14 @@ from functools import cache
 from typing import Any, Final
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
-from frontends.pytorch.minifier.scripts import made_by, script, tensor_text
+from frontends.pytorch.minifier.scripts import inputs_of, inputs_text, script, tensor_text
 from shapes.accepted import shown
 
 KINDS: Final = ("raises", "differs", "specializes")
@@ -104,17 +105,17 @@ def minify(
     return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
 
 
-def again(value: Any) -> Any:
-    """Copies of arguments, since a call may mutate tensors."""
-    if type(value) in (list, tuple):
-        return type(value)([again(each) for each in value])
-    if type(value) is dict:
-        return {key: again(each) for key, each in value.items()}
-    if type(value) in (torch.Tensor, torch.nn.Parameter):
-        made = copied(value)
-        made.__dict__.update(value.__dict__)
+def again(arguments: Any) -> Any:
+    """Copies of arguments and their marks, since a call may mutate tensors."""
+
+    def made(x: torch.Tensor) -> torch.Tensor:
+        if type(x) not in (torch.Tensor, torch.nn.Parameter):
+            return x
+        made = copied(x)
+        made.__dict__.update(x.__dict__)
         return made
-    return value
+
+    return tree_map_only(torch.Tensor, made, arguments)
 
 
 class _Minifier:
@@ -137,14 +138,14 @@ class _Minifier:
             fix = "look at the Python around them, and at the line that the error or the guard names"
             rejected(what, fix)
         facts = self._least_facts(program)
-        tensors, failure = self._tensors(program, facts)
+        inputs, failure = self._inputs(program, facts)
         calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]
         return Minified(
             failure,
             program.text,
             tuple([text.partition("(")[0].removeprefix("torch.ops.") for text in calls]),
             tuple(map(str, facts)),
-            script(program, facts, tensors, failure, self._settings, preamble=self._preamble),
+            script(program, inputs, failure, self._settings, self._preamble),
             self._tried,
         )
 
@@ -152,7 +153,7 @@ class _Minifier:
         """A minimal failing list of operators; None if all of them do not fail."""
         nodes = self._operators.nodes
         complete = self._operators.program(nodes)
-        found = self._fails(complete, marked(complete, complete.facts))
+        found = self._fails(complete, complete.inputs)
         if found is None:
             return None
         self._guarding = guarding(complete, found)
@@ -160,7 +161,7 @@ class _Minifier:
         @cache
         def fails(left: frozenset[torch.fx.Node]) -> bool:
             program = self._operators.program(left)
-            return self._fails(program, marked(program, program.facts)) is not None
+            return self._fails(program, program.inputs) is not None
 
         return self._operators.program(ddmin(nodes, lambda left: fails(frozenset(left))))
 
@@ -175,7 +176,7 @@ class _Minifier:
     def _least_facts(self, program: Program) -> list[Fact]:
         """The minimal symbolic sizes, each with minimal bounds."""
         def fails(facts: Sequence[Fact]) -> bool:
-            return self._fails(program, marked(program, facts)) is not None
+            return self._fails(program, lambda: program.inputs(facts)) is not None
 
         left = ddmin(program.facts, fails) if len(program.facts) != 1 or not fails([]) else []
         for place, fact in enumerate(left):
@@ -187,17 +188,15 @@ class _Minifier:
                         left[place] = freer
         return left
 
-    def _tensors(self, program: Program, facts: Sequence[Fact]) -> tuple[list[str], Failure]:
+    def _inputs(self, program: Program, facts: Sequence[Fact]) -> tuple[str, Failure]:
         """The inputs as text; with random elements if these fail as well."""
-        given = program.inputs()
-        texts = [tensor_text(each, seeded=False)[0] for each in given]
-        for place, each in enumerate(given):
-            text, exact = tensor_text(each, seeded=True)
-            tried = [*texts[:place], text, *texts[place + 1 :]]
-            if not exact and self._fails(program, made_by(program.names, facts, tried)) is not None:
-                texts = tried
-        found = self._fails(program, made_by(program.names, facts, texts))
-        return texts, found or self._failure
+        for seeded in (True, False):
+            tensors = [tensor_text(each, seeded=seeded) for each in program.values]
+            text = inputs_text(program.names, facts, tensors)
+            found = self._fails(program, inputs_of(text))
+            if found is not None:
+                break
+        return text, found or self._failure
 
 
 def guarding(program: Program, failure: Failure) -> frozenset[str]:
@@ -205,18 +204,3 @@ def guarding(program: Program, failure: Failure) -> frozenset[str]:
     lines = program.text.splitlines()
     at = [re.match(r"<program>:(\d+) ", line) for line in failure.lines]
     return frozenset([lines[int(found[1]) - 1].partition(" = ")[0].strip() for found in at if found])
-
-
-def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:
-    """A function that creates a program's inputs, marked by the facts."""
-    from frontends.pytorch.variants.marks import ATTRIBUTE, Mark
-
-    def made() -> list[torch.Tensor]:
-        tensors = program.inputs()
-        for name, tensor in zip(program.names, tensors):
-            marks = {fact.axis: Mark(fact.choice, str(fact), None) for fact in facts if fact.name == name}
-            if marks:
-                setattr(tensor, ATTRIBUTE, marks)
-        return tensors
-
-    return made

@@ -34,7 +34,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Choice
-from frontends.pytorch.variants.marks import marks_of
+from frontends.pytorch.variants.marks import ATTRIBUTE, Mark, marks_of
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {
@@ -46,8 +46,6 @@ SIZES: Final[Mapping[object, str]] = {
 """Operators that read a number of a tensor, with the equivalent method."""
 FORWARD: Final = re.compile(r"^\s*def forward\(self(?:, )?(.*)\)\s*:")
 FREED: Final = re.compile(r";  (?:\w+ = )+None")
-
-Choices = dict[int, Choice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class Program:
         imports: the statements that it needs.
         names: the names of its inputs.
         facts: the facts about their sizes.
-        inputs: creates the original inputs.
+        values: the original inputs.
         call: the function.
     """
 
@@ -85,8 +83,16 @@ class Program:
     imports: str
     names: tuple[str, ...]
     facts: tuple[Fact, ...]
-    inputs: Callable[[], list[torch.Tensor]]
+    values: tuple[torch.Tensor, ...]
     call: Callable[..., object]
+
+    def inputs(self, facts: Sequence[Fact] | None = None) -> list[torch.Tensor]:
+        """Copies of the inputs, marked by these facts, or all."""
+        tensors = list(map(copied, self.values))
+        for fact in self.facts if facts is None else facts:
+            tensor = tensors[self.names.index(fact.name)]
+            setattr(tensor, ATTRIBUTE, marks_of(tensor) | {fact.axis: Mark(fact.choice, str(fact), None)})
+        return tensors
 
 
 class Keeping(fx.Interpreter):
@@ -142,31 +148,25 @@ class Operators:
         self._returned = set(self._graph.graph.output_node().all_input_nodes)
         operators = self._graph.graph.nodes
         self.nodes = [node for node in operators if node.op == "call_function" and self._is_tensor(node)]
-        self._choices = dict(self._chosen(given, dynamic))
+        self._facts = dict(self._facts_of(given, dynamic))
 
     def _is_tensor(self, node: fx.Node) -> bool:
         """Return True if an operator's result can be an input."""
         return isinstance(self._values[node], torch.Tensor)
 
-    def _chosen(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, Choices]]:
+    def _facts_of(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, list[Fact]]]:
         """The symbolic sizes of each tensor: marked ones of arguments, and those derived from them."""
         symbols: set[object] = set()
-        every = Choice("dynamic")
         for node, tensor in zip(self._graph.graph.find_nodes(op="placeholder"), given):
-            choices = dict.fromkeys(range(tensor.dim()), every) if dynamic else {}
-            choices.update({axis: mark.choice for axis, mark in marks_of(tensor).items()})
-            choices = {axis: choice for axis, choice in choices.items() if choice.kind != "static"}
-            found = node.meta.get("val")
-            for axis in choices:
-                size = found.shape[axis] if isinstance(found, torch.Tensor) else None
-                if isinstance(size, torch.SymInt):
-                    symbols |= size.node.expr.free_symbols
-            yield node, choices
-        for node in self._graph.graph.nodes:
-            found = node.meta.get("val")
-            if node.op == "call_function" and isinstance(found, torch.Tensor):
-                sizes = [(axis, size) for axis, size in enumerate(found.shape) if isinstance(size, torch.SymInt)]
-                yield node, {axis: every for axis, size in sizes if not symbols.isdisjoint(size.node.expr.free_symbols)}
+            choices = dict.fromkeys(range(tensor.dim()), Choice("dynamic")) if dynamic else {}
+            choices |= {axis: mark.choice for axis, mark in marks_of(tensor).items()}
+            facts = [Fact(node.name, axis, choice) for axis, choice in choices.items() if choice.kind != "static"]
+            sizes = dict(symbolic_sizes(node))
+            symbols.update(*[sizes[fact.axis].node.expr.free_symbols for fact in facts if fact.axis in sizes])
+            yield node, facts
+        for node in self.nodes:
+            axes = [axis for axis, size in symbolic_sizes(node) if symbols & size.node.expr.free_symbols]
+            yield node, [Fact(node.name, axis, Choice("dynamic")) for axis in axes]
 
     def program(self, left: Collection[fx.Node]) -> Program:
         """A program with these operators."""
@@ -192,12 +192,14 @@ class Operators:
             exec(compile(text, "<program>", "exec"), scope)
         except SyntaxError as error:
             _cannot(str(error.text).strip())
-        names = tuple([node.name for node in inputs])
-        chosen = [(node.name, self._choices.get(node, {})) for node in inputs]
-        facts = tuple([Fact(name, axis, choice) for name, choices in chosen for axis, choice in choices.items()])
-        values = [self._values[node] for node in inputs]
-        imports = _format_import_block(code.globals, sys_importer)
-        return Program(text, imports, names, facts, lambda: list(map(copied, values)), scope["program"])
+        return Program(
+            text,
+            _format_import_block(code.globals, sys_importer),
+            tuple([node.name for node in inputs]),
+            tuple([fact for node in inputs for fact in self._facts.get(node, ())]),
+            tuple([self._values[node] for node in inputs]),
+            scope["program"],
+        )
 
     def _needed(self, left: Collection[fx.Node]) -> list[fx.Node]:
         """These operators and those that compute their non-tensor operands: numbers and tuples."""
@@ -233,6 +235,13 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
         if not isinstance(getattr(found, node.target), torch.Tensor):
             _cannot(f"{node.target}, of the class {type(getattr(found, node.target)).__name__}")
     return found
+
+
+def symbolic_sizes(node: fx.Node) -> Iterator[tuple[int, torch.SymInt]]:
+    """The sizes of an operator's result that are symbolic, by axis."""
+    found = node.meta.get("val")
+    sizes = found.shape if isinstance(found, torch.Tensor) else ()
+    return ((axis, size) for axis, size in enumerate(sizes) if isinstance(size, torch.SymInt))
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
