@@ -9,10 +9,10 @@
     >>> found.operators
     ('aten.add.Tensor',)
     >>> print(*found.facts, sep="\\n")
-    mark_maybe_dynamic(sum_1, 0)
     mark_maybe_dynamic(arg1_1, 0)
+    mark_maybe_dynamic(sum_1, 0)
     >>> print(found.program)
-    def program(sum_1, arg1_1):
+    def program(arg1_1, sum_1):
         add_1 = torch.ops.aten.add.Tensor(sum_1, arg1_1)
         return (add_1,)
 """
@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
-from functools import cache
+from io import StringIO
 from typing import Any, Final
 
 import torch
@@ -30,7 +31,6 @@ from torch.utils._pytree import tree_map_only
 
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
 from frontends.pytorch.minifier.scripts import inputs_of, inputs_text, script, tensor_text
@@ -119,7 +119,7 @@ def again(arguments: Any) -> Any:
 
 
 class _Minifier:
-    """One search, with a cache of tried programs."""
+    """One search."""
 
     def __init__(self, operators: Operators, failure: Failure, settings: Settings, preamble: str) -> None:
         self._operators = operators
@@ -132,11 +132,6 @@ class _Minifier:
 
     def minified(self) -> Minified:
         program = self._least_graph()
-        if program is None:
-            lines = "".join([f"\n  {line}" for line in self._failure.lines])
-            what = f"minify(): {self._failure}{lines}\n  but not as a graph of torch's operators alone"
-            fix = "look at the Python around them, and at the line that the error or the guard names"
-            rejected(what, fix)
         facts = self._least_facts(program)
         inputs, failure = self._inputs(program, facts)
         calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]
@@ -149,21 +144,34 @@ class _Minifier:
             self._tried,
         )
 
-    def _least_graph(self) -> Program | None:
-        """A minimal failing list of operators; None if all of them do not fail."""
-        nodes = self._operators.nodes
-        complete = self._operators.program(nodes)
+    def _least_graph(self) -> Program:
+        """A minimal failing graph, by torch's delta debugging."""
+        # imports much of torch
+        from torch._functorch.fx_minifier import minifier
+
+        operators = self._operators
+
+        known: dict[str, bool] = {}
+
+        def fails(module: torch.fx.GraphModule, inputs: object) -> bool:
+            program = operators.program(module.graph)
+            if program.text not in known:
+                known[program.text] = self._fails(program, program.inputs) is not None
+            return known[program.text]
+
+        complete = operators.program(operators.module.graph)
         found = self._fails(complete, complete.inputs)
         if found is None:
-            return None
+            lines = "".join([f"\n  {line}" for line in self._failure.lines])
+            what = f"minify(): {self._failure}{lines}\n  but not as a graph of torch's operators alone"
+            fix = "look at the Python around them, and at the line that the error or the guard names"
+            rejected(what, fix)
         self._guarding = guarding(complete, found)
-
-        @cache
-        def fails(left: frozenset[torch.fx.Node]) -> bool:
-            program = self._operators.program(left)
-            return self._fails(program, program.inputs) is not None
-
-        return self._operators.program(ddmin(nodes, lambda left: fails(frozenset(left))))
+        given = list(map(copied, operators.given))
+        with redirect_stderr(StringIO()):
+            # it reports progress there
+            least, _ = minifier(operators.module, given, fails, lambda *state: None, skip_sanity=True)
+        return operators.program(least.graph)
 
     def _fails(self, program: Program, made: Callable[[], list[torch.Tensor]]) -> Failure | None:
         """A program's failure, if it is the original one."""
@@ -178,14 +186,17 @@ class _Minifier:
         def fails(facts: Sequence[Fact]) -> bool:
             return self._fails(program, lambda: program.inputs(facts)) is not None
 
-        left = ddmin(program.facts, fails) if len(program.facts) != 1 or not fails([]) else []
-        for place, fact in enumerate(left):
+        left = list(program.facts)
+        for fact in program.facts:
+            place = left.index(fact)
+            if fails([*left[:place], *left[place + 1 :]]):
+                del left[place]
+                continue
             for name in ("lo", "hi"):
-                if getattr(fact.choice, name) is not None:
-                    without: dict[str, Any] = {name: None}
-                    freer = replace(left[place], choice=replace(left[place].choice, **without))
-                    if fails([*left[:place], freer, *left[place + 1 :]]):
-                        left[place] = freer
+                without: dict[str, Any] = {name: None}
+                freer = replace(left[place], choice=replace(left[place].choice, **without))
+                if freer != left[place] and fails([*left[:place], freer, *left[place + 1 :]]):
+                    left[place] = freer
         return left
 
     def _inputs(self, program: Program, facts: Sequence[Fact]) -> tuple[str, Failure]:

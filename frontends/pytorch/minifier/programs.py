@@ -1,19 +1,19 @@
-"""The operators of a program as captured by torch, and the text of programs with a subset of them.
+"""The graph of a program as captured by torch, and the text of graphs with fewer operators.
 
     >>> import torch
     >>> from frontends.pytorch.minifier.programs import Operators
     >>> operators = Operators(lambda x: torch.relu(x @ x).view(x.shape[0] * 2, -1), (torch.ones(2, 2),))
-    >>> [node.name for node in operators.nodes]
-    ['mm', 'relu', 'view']
-    >>> program = operators.program([operators.nodes[2]])
+    >>> program = operators.program(operators.module.graph)
     >>> print(program.text)
-    def program(arg0_1, relu):
+    def program(arg0_1):
+        mm = torch.ops.aten.mm.default(arg0_1, arg0_1)
+        relu = torch.ops.aten.relu.default(mm)
         sym_size_int = arg0_1.size(0)
         mul = sym_size_int * 2
         view = torch.ops.aten.view.default(relu, [mul, -1])
         return (view,)
-    >>> [given.shape for given in program.inputs()]
-    [torch.Size([2, 2]), torch.Size([2, 2])]
+    >>> [str(fact) for fact in program.facts]
+    ['mark_maybe_dynamic(arg0_1, 0)', 'mark_maybe_dynamic(arg0_1, 1)']
 
 Torch's own capture is used (`make_fx`), since ours may be what fails. The result of a removed operator becomes an
 input. Numbers are never inputs: their computation is kept as long as it is used, so that sizes remain those of tensors.
@@ -22,7 +22,7 @@ input. Numbers are never inputs: their computation is kept as long as it is used
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -68,7 +68,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program with a subset of the operators.
+    """A graph as a function.
 
     Attributes:
         text: a Python function called `program`.
@@ -96,15 +96,15 @@ class Program:
 
 
 class Keeping(fx.Interpreter):
-    """Runs a program operator by operator, and keeps copies of the results."""
+    """Runs a program operator by operator, and keeps copies of the results by name."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
-        self.values: dict[fx.Node, Any] = {}
+        self.values: dict[str, Any] = {}
 
     def run_node(self, node: fx.Node) -> Any:
         found = super().run_node(node)
-        self.values[node] = copied(found) if isinstance(found, torch.Tensor) else found
+        self.values[node.name] = copied(found) if isinstance(found, torch.Tensor) else found
         return found
 
 
@@ -112,7 +112,8 @@ class Operators:
     """The operators of a program with their results.
 
     Attributes:
-        nodes: the removable operators, in order.
+        module: the graph.
+        given: its inputs, the tensors among the arguments and a module's parameters.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class Operators:
         """
         leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
         indices = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-        given = [leaves[place] for place in indices]
+        self.given = [leaves[place] for place in indices]
 
         def flat(*tensors: torch.Tensor) -> list[object]:
             values = list(leaves)
@@ -140,51 +141,42 @@ class Operators:
             found, _ = tree_flatten(fn(*positional, **named))
             return [each for each in found if isinstance(each, torch.Tensor)]
 
-        self._graph = captured(flat, given)
-        """Its inputs are the tensors among the arguments; a module's parameters are attributes of it."""
-        interpreter = Keeping(self._graph)
-        interpreter.run(*map(copied, given))
+        self.module = captured(flat, self.given)
+        self._facts = dict(self._facts_of(dynamic))
+        self._lift_attributes()
+        interpreter = Keeping(self.module)
+        interpreter.run(*map(copied, self.given))
         self._values = interpreter.values
-        self._returned = set(self._graph.graph.output_node().all_input_nodes)
-        operators = self._graph.graph.nodes
-        self.nodes = [node for node in operators if node.op == "call_function" and self._is_tensor(node)]
-        self._facts = dict(self._facts_of(given, dynamic))
 
-    def _is_tensor(self, node: fx.Node) -> bool:
-        """Return True if an operator's result can be an input."""
-        return isinstance(self._values[node], torch.Tensor)
+    def _lift_attributes(self) -> None:
+        """Make a module's parameters inputs of the graph."""
+        graph = self.module.graph
+        for node in [each for each in graph.nodes if each.op == "get_attr"]:
+            self.given.append(getattr(self.module, node.target))
+            node.op, node.target = "placeholder", node.name
+            graph.find_nodes(op="placeholder")[len(self.given) - 2].append(node)
 
-    def _facts_of(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, list[Fact]]]:
+    def _facts_of(self, dynamic: bool | None) -> Iterator[tuple[str, list[Fact]]]:
         """The symbolic sizes of each tensor: marked ones of arguments, and those derived from them."""
         symbols: set[object] = set()
-        for node, tensor in zip(self._graph.graph.find_nodes(op="placeholder"), given):
-            choices = dict.fromkeys(range(tensor.dim()), Choice("dynamic")) if dynamic else {}
-            choices |= {axis: mark.choice for axis, mark in marks_of(tensor).items()}
-            facts = [Fact(node.name, axis, choice) for axis, choice in choices.items() if choice.kind != "static"]
-            sizes = dict(symbolic_sizes(node))
-            symbols.update(*[sizes[fact.axis].node.expr.free_symbols for fact in facts if fact.axis in sizes])
-            yield node, facts
-        for node in self.nodes:
-            axes = [axis for axis, size in symbolic_sizes(node) if symbols & size.node.expr.free_symbols]
-            yield node, [Fact(node.name, axis, Choice("dynamic")) for axis in axes]
+        given = iter(self.given)
+        for node in self.module.graph.nodes:
+            found = node.meta.get("val")
+            shape = found.shape if isinstance(found, torch.Tensor) else ()
+            sizes = {axis: size for axis, size in enumerate(shape) if isinstance(size, torch.SymInt)}
+            if node.op == "placeholder":
+                tensor = next(given)
+                choices = dict.fromkeys(range(tensor.dim()), Choice("dynamic")) if dynamic else {}
+                choices |= {axis: mark.choice for axis, mark in marks_of(tensor).items()}
+                choices = {axis: choice for axis, choice in choices.items() if choice.kind != "static"}
+                symbols.update(*[size.node.expr.free_symbols for axis, size in sizes.items() if axis in choices])
+            else:
+                axes = [axis for axis, size in sizes.items() if symbols & size.node.expr.free_symbols]
+                choices = dict.fromkeys(axes, Choice("dynamic"))
+            yield node.name, [Fact(node.name, axis, choice) for axis, choice in choices.items()]
 
-    def program(self, left: Collection[fx.Node]) -> Program:
-        """A program with these operators."""
-        needed = self._needed(left)
-        used = dict.fromkeys([each for node in needed for each in node.all_input_nodes])
-        inputs = [node for node in used if node not in needed]
-        returned = [
-            node
-            for node in needed
-            if self._is_tensor(node) and (node not in used or node in self._returned)
-        ]
-        graph = fx.Graph()
-        made = {node: graph.placeholder(node.name) for node in inputs}
-        for node in needed:
-            made[node] = graph.node_copy(node, made.__getitem__)
-            if node.target in SIZES:
-                made[node].op, made[node].target = "call_method", SIZES[node.target]
-        graph.output(tuple([made[node] for node in returned]))
+    def program(self, graph: fx.Graph) -> Program:
+        """The program of a graph with fewer operators, whose inputs are results of these."""
         code = graph.python_code("self")
         text = FORWARD.sub(r"def program(\1):", FREED.sub("", code.src)).strip()
         scope = dict(code.globals)
@@ -192,24 +184,15 @@ class Operators:
             exec(compile(text, "<program>", "exec"), scope)
         except SyntaxError as error:
             _cannot(str(error.text).strip())
+        names = tuple([node.name for node in graph.find_nodes(op="placeholder")])
         return Program(
             text,
             _format_import_block(code.globals, sys_importer),
-            tuple([node.name for node in inputs]),
-            tuple([fact for node in inputs for fact in self._facts.get(node, ())]),
-            tuple([self._values[node] for node in inputs]),
+            names,
+            tuple([fact for name in names for fact in self._facts[name]]),
+            tuple([self._values[name] for name in names]),
             scope["program"],
         )
-
-    def _needed(self, left: Collection[fx.Node]) -> list[fx.Node]:
-        """These operators and those that compute their non-tensor operands: numbers and tuples."""
-        needed, waiting = set(left), list(left)
-        while waiting:
-            for used in waiting.pop().all_input_nodes:
-                if used not in needed and used.op == "call_function" and not self._is_tensor(used):
-                    needed.add(used)
-                    waiting.append(used)
-        return [node for node in self._graph.graph.nodes if node in needed]
 
 
 def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.GraphModule:
@@ -231,17 +214,14 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
         fix = "what fails before there is a graph is in the line that the error names"
         rejected(f"minify(): torch has no graph of the program: {reason}", fix)
     found.graph.eliminate_dead_code()
-    for node in found.graph.find_nodes(op="get_attr"):
-        if not isinstance(getattr(found, node.target), torch.Tensor):
+    for node in found.graph.nodes:
+        if node.target in SIZES:
+            node.op, node.target = "call_method", SIZES[node.target]
+        elif node.op == "get_attr" and not isinstance(getattr(found, node.target), torch.Tensor):
             _cannot(f"{node.target}, of the class {type(getattr(found, node.target)).__name__}")
+        elif node.op == "output":
+            node.args = (tuple(node.args[0]),)
     return found
-
-
-def symbolic_sizes(node: fx.Node) -> Iterator[tuple[int, torch.SymInt]]:
-    """The sizes of an operator's result that are symbolic, by axis."""
-    found = node.meta.get("val")
-    sizes = found.shape if isinstance(found, torch.Tensor) else ()
-    return ((axis, size) for axis, size in enumerate(sizes) if isinstance(size, torch.SymInt))
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
