@@ -55,7 +55,7 @@ class Form:
     def graph(self) -> torch.fx.GraphModule:
         """The program as a graph; None for outputs that it does not return itself."""
         builder = GraphBuilder(self.checks)
-        builder.program(self.inputs, self.numbers, self.operations)
+        builder.program(self.inputs, self.numbers, self.operations, self.floats)
         returned = [
             builder.sizes.expression(output.expr)
             if isinstance(output, Atom)
