@@ -19,7 +19,7 @@ import torch
 
 from backends.cpu.launcher import Unavailable, launcher
 from frontends.pytorch.graphs.graph import GraphBuilder
-from frontends.pytorch.recording.operations import Operation, results_of
+from frontends.pytorch.recording.operations import Argument, Operation, results_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Atom
@@ -46,7 +46,7 @@ class Form:
     inputs: tuple[tuple[str, Result], ...]
     numbers: tuple[Atom, ...]
     operations: tuple[Operation, ...]
-    outputs: tuple[object, ...]
+    outputs: tuple[Argument, ...]
     checks: tuple[RuntimeAssert, ...] = ()
     ends: tuple[Operation, ...] = ()
     floats: tuple[Atom, ...] = ()

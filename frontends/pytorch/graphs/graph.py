@@ -31,6 +31,7 @@ from frontends.pytorch.recording.operations import (
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
+from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
@@ -111,6 +112,7 @@ class Sizes:
         domain, total = value.domain, value.operations.true
         if domain is total or not any(atom.kind == "function" for atom in value.expr.atoms):
             return
+        assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
             self.check(domain, "cannot convert float to integer", OverflowError)
 
