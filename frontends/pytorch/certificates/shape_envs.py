@@ -44,6 +44,7 @@ Derived: TypeAlias = dict[sympy.Symbol, sympy.Expr]
 """Torch's symbols that are no sizes, as expressions of the sizes' names."""
 LINE: Final = re.compile(r"# ([^\n#]+?):(\d+) in ([^\s()]+)")
 ASKED: Final = re.compile(r"\(([^\s()]+):(\d+) in ([^\s()]+)\)")
+CALLED: Final = re.compile(r"\b(?:math\.|torch\._?sym_)(?=\w+\()")
 BETWEEN: Final = re.compile(r"(-?\d+ <= (.+)) <= (-?\d+)")
 TORCH: Final = os.path.dirname(torch.__file__)
 SPECIALIZED: Final = "sizes of 0 and 1 are specialized"
@@ -111,7 +112,7 @@ def generated(
     (found,) = produce(shapes, fakes, sources, ignore_static=False, langs=("verbose_python",))
     for line in found.exprs:
         text, _, comment = line.partition("  # ")
-        text = renamed(text, name_of)
+        text = renamed(CALLED.sub("", text), name_of)
         both = BETWEEN.fullmatch(text)
         users, asked = LINE.findall(comment), ASKED.findall(comment)
         if both is not None:

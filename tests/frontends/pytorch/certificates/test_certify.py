@@ -274,6 +274,19 @@ def test_integers_among_the_arguments() -> None:
         assert [each.size for each in found.findings] == [{"n": 10}]
 
 
+@pytest.mark.parametrize("compiler", ["eager", "export"])
+def test_guards_by_floats(compiler: str) -> None:
+    """Guards that compute with floats of sizes are decided as Python computes them."""
+
+    def halves(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if torch.sym_int(x.shape[0] * 0.5) > 3 and x.shape[1] / 3 < 9 else x
+
+    compiled = COMPILERS[compiler](halves, [torch.ones(9, 3)])
+    assert certify(compiled, {"x.0": (8, 64), "x.1": (2, 26)}).proven
+    found = certify(compiled, {"x.0": (2, 64), "x.1": (2, 99)})
+    assert [each.size for each in found.findings] == [{"x.shape[0]": 2}, {"x.shape[1]": 27}]
+
+
 def test_what_a_loaded_program_states() -> None:
     """A program that was exported and loaded again is certified as well."""
 
