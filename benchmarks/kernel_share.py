@@ -34,7 +34,7 @@ from benchmarks import report
 if TYPE_CHECKING:
     import torch
 
-    from frontends.pytorch.graphs.functional import Functional
+    from frontends.pytorch.graphs.form import Form
     from shapes.env import ShapeEnv
 
 NAMES: Final = ("gpt2", "t5", "vit", "mistral", "unet", "bert", "llama", "resnet")
@@ -80,7 +80,7 @@ def kind_of(target: object) -> str:
     return "reduction" if torch.Tag.reduction in target.tags or REDUCING.search(name) else "other"
 
 
-def share_of(form: Functional, env: ShapeEnv) -> Share:
+def share_of(form: Form, env: ShapeEnv) -> Share:
     """Lower a graph, and count the nodes that became kernels and those that are called."""
     from backends.decisions.questions import Decisions
     from backends.loops.kernels import Kernel

@@ -36,8 +36,9 @@ from backends.program.host import Host, hosted
 from backends.program.layouts import strides_of
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.captured import Captured
-from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
-from frontends.pytorch.graphs.joint import Backward, Parts, graphs, runner
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.functional import functional, functional_joint
+from frontends.pytorch.graphs.joint import JointRunner, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.writer import Laid
@@ -106,8 +107,7 @@ def running(
 
 def _eagerly(variant: Captured) -> Run:
     if variant.joint is not None:
-        parts = graphs(variant, variant.joint)
-        return runner(variant, replace(parts, forward=counted(variant, parts.forward)))
+        return runner(variant, lambda run: counted(variant, run))
     return _followed(variant, counted(variant, eager.runner(variant.graph)))
 
 
@@ -224,24 +224,21 @@ def _by_kernels(
             for result, memory in zip(form.outputs, first.program.outputs)
             if result in inner and isinstance(memory, Memory)
         }
-        later = Decisions(variant.env, withheld=withheld, bought=bought)
-        hosts = first, _host(joint.backward, backend, later, laid=laid, consuming=True)
+        backwards: list[Host] = []
 
-        def backward_without(absent: frozenset[int]) -> Backward | None:
-            left = joint.without(absent)
-            if left is None:
-                return None
-            form, given = left
-            asked = Decisions(variant.env, withheld=withheld, bought=bought)
+        def compiled(form: Form) -> Run | None:
             try:
-                host = _host(form, backend, asked, laid=laid, consuming=True)
+                asked = Decisions(variant.env, withheld=withheld, bought=bought)
+                backwards.append(_host(form, backend, asked, laid=laid, consuming=True))
             except Unsupported as error:
+                if not backwards:
+                    raise
                 log.warning("outputs without a gradient count as zeros: %s", str(error).splitlines()[0])
                 return None
-            return Backward(host.function, given)
+            return backwards[-1].function
 
-        parts = Parts(counted(variant, hosts[0].function), hosts[1].function, len(joint.saved), backward_without)
-        run = runner(variant, parts)
+        run = JointRunner(variant, joint, counted(variant, first.function), compiled)
+        hosts = first, backwards[0]
     otherwise = cache(lambda: _eagerly(variant))
     if form.changed:
         return Running(_unless_overlapping(form, run, otherwise), hosts)
@@ -250,7 +247,7 @@ def _by_kernels(
     return Running(run, hosts, is_plain=variant.joint is None and not variant.written, draws=random)
 
 
-def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:
+def _unless_overlapping(form: Form, program: Run, otherwise: Callable[[], Run]) -> Run:
     """The program; the original graph if a mutated argument overlaps another one."""
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
@@ -274,7 +271,7 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
 
 
 def _host(
-    form: Functional,
+    form: Form,
     backend: Backend,
     decisions: Decisions,
     *,

@@ -13,7 +13,8 @@ from torch.utils._pytree import TreeSpec, register_pytree_node, tree_flatten, tr
 
 from backends.backend import AnyBackend
 from backends.decisions.costs import Expected
-from frontends.pytorch.graphs.captured import Captured, in_graph
+from frontends.pytorch.graphs.captured import Captured
+from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
 

@@ -7,7 +7,7 @@
     ...         return x * 2 if x.shape[0] <= 64 else x
     >>> program = export(Net(), (torch.ones(8, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
     >>> [each.text for each in of_exported(program).conditions][:2]
-    ['s77 <= 64', 's77 >= 2']
+    ['2 <= x.shape[0]', 'x.shape[0] <= 64']
 
 A program loaded from a file has no lines, and only those guards that the file has as text.
 """
@@ -15,12 +15,13 @@ A program loaded from a file has no lines, and only those guards that the file h
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+import sympy
 import torch
 
-from frontends.pytorch.certificates.shape_envs import Reader, first_use
+from frontends.pytorch.certificates.shape_envs import first_use, read, solved
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import renamed
 
@@ -37,27 +38,36 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
     if shapes is not None and shapes.tracked_fakes:
         # created in this process: it has the source of each size
-        called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
-        known = {str(symbol) for symbol, sources in shapes.var_to_sources.items() if sources}
+        names = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
         uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
-        return Reader(shapes, called=called, first_uses=uses).read(more=[*ranges_of(program, known)])
-    names: dict[str, str] = {}
-    rest: list[Condition] = []
-    for name, size in sizes:
-        expression = size.node.expr if isinstance(size, torch.SymInt) else None
-        if expression is None:
-            rest.append(Condition(f"{name} == {size}", None, CONSTANT, static=True))
-        elif not expression.is_Symbol:
-            rest.append(Condition(f"{name} == {expression}", None, EQUAL))
-        elif names.setdefault(str(expression), name) != name:
-            rest.append(Condition(f"{name} == {names[str(expression)]}", None, EQUAL))
-    rest += ranges_of(program, set(names))
-    rest += [Condition(flat(text, given)) for text in getattr(program, "_guards_code", None) or ()]
-    inputs = [name for name, _ in sizes]
-    if shapes is None:
-        return Conditions(rest, inputs=frozenset(inputs))
-    return Reader(shapes, names).read(rest, inputs)
+
+        def called(name: str) -> str:
+            head = next((each for each in names if name.startswith(each)), "")
+            return names.get(head, "") + name.removeprefix(head)
+
+        return read(shapes, called, uses, lambda names, derived: ranges_of(program, names, derived))
+    expressions = {name: size.node.expr for name, size in sizes if isinstance(size, torch.SymInt)}
+    names = {}
+    for name, expression in expressions.items():
+        if expression.is_Symbol:
+            names.setdefault(str(expression), name)
+    derived = solved(expressions.items(), names)
+    rest = [
+        Condition(f"{name} == {size}", None, CONSTANT, static=True)
+        for name, size in sizes
+        if not isinstance(size, torch.SymInt)
+    ]
+    for name, expression in expressions.items():
+        unknown = [each for each in expression.free_symbols if str(each) not in names and each not in derived]
+        fault = f"{unknown[0]} is no size of an input" if unknown else ""
+        if names.get(str(expression)) != name:
+            rest.append(Condition(f"{name} == {expression.xreplace(derived)}", None, EQUAL, fault=fault))
+    rest += ranges_of(program, names, derived)
+    if getattr(program, "_guards_code", None) is None:
+        rest.append(Condition("the guards of the program", fault="it does not have them as text"))
+    rest += [Condition(flat(text, given)) for text in program._guards_code or ()]
+    return Conditions(rest, names=names, inputs=frozenset([name for name, _ in sizes]))
 
 
 def flat(text: str, given: Collection[str]) -> str:
@@ -71,14 +81,17 @@ def flat(text: str, given: Collection[str]) -> str:
     return renamed(text, name_of)
 
 
-def ranges_of(program: torch.export.ExportedProgram, known: set[str]) -> Iterator[Condition]:
+def ranges_of(
+    program: torch.export.ExportedProgram, names: Collection[str], derived: Mapping[sympy.Symbol, sympy.Expr]
+) -> Iterator[Condition]:
     """The ranges of a program, from which its checks are generated."""
-    for symbol, bounds in program.range_constraints.items():
-        if str(symbol) in known:
+    for expression, bounds in program.range_constraints.items():
+        if all(str(symbol) in names or symbol in derived for symbol in expression.free_symbols):
+            text = expression.xreplace(derived)
             if bounds.lower.is_Integer and bounds.lower > 0:
-                yield Condition(f"{symbol} >= {bounds.lower}", None, RANGE, derived=True)
+                yield Condition(f"{text} >= {bounds.lower}", None, RANGE, derived=True)
             if bounds.upper.is_Integer and bounds.upper < 2**63 - 1:
-                yield Condition(f"{symbol} <= {bounds.upper}", None, RANGE, derived=True)
+                yield Condition(f"{text} <= {bounds.upper}", None, RANGE, derived=True)
 
 
 def sizes_of(values: list[tuple[str, object]]) -> Iterator[tuple[str, object]]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.recording.operations import Operation, Recording
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
@@ -84,25 +85,19 @@ class Captured:
     @cached_property
     def graph(self) -> torch.fx.GraphModule:
         """The graph, built lazily; it returns a list of the outputs that are tensors or sizes."""
-        return self.graph_of(self.recording.operations, self.outputs)
+        return self.form(self.recording.operations, self.outputs, self.runtime_asserts).graph
 
-    def graph_of(
-        self,
-        operations: Sequence[Operation],
-        outputs: Sequence[object],
-        symbols: Sequence[Atom] = (),
-        asserts: Sequence[RuntimeAssert] | None = None,
-    ) -> torch.fx.GraphModule:
-        """A graph of these operators with the same inputs; it returns these outputs, then the symbols. It has these
-        checks, or all."""
-        asserts = self.runtime_asserts if asserts is None else asserts
-        builder = GraphBuilder(asserts)
+    def form(
+        self, operations: Sequence[Operation], outputs: Sequence[object], checks: Sequence[RuntimeAssert]
+    ) -> Form:
+        """These operators with the same inputs and these outputs and checks, without unused operators."""
         ends = self.recording.ends
-        checked = [check.prop.symbols for check in asserts]
-        left = unused_removed(operations, (outputs, [each.arguments for each in ends], symbols, checked))
-        builder.program([(each.name, each.result) for each in self.inputs], self.number_atoms, left)
-        returned = [builder.argument(output) if in_graph(output) else None for output in outputs]
-        return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]], ends)
+        checked = [check.prop.symbols for check in checks]
+        left = unused_removed(operations, (outputs, [each.arguments for each in ends], checked))
+        inputs = tuple([(each.name, each.result) for each in self.inputs])
+        return Form(
+            inputs, self.number_atoms, tuple(left), tuple(outputs), tuple(checks), tuple(ends), self.float_atoms
+        )
 
     @property
     def results(self) -> list[Result | Node]:
@@ -120,8 +115,3 @@ class Captured:
         """The symbols that are the bits of a float input."""
         names = self.env.names
         return tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
-
-
-def in_graph(output: object) -> bool:
-    """Return True if the graph itself returns this output."""
-    return type(output) in (Result, Node, int, float, bool, str, type(None))

@@ -8,7 +8,7 @@ Sizes of inputs are read at their first use; size expressions are lowered with c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,6 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
-from frontends.pytorch.graphs.float_nodes import program_nodes
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import (
@@ -32,8 +31,12 @@ from frontends.pytorch.recording.operations import (
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
+from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from solver.decide.verdict import Always
+from solver.floats.ordinals import pattern
+from solver.floats.programs import program
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function as registered_function
 from solver.terms.prop import Prop
@@ -51,6 +54,20 @@ BINARY: Final[Mapping[str, Callable[..., object]]] = {
     "bitand": operator.and_,
     "power": operator.pow,
 }
+
+
+PATTERN: Final = "double({0})"
+"""The text of a float that is known by its bits."""
+
+
+def evaluated(text: str, *arguments: int) -> float:
+    """A float of sizes, as Python computes it."""
+    return program(text).evaluate(*arguments)
+
+
+def applied(name: str, *arguments: int) -> int:
+    """An integer function of sizes."""
+    return registered_function(name).evaluate(*arguments)
 
 
 class Sizes:
@@ -82,12 +99,30 @@ class Sizes:
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
         """The node of a number, created on demand."""
         if isinstance(value, SymInt):
+            self._require(value)
             return self.expression(value.expr)
         if isinstance(value, SymBool):
             return self.truth(value.prop)
         if isinstance(value, SymFloat):
             return self._float(value)
         return value
+
+    def _require(self, value: SymInt) -> None:
+        """An integer of a float that has none is 0 to the engine, and an error to Python."""
+        domain, total = value.domain, value.operations.true
+        if domain is total or not any(atom.kind == "function" for atom in value.expr.atoms):
+            return
+        assert isinstance(value.env, ShapeEnv)
+        if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
+            self.check(domain, "cannot convert float to integer", OverflowError)
+
+    def check(self, condition: Prop, message: str, error: type[Exception]) -> None:
+        """A check at run time."""
+        node = self.truth(condition)
+        if error is RuntimeError:
+            self.graph.call_function(aten._assert_scalar.default, (node, message))
+        else:
+            self.graph.call_function(assert_or_raise, (node, message, error.__name__))
 
     def expression(self, e: Expr) -> fx.Node | int:
         """The node of an expression over sizes."""
@@ -104,9 +139,18 @@ class Sizes:
         return lowered
 
     def _float(self, value: SymFloat) -> fx.Node | float:
-        program = value.value
-        operands = [self.expression(e) for e in program.arguments]
-        return program_nodes(self.graph, program.text, operands)
+        text = value.value.text
+        operands = [self.expression(e) for e in value.value.arguments]
+        bits = operands[0] if text == PATTERN else None
+        if isinstance(bits, fx.Node) and bits.target is pattern:
+            # the float that these are the bits of
+            return bits.args[0]
+        return self._called(evaluated, text, operands)
+
+    def _called(self, function: Callable[..., float], name: str, operands: Sequence[object]) -> fx.Node | float:
+        if any(isinstance(operand, fx.Node) for operand in operands):
+            return self.graph.call_function(function, (name, *operands))
+        return function(name, *operands)
 
     def _node(self, lowered: Lowered) -> fx.Node | int | bool:
         found = self._nodes.get(lowered)
@@ -139,9 +183,7 @@ class Sizes:
             join = operator.and_ if code == "all" else operator.or_
             return reduce(lambda one, other: call(join, (one, other)), operands)
         if code == "call":
-            function = registered_function(lowered.name)
-            places = [f"{{{place}}}" for place in range(len(operands))]
-            return program_nodes(self.graph, function.text(places), operands)
+            return self._called(applied, lowered.name, operands)
         return call(BINARY[code], tuple(operands))
 
     def _sum(self, lowered: Lowered, operands: Sequence[fx.Node | int | bool]) -> fx.Node:
@@ -180,10 +222,10 @@ class GraphBuilder:
             self.read_sizes(node, result)
         return node
 
-    def size_placeholder(self, symbol: Atom) -> None:
-        """An input that is the value of a symbol."""
+    def size_placeholder(self, symbol: Atom, *, is_float: bool) -> None:
+        """An input that is the value of a symbol, or the float that has these bits."""
         node = self.graph.placeholder(symbol.name)
-        self.sizes.bind(symbol.expr, lambda: node)
+        self.sizes.bind(symbol.expr, lambda: self.graph.call_function(pattern, (node,)) if is_float else node)
 
     def constant(self, result: Result) -> fx.Node:
         name = f"constant_{len(self.attributes)}"
@@ -266,8 +308,8 @@ class GraphBuilder:
             (atom,) = value.prop.symbols
             self.sizes.bind(atom.expr, lambda: self.graph.call_function(torch.sym_ite, (node, 1, 0)))
         elif isinstance(value, SymFloat):
-            (pattern,) = value.value.arguments
-            self.sizes.bind(pattern, lambda: node)
+            (bits,) = value.value.arguments
+            self.sizes.bind(bits, lambda: self.graph.call_function(pattern, (node,)))
 
     def _checks(self) -> None:
         """Emit the checks whose symbols are all bound."""
@@ -276,11 +318,8 @@ class GraphBuilder:
         left = []
         for check in self._waiting:
             if all(atom in self.sizes.bound for atom in check.prop.symbols):
-                node = self.sizes.truth(check.prop)
-                if check.error is RuntimeError:
-                    self.graph.call_function(aten._assert_scalar.default, (node, check_text(check)))
-                else:
-                    self.graph.call_function(assert_or_raise, (node, check_text(check), check.error.__name__))
+                for condition in conditions_of(check):
+                    self.sizes.check(*condition)
             else:
                 left.append(check)
         self._waiting = left
@@ -300,13 +339,17 @@ class GraphBuilder:
         return value
 
     def program(
-        self, tensors: Iterable[tuple[str, Result | None]], numbers: Iterable[Atom], operations: Iterable[Operation]
+        self,
+        tensors: Iterable[tuple[str, Result | None]],
+        numbers: Iterable[Atom],
+        operations: Iterable[Operation],
+        floats: Collection[Atom] = (),
     ) -> None:
-        """Placeholders for tensors and for numbers, and these operators behind them."""
+        """Placeholders for tensors and for numbers, of which some are floats, and these operators behind them."""
         for name, result in tensors:
             self.placeholder(name, result)
         for atom in numbers:
-            self.size_placeholder(atom)
+            self.size_placeholder(atom, is_float=atom in floats)
         for operation in operations:
             self.operation(operation)
 
@@ -343,6 +386,16 @@ def prediction_of(operation: Operation) -> str:
     """The source of a custom operator's prediction, and the program's line."""
     where = f", called at {operation.origin}" if operation.origin is not None else ""
     return predicted_by(operation.target) + where
+
+
+def conditions_of(check: RuntimeAssert) -> Iterator[tuple[Prop, str, type[Exception]]]:
+    """What a check tests, each with the error that it raises: what it says makes sense, and holds."""
+    if check.domain.kind != "true":
+        if any(atom.kind == "function" for atom in check.prop.schedule):
+            yield check.domain, "cannot convert float to integer", OverflowError
+        else:
+            yield check.domain, "division by zero", ZeroDivisionError
+    yield check.prop, check_text(check), check.error
 
 
 def check_text(check: RuntimeAssert) -> str:

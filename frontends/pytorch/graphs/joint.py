@@ -24,7 +24,7 @@ Double backward is not supported: autograd raises an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
@@ -36,18 +36,14 @@ from torch.autograd.function import FunctionCtx
 from backends import eager
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.graphs.captured import Captured, Joint
-from frontends.pytorch.graphs.graph import GraphBuilder, numbered, told_by, unused_removed
-from frontends.pytorch.graphs.undefined_gradients import without
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.split import Split, recorded
 from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.registry import packed
-from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
-from frontends.pytorch.symbolic.values import symbols_of
-from shapes.guards.guards import RuntimeAssert
-from solver.terms.expr import Atom
 
 NO_SECOND: Final = (
     b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"
@@ -59,25 +55,6 @@ MOST_BACKWARDS: Final = 8
 
 Runner = Callable[[Sequence[object]], Sequence[object]]
 _is_any_autocast_enabled: Final = torch._C._is_any_autocast_enabled
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Forward and backward as two calls.
-
-    Attributes:
-        forward: maps inputs and numbers to the distinct outputs that are tensors or numbers, the saved tensors, and
-            the saved sizes.
-        backward: maps the saved tensors, the tangents and the saved sizes to the gradients of the leaves; may empty
-            its argument list.
-        saved: the number of saved tensors.
-        without: the backward for undefined tangents, given by their indices.
-    """
-
-    forward: Runner
-    backward: Runner
-    saved: int
-    without: Callable[[frozenset[int]], Backward | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +125,22 @@ def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
 
 
 class JointRunner:
-    """Runs forward and backward of a variant under autograd."""
+    """Runs forward and backward of a variant under autograd.
 
-    def __init__(self, program: Captured, joint: Joint, parts: Parts) -> None:
-        self.saved = parts.saved
-        self.run_forward = parts.forward
-        self._whole = Backward(parts.backward, tuple(range(len(joint.tangents))))
-        self._without = parts.without
+    `forward` maps inputs and numbers to the forward's outputs. `compiled` gives a call of a backward, which may empty
+    its argument list, or None for one that cannot be compiled.
+    """
+
+    def __init__(
+        self, program: Captured, split: Split, forward: Runner, compiled: Callable[[Form], Runner | None]
+    ) -> None:
+        joint, whole = program.joint, compiled(split.backward)
+        assert joint is not None and whole is not None
+        self.saved = len(split.saved)
+        self.run_forward = forward
+        self._split = split
+        self._compiled = compiled
+        self._whole = Backward(whole, tuple(range(len(joint.tangents))))
         self._backwards: dict[frozenset[int], Backward] = {frozenset(): self._whole}
         results = {each: place for place, each in enumerate(program.results)}
         returned = (*program.outputs, *program.bases)
@@ -209,7 +195,10 @@ class JointRunner:
         if found is None:
             if len(self._backwards) > MOST_BACKWARDS:
                 return self._whole
-            found = self._backwards[undefined] = self._without(undefined) or self._whole
+            left = self._split.without(undefined)
+            run = None if left is None else self._compiled(left[0])
+            found = self._whole if left is None or run is None else Backward(run, left[1])
+            self._backwards[undefined] = found
         return found
 
     def run_backward(self, backward: Backward, given: list[object]) -> list[Any]:
@@ -328,87 +317,8 @@ def _laid_out(
     return torch.empty_strided(shape, stride, dtype=dtype, device=device).copy_(tangent)
 
 
-def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], list[Atom]]:
-    """The tensors that the backward reads but does not compute, and the symbols in its sizes."""
-    made: set[Result] = set(joint.tangents)
-    saved: dict[Result, None] = {}
-    symbols: dict[Atom, None] = {}
-
-    def read(values: object) -> None:
-        for value in flat(values):
-            if isinstance(value, Result) and value not in made:
-                saved[value] = None
-            elif isinstance(value, Node):
-                symbols.update(dict.fromkeys(symbols_of(value.value)))
-
-    for operation in backward:
-        read(operation.arguments)
-        made.update([output for output in results_of(operation.output) if output not in saved])
-    read(joint.gradients)
-    return list(saved), list(symbols)
-
-
-def told_later(program: Captured) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
-    """The unbacked numbers and sizes of the backward, such as the number of selected elements of a gradient, and the
-    checks that need them."""
-    given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
-    ran = program.recording.operations
-    forward, backward = [told_by([each for each in ran if each.backward is is_later]) for is_later in (False, True)]
-    later = frozenset(backward.difference(forward, program.number_atoms, *given))
-    return later, [check for check in program.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
-
-
-def checkable(
-    checks: Sequence[RuntimeAssert], later: Set[Atom], operations: Sequence[Operation]
-) -> list[RuntimeAssert]:
-    """The checks of a backward whose symbols are bound if only these operators run."""
-    known = told_by(operations)
-    return [check for check in checks if known.issuperset(later & check.prop.symbols)]
-
-
-def runner(program: Captured, parts: Parts | None = None) -> Runner:
-    """A differentiable call of both parts (by default the graphs): tensors in, flat outputs out."""
-    assert program.joint is not None
-    return JointRunner(program, program.joint, graphs(program, program.joint) if parts is None else parts)
-
-
-def graphs(program: Captured, joint: Joint) -> Parts:
-    """The recording split in two graphs, which run without a backend."""
-    recording = program.recording
-    forward = [operation for operation in recording.operations if not operation.backward]
-    backward = [operation for operation in recording.operations if operation.backward]
-    later, deferred = told_later(program)
-    checked = [check.prop.symbols for check in deferred]
-    backward = unused_removed(backward, [*[each for each in joint.gradients if each is not None], *checked])
-    saved, symbols = needed(backward, joint)
-    atoms = [*symbols, *[atom for atoms in checked for atom in atoms]]
-    symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
-    first = [each for each in program.runtime_asserts if each not in deferred]
-    graph = program.graph_of(forward, [*program.results, *saved], symbols, first)
-
-    def run(operations: Sequence[Operation], gradients: Sequence[Result | None], tangents: Sequence[Result]) -> Runner:
-        checks = checkable(deferred, later, operations)
-        return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols, checks))
-
-    def backward_without(undefined: frozenset[int]) -> Backward | None:
-        left = without(undefined, backward, joint.gradients, joint.tangents)
-        if left is None:
-            return None
-        tangents = [joint.tangents[place] for place in left.given]
-        return Backward(run(left.operations, left.gradients, tangents), left.given)
-
-    whole = run(backward, joint.gradients, joint.tangents)
-    return Parts(eager.runner(graph), whole, len(saved), backward_without)
-
-
-def _backward_graph(
-    operations: Sequence[Operation],
-    gradients: Sequence[Result | None],
-    tangents: Sequence[Result],
-    saved: Sequence[Result],
-    symbols: Sequence[Atom],
-    checks: Sequence[RuntimeAssert],
-) -> torch.fx.GraphModule:
-    builder = GraphBuilder(checks)
-    builder.program([*numbered("saved", saved), *numbered("tangent", tangents)], symbols, operations)
-    return builder.module([None if each is None else builder.argument(each) for each in gradients])
+def runner(program: Captured, counted: Callable[[Runner], Runner] = lambda run: run) -> Runner:
+    """A differentiable call of both graphs, operator by operator: tensors in, flat outputs out."""
+    split = recorded(program)
+    forward = counted(eager.runner(split.forward.graph))
+    return JointRunner(program, split, forward, lambda form: eager.runner(form.graph))

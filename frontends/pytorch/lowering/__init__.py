@@ -26,7 +26,7 @@ from collections.abc import Collection
 
 from backends.decisions.questions import Decisions
 from backends.loops.program import Program
-from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import (
     activations,
     creation,
@@ -46,7 +46,7 @@ from shapes.env import ShapeEnv
 
 
 def lower(
-    form: Functional,
+    form: Form,
     env: ShapeEnv,
     decisions: Decisions | None = None,
     *,

@@ -19,7 +19,7 @@ import torch
 
 from backends.loops.operations import DTYPES
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.recording.operations import results_of
 from frontends.pytorch.symbolic.metadata import name_of
 from frontends.pytorch.symbolic.tensor import Result
@@ -42,7 +42,7 @@ class Places:
     brought: frozenset[Result] = frozenset()
 
 
-def place_of(form: Functional) -> Places:
+def place_of(form: Form) -> Places:
     """Find a program's device.
 
     Raises:

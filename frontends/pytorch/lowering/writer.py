@@ -19,8 +19,8 @@ from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.functional import Functional
-from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol, prediction_of
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.graph import GraphBuilder, conditions_of, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
@@ -55,7 +55,7 @@ class Writer:
     """Visits the operators of a program and emits its steps."""
 
     def __init__(
-        self, program: Program, form: Functional, inner: Collection[Result] = (), laid: Laid | None = None
+        self, program: Program, form: Form, inner: Collection[Result] = (), laid: Laid | None = None
     ) -> None:
         """`inner` are outputs that only compiled programs read, in any layout; `laid` has the strides of inputs with
         other layouts than eager's."""
@@ -277,7 +277,7 @@ class Writer:
         left = []
         for check in self._waiting:
             if all(self._is_bound(atom) for atom in check.prop.symbols):
-                self.program.steps.append(Check(check.prop, check_text(check), check.error))
+                self.program.steps += [Check(*condition) for condition in conditions_of(check)]
             else:
                 left.append(check)
         self._waiting = left

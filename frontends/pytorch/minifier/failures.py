@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal
 
@@ -25,8 +25,6 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.dynamo.compiling import compile
-from frontends.pytorch.variant import Variant
-from solver.terms.prop import Prop
 
 Kind = Literal["raises", "differs", "specializes"]
 Made = Callable[[], Sequence[object]]
@@ -50,15 +48,13 @@ class Failure:
     Attributes:
         what: the description.
         where: for an error, its class and the raising functions, which identify the failure.
-        guards: each with the program's line.
-        sizes: their symbols that are sizes of arguments: tensor index and axis.
+        lines: for guards, their lines of the program.
     """
 
     kind: Kind
     what: str
     where: tuple[object, ...] = ()
-    guards: tuple[tuple[Prop, str], ...] = field(default=(), compare=False)
-    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what}"
@@ -94,23 +90,11 @@ def failure_of(
         except AssertionError as error:
             return Failure("differs", str(error).strip().partition("\n")[0])
     if kind in (None, "specializes"):
-        for variant in compiled._program.variants:
-            if variant.guards:
-                return specializes(variant)
+        guards = [guard for variant in compiled._program.variants for guard in variant.guards]
+        if guards:
+            lines = tuple([str(guard.origin) for guard in guards])
+            return Failure("specializes", f"guard {', '.join(map(str, guards))}", (), lines)
     return None
-
-
-def specializes(variant: Variant) -> Failure:
-    """A variant's guards as a failure."""
-    guards = tuple([(guard.prop, str(guard.origin)) for guard in variant.guards])
-    sizes = {
-        symbol: (place, int(path[1]))
-        for place, given in enumerate(variant.inputs)
-        for symbol, path in given.symbols
-        if path[0] == ".shape"
-    }
-    shown = ", ".join([str(guard) for guard in variant.guards])
-    return Failure("specializes", f"guard {shown}", (), guards, sizes)
 
 
 def observed(run: Callable[..., object], given: Sequence[object]) -> list[object]:

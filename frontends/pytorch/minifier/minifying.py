@@ -9,10 +9,10 @@
     >>> found.operators
     ('aten.add.Tensor',)
     >>> print(*found.facts, sep="\\n")
-    mark_maybe_dynamic(sum_1, 0)
     mark_maybe_dynamic(arg1_1, 0)
+    mark_maybe_dynamic(sum_1, 0)
     >>> print(found.program)
-    def program(sum_1, arg1_1):
+    def program(arg1_1, sum_1):
         add_1 = torch.ops.aten.add.Tensor(sum_1, arg1_1)
         return (add_1,)
 """
@@ -21,17 +21,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
+from io import StringIO
 from typing import Any, Final
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
-from frontends.pytorch.minifier.scripts import made_by, script, tensor_text
+from frontends.pytorch.minifier.scripts import inputs_of, inputs_text, script, tensor_text
 from shapes.accepted import shown
 
 KINDS: Final = ("raises", "differs", "specializes")
@@ -103,79 +105,73 @@ def minify(
     return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
 
 
-def again(value: Any) -> Any:
-    """Copies of arguments, since a call may mutate tensors."""
-    if type(value) in (list, tuple):
-        return type(value)([again(each) for each in value])
-    if type(value) is dict:
-        return {key: again(each) for key, each in value.items()}
-    if type(value) in (torch.Tensor, torch.nn.Parameter):
-        made = copied(value)
-        made.__dict__.update(value.__dict__)
+def again(arguments: Any) -> Any:
+    """Copies of arguments and their marks, since a call may mutate tensors."""
+
+    def made(x: torch.Tensor) -> torch.Tensor:
+        if type(x) not in (torch.Tensor, torch.nn.Parameter):
+            return x
+        made = copied(x)
+        made.__dict__.update(x.__dict__)
         return made
-    return value
+
+    return tree_map_only(torch.Tensor, made, arguments)
 
 
 class _Minifier:
-    """One search, with a cache of tried programs."""
+    """One search."""
 
     def __init__(self, operators: Operators, failure: Failure, settings: Settings, preamble: str) -> None:
         self._operators = operators
         self._failure = failure
         self._settings = replace(settings, dynamic=False)
         self._preamble = preamble
-        self._known: dict[frozenset[torch.fx.Node], bool] = {}
         self._guarding: frozenset[str] = frozenset()
         """The values at which the whole graph has guards: one elsewhere is there because something was left out."""
         self._tried = 0
 
     def minified(self) -> Minified:
-        program = self._least_graph() or self._branch()
-        if program is None:
-            what = f"minify(): {self._failure}\n  but not as a graph of torch's operators alone"
-            fix = "look at the Python around them, and at the error's own line"
-            rejected(what, fix)
+        program = self._least_graph()
         facts = self._least_facts(program)
-        tensors, failure = self._tensors(program, facts)
+        inputs, failure = self._inputs(program, facts)
         calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]
         return Minified(
             failure,
             program.text,
             tuple([text.partition("(")[0].removeprefix("torch.ops.") for text in calls]),
             tuple(map(str, facts)),
-            script(program, facts, tensors, failure, self._settings, preamble=self._preamble),
+            script(program, inputs, failure, self._settings, self._preamble),
             self._tried,
         )
 
-    def _least_graph(self) -> Program | None:
-        """A minimal failing list of operators; None if all of them do not fail."""
-        nodes = self._operators.nodes
-        complete = self._operators.program(nodes)
-        found = self._fails(complete, marked(complete, complete.facts))
+    def _least_graph(self) -> Program:
+        """A minimal failing graph, by torch's delta debugging."""
+        # imports much of torch
+        from torch._functorch.fx_minifier import minifier
+
+        operators = self._operators
+
+        known: dict[str, bool] = {}
+
+        def fails(module: torch.fx.GraphModule, inputs: object) -> bool:
+            program = operators.program(module.graph)
+            if program.text not in known:
+                known[program.text] = self._fails(program, program.inputs) is not None
+            return known[program.text]
+
+        complete = operators.program(operators.module.graph)
+        found = self._fails(complete, complete.inputs)
         if found is None:
-            return None
+            lines = "".join([f"\n  {line}" for line in self._failure.lines])
+            what = f"minify(): {self._failure}{lines}\n  but not as a graph of torch's operators alone"
+            fix = "look at the Python around them, and at the line that the error or the guard names"
+            rejected(what, fix)
         self._guarding = guarding(complete, found)
-        return self._operators.program(ddmin(nodes, self._fails_with))
-
-    def _branch(self) -> Program | None:
-        """A branch of the program on sizes, which is in no graph: the first that is a guard by itself."""
-        for guard, line in self._failure.guards:
-            atoms = sorted(guard.symbols, key=lambda atom: atom.name)
-            reads = {atom.name: self._failure.sizes[atom.name] for atom in atoms if atom.name in self._failure.sizes}
-            if len(reads) == len(atoms) > 0:
-                program = self._operators.branch(str(guard), reads, line)
-                if self._fails(program, marked(program, program.facts)) is not None:
-                    return program
-        return None
-
-    def _fails_with(self, nodes: Sequence[torch.fx.Node]) -> bool:
-        key = frozenset(nodes)
-        if not key:
-            return False
-        if key not in self._known:
-            program = self._operators.program(nodes)
-            self._known[key] = self._fails(program, marked(program, program.facts)) is not None
-        return self._known[key]
+        given = list(map(copied, operators.given))
+        with redirect_stderr(StringIO()):
+            # it reports progress there
+            least, _ = minifier(operators.module, given, fails, lambda *state: None, skip_sanity=True)
+        return operators.program(least.graph)
 
     def _fails(self, program: Program, made: Callable[[], list[torch.Tensor]]) -> Failure | None:
         """A program's failure, if it is the original one."""
@@ -188,48 +184,34 @@ class _Minifier:
     def _least_facts(self, program: Program) -> list[Fact]:
         """The minimal symbolic sizes, each with minimal bounds."""
         def fails(facts: Sequence[Fact]) -> bool:
-            return self._fails(program, marked(program, facts)) is not None
+            return self._fails(program, lambda: program.inputs(facts)) is not None
 
-        left = ddmin(program.facts, fails) if len(program.facts) != 1 or not fails([]) else []
-        for place, fact in enumerate(left):
+        left = list(program.facts)
+        for fact in program.facts:
+            place = left.index(fact)
+            if fails([*left[:place], *left[place + 1 :]]):
+                del left[place]
+                continue
             for name in ("lo", "hi"):
-                if getattr(fact.choice, name) is not None:
-                    without: dict[str, Any] = {name: None}
-                    freer = replace(left[place], choice=replace(left[place].choice, **without))
-                    if fails([*left[:place], freer, *left[place + 1 :]]):
-                        left[place] = freer
+                without: dict[str, Any] = {name: None}
+                freer = replace(left[place], choice=replace(left[place].choice, **without))
+                if freer != left[place] and fails([*left[:place], freer, *left[place + 1 :]]):
+                    left[place] = freer
         return left
 
-    def _tensors(self, program: Program, facts: Sequence[Fact]) -> tuple[list[str], Failure]:
+    def _inputs(self, program: Program, facts: Sequence[Fact]) -> tuple[str, Failure]:
         """The inputs as text; with random elements if these fail as well."""
-        given = program.inputs()
-        texts = [tensor_text(each, seeded=False)[0] for each in given]
-        for place, each in enumerate(given):
-            text, exact = tensor_text(each, seeded=True)
-            tried = [*texts[:place], text, *texts[place + 1 :]]
-            if not exact and self._fails(program, made_by(program.names, facts, tried)) is not None:
-                texts = tried
-        found = self._fails(program, made_by(program.names, facts, texts))
-        return texts, found or self._failure
+        for seeded in (True, False):
+            tensors = [tensor_text(each, seeded=seeded) for each in program.values]
+            text = inputs_text(program.names, facts, tensors)
+            found = self._fails(program, inputs_of(text))
+            if found is not None:
+                break
+        return text, found or self._failure
 
 
 def guarding(program: Program, failure: Failure) -> frozenset[str]:
     """The program's values at lines with guards."""
     lines = program.text.splitlines()
-    at = [re.match(r"<program>:(\d+) ", line) for _, line in failure.guards]
+    at = [re.match(r"<program>:(\d+) ", line) for line in failure.lines]
     return frozenset([lines[int(found[1]) - 1].partition(" = ")[0].strip() for found in at if found])
-
-
-def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:
-    """A function that creates a program's inputs, marked by the facts."""
-    from frontends.pytorch.variants.marks import ATTRIBUTE, Mark
-
-    def made() -> list[torch.Tensor]:
-        tensors = program.inputs()
-        for name, tensor in zip(program.names, tensors):
-            marks = {fact.axis: Mark(fact.choice, str(fact), None) for fact in facts if fact.name == name}
-            if marks:
-                setattr(tensor, ATTRIBUTE, marks)
-        return tensors
-
-    return made

@@ -1,19 +1,19 @@
-"""The operators of a program as captured by torch, and the text of programs with a subset of them.
+"""The graph of a program as captured by torch, and the text of graphs with fewer operators.
 
     >>> import torch
     >>> from frontends.pytorch.minifier.programs import Operators
     >>> operators = Operators(lambda x: torch.relu(x @ x).view(x.shape[0] * 2, -1), (torch.ones(2, 2),))
-    >>> [node.name for node in operators.nodes]
-    ['mm', 'relu', 'view']
-    >>> program = operators.program([operators.nodes[2]])
+    >>> program = operators.program(operators.module.graph)
     >>> print(program.text)
-    def program(arg0_1, relu):
+    def program(arg0_1):
+        mm = torch.ops.aten.mm.default(arg0_1, arg0_1)
+        relu = torch.ops.aten.relu.default(mm)
         sym_size_int = arg0_1.size(0)
-        mul = operator.mul(sym_size_int, 2)
+        mul = sym_size_int * 2
         view = torch.ops.aten.view.default(relu, [mul, -1])
         return (view,)
-    >>> [given.shape for given in program.inputs()]
-    [torch.Size([2, 2]), torch.Size([2, 2])]
+    >>> [str(fact) for fact in program.facts]
+    ['mark_maybe_dynamic(arg0_1, 0)', 'mark_maybe_dynamic(arg0_1, 1)']
 
 Torch's own capture is used (`make_fx`), since ours may be what fails. The result of a removed operator becomes an
 input. Numbers are never inputs: their computation is kept as long as it is used, so that sizes remain those of tensors.
@@ -21,18 +21,20 @@ input. Numbers are never inputs: their computation is kept as long as it is used
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 import torch
 from torch import fx
+from torch.fx.graph_module import _format_import_block
+from torch.package import sys_importer
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Choice
-from frontends.pytorch.variants.marks import marks_of
+from frontends.pytorch.variants.marks import ATTRIBUTE, Mark, marks_of
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {
@@ -42,12 +44,8 @@ SIZES: Final[Mapping[object, str]] = {
     aten.sym_storage_offset.default: "storage_offset",
 }
 """Operators that read a number of a tensor, with the equivalent method."""
-PLAIN: Final = (bool, int, str, type(None), type(Ellipsis), torch.dtype, torch.layout, torch.memory_format)
-"""Classes whose values are printed by `repr`."""
-MODULES: Final[Mapping[str, str]] = {"_operator": "operator", "builtins": "builtins", "math": "math", "torch": "torch"}
-"""The modules of functions that are no operators."""
-
-Choices = dict[int, Choice]
+FORWARD: Final = re.compile(r"^\s*def forward\(self(?:, )?(.*)\)\s*:")
+FREED: Final = re.compile(r";  (?:\w+ = )+None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +68,52 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program with a subset of the operators.
+    """A graph as a function.
 
     Attributes:
         text: a Python function called `program`.
+        imports: the statements that it needs.
         names: the names of its inputs.
         facts: the facts about their sizes.
-        inputs: creates the original inputs.
+        values: the original inputs.
         call: the function.
     """
 
     text: str
+    imports: str
     names: tuple[str, ...]
     facts: tuple[Fact, ...]
-    inputs: Callable[[], list[torch.Tensor]]
-    call: Callable[..., Sequence[object]] = field(repr=False)
+    values: tuple[torch.Tensor, ...]
+    call: Callable[..., object]
+
+    def inputs(self, facts: Sequence[Fact] | None = None) -> list[torch.Tensor]:
+        """Copies of the inputs, marked by these facts, or all."""
+        tensors = list(map(copied, self.values))
+        for fact in self.facts if facts is None else facts:
+            tensor = tensors[self.names.index(fact.name)]
+            setattr(tensor, ATTRIBUTE, marks_of(tensor) | {fact.axis: Mark(fact.choice, str(fact), None)})
+        return tensors
+
+
+class Keeping(fx.Interpreter):
+    """Runs a program operator by operator, and keeps copies of the results by name."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.values: dict[str, Any] = {}
+
+    def run_node(self, node: fx.Node) -> Any:
+        found = super().run_node(node)
+        self.values[node.name] = copied(found) if isinstance(found, torch.Tensor) else found
+        return found
 
 
 class Operators:
     """The operators of a program with their results.
 
     Attributes:
-        nodes: the removable operators, in order.
+        module: the graph.
+        given: its inputs, the tensors among the arguments and a module's parameters.
     """
 
     def __init__(
@@ -109,7 +131,7 @@ class Operators:
         """
         leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
         indices = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-        given = [leaves[place] for place in indices]
+        self.given = [leaves[place] for place in indices]
 
         def flat(*tensors: torch.Tensor) -> list[object]:
             values = list(leaves)
@@ -119,97 +141,58 @@ class Operators:
             found, _ = tree_flatten(fn(*positional, **named))
             return [each for each in found if isinstance(each, torch.Tensor)]
 
-        self._graph = captured(flat, given)
-        """Its inputs are the tensors among the arguments; a module's parameters are attributes of it."""
-        self._values: dict[fx.Node, Any] = {}
-        self._run(given)
-        self.nodes = [
-            node
-            for node in self._graph.graph.nodes
-            if node.op == "call_function" and (node in self._returned() or is_cut(self._values[node]))
-        ]
-        self._choices = dict(self._chosen(given, dynamic))
+        self.module = captured(flat, self.given)
+        self._facts = dict(self._facts_of(dynamic))
+        self._lift_attributes()
+        interpreter = Keeping(self.module)
+        interpreter.run(*map(copied, self.given))
+        self._values = interpreter.values
 
-    def _run(self, given: Sequence[torch.Tensor]) -> None:
-        """Run the program operator by operator, keeping copies of the results."""
-        values = self._values
+    def _lift_attributes(self) -> None:
+        """Make a module's parameters inputs of the graph."""
+        graph = self.module.graph
+        for node in [each for each in graph.nodes if each.op == "get_attr"]:
+            self.given.append(getattr(self.module, node.target))
+            node.op, node.target = "placeholder", node.name
+            graph.find_nodes(op="placeholder")[len(self.given) - 2].append(node)
 
-        class Keeping(fx.Interpreter):
-            def run_node(self, node: fx.Node) -> Any:
-                found = super().run_node(node)
-                values[node] = copied(found) if isinstance(found, torch.Tensor) else found
-                return found
-
-        Keeping(self._graph).run(*map(copied, given))
-
-    def _returned(self) -> set[fx.Node]:
-        return {node for node in self._graph.graph.output_node().all_input_nodes if node.op == "call_function"}
-
-    def _chosen(self, given: Sequence[torch.Tensor], dynamic: bool | None) -> Iterator[tuple[fx.Node, Choices]]:
+    def _facts_of(self, dynamic: bool | None) -> Iterator[tuple[str, list[Fact]]]:
         """The symbolic sizes of each tensor: marked ones of arguments, and those derived from them."""
         symbols: set[object] = set()
-        every = Choice("dynamic")
-        for node, tensor in zip(self._graph.graph.find_nodes(op="placeholder"), given):
-            choices = dict.fromkeys(range(tensor.dim()), every) if dynamic else {}
-            choices.update({axis: mark.choice for axis, mark in marks_of(tensor).items()})
-            choices = {axis: choice for axis, choice in choices.items() if choice.kind != "static"}
+        given = iter(self.given)
+        for node in self.module.graph.nodes:
             found = node.meta.get("val")
-            for axis in choices:
-                size = found.shape[axis] if isinstance(found, torch.Tensor) else None
-                if isinstance(size, torch.SymInt):
-                    symbols |= size.node.expr.free_symbols
-            yield node, choices
-        for node in self._graph.graph.nodes:
-            found = node.meta.get("val")
-            if node.op == "call_function" and isinstance(found, torch.Tensor):
-                sizes = [(axis, size) for axis, size in enumerate(found.shape) if isinstance(size, torch.SymInt)]
-                yield node, {axis: every for axis, size in sizes if not symbols.isdisjoint(size.node.expr.free_symbols)}
+            shape = found.shape if isinstance(found, torch.Tensor) else ()
+            sizes = {axis: size for axis, size in enumerate(shape) if isinstance(size, torch.SymInt)}
+            if node.op == "placeholder":
+                tensor = next(given)
+                choices = dict.fromkeys(range(tensor.dim()), Choice("dynamic")) if dynamic else {}
+                choices |= {axis: mark.choice for axis, mark in marks_of(tensor).items()}
+                choices = {axis: choice for axis, choice in choices.items() if choice.kind != "static"}
+                symbols.update(*[size.node.expr.free_symbols for axis, size in sizes.items() if axis in choices])
+            else:
+                axes = [axis for axis, size in sizes.items() if symbols & size.node.expr.free_symbols]
+                choices = dict.fromkeys(axes, Choice("dynamic"))
+            yield node.name, [Fact(node.name, axis, choice) for axis, choice in choices.items()]
 
-    def program(self, left: Collection[fx.Node]) -> Program:
-        """A program with these operators."""
-        needed = self._needed(left)
-        inputs = list(
-            dict.fromkeys([used for node in needed for used in node.all_input_nodes if used not in needed])
+    def program(self, graph: fx.Graph) -> Program:
+        """The program of a graph with fewer operators, whose inputs are results of these."""
+        code = graph.python_code("self")
+        text = FORWARD.sub(r"def program(\1):", FREED.sub("", code.src)).strip()
+        scope = dict(code.globals)
+        try:
+            exec(compile(text, "<program>", "exec"), scope)
+        except SyntaxError as error:
+            _cannot(str(error.text).strip())
+        names = tuple([node.name for node in graph.find_nodes(op="placeholder")])
+        return Program(
+            text,
+            _format_import_block(code.globals, sys_importer),
+            names,
+            tuple([fact for name in names for fact in self._facts[name]]),
+            tuple([self._values[name] for name in names]),
+            scope["program"],
         )
-        used = {each for node in needed for each in node.all_input_nodes}
-        returned = [
-            node
-            for node in needed
-            if isinstance(self._values[node], torch.Tensor) and (node not in used or node in self._returned())
-        ]
-        lines = [f"def program({', '.join([node.name for node in inputs])}):"]
-        lines += [f"    {node.name} = {call_text(node)}" for node in needed]
-        lines.append(f"    return ({''.join([f'{node.name}, ' for node in returned]).removesuffix(' ')})")
-        return self._program("\n".join(lines), inputs)
-
-    def branch(self, condition: str, reads: Mapping[str, tuple[int, int]], line: str) -> Program:
-        """A program that only branches on sizes: `reads` are those by name, as (tensor index, axis); `line` is the
-        original program's."""
-        placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
-        nodes = list(dict.fromkeys([placeholders[place] for place, _ in reads.values()]))
-        names = [node.name for node in nodes]
-        lines = [f"def program({', '.join(names)}):"]
-        lines += [f"    {name} = {placeholders[place].name}.size({axis})" for name, (place, axis) in reads.items()]
-        returned = f"return ({names[0]} + 1,)"
-        lines += [f"    if {condition}:  # {line}", f"        {returned}", f"    {returned}"]
-        return self._program("\n".join(lines), nodes)
-
-    def _program(self, text: str, inputs: Sequence[fx.Node]) -> Program:
-        names = tuple([node.name for node in inputs])
-        chosen = [(node.name, self._choices.get(node, {})) for node in inputs]
-        facts = tuple([Fact(name, axis, choice) for name, choices in chosen for axis, choice in choices.items()])
-        values = [self._values[node] for node in inputs]
-        return Program(text, names, facts, lambda: list(map(copied, values)), defined(text))
-
-    def _needed(self, left: Collection[fx.Node]) -> list[fx.Node]:
-        """These operators and those that compute their non-tensor operands: numbers and tuples."""
-        needed, waiting = set(left), list(left)
-        while waiting:
-            for used in waiting.pop().all_input_nodes:
-                if used not in needed and used.op == "call_function" and not is_cut(self._values[used]):
-                    needed.add(used)
-                    waiting.append(used)
-        return [node for node in self._graph.graph.nodes if node in needed]
 
 
 def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.GraphModule:
@@ -232,16 +215,13 @@ def captured(flat: Callable[..., object], given: Sequence[torch.Tensor]) -> fx.G
         rejected(f"minify(): torch has no graph of the program: {reason}", fix)
     found.graph.eliminate_dead_code()
     for node in found.graph.nodes:
-        if node.op == "call_function":
-            call_text(node)
+        if node.target in SIZES:
+            node.op, node.target = "call_method", SIZES[node.target]
         elif node.op == "get_attr" and not isinstance(getattr(found, node.target), torch.Tensor):
             _cannot(f"{node.target}, of the class {type(getattr(found, node.target)).__name__}")
+        elif node.op == "output":
+            node.args = (tuple(node.args[0]),)
     return found
-
-
-def is_cut(value: object) -> bool:
-    """Return True if an operator's result can be an input."""
-    return isinstance(value, torch.Tensor)
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
@@ -252,61 +232,6 @@ def copied(x: torch.Tensor) -> torch.Tensor:
         else:
             made = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
     return made.requires_grad_(x.requires_grad)
-
-
-def defined(text: str) -> Callable[..., Sequence[object]]:
-    """The function of a program's text."""
-    import builtins
-    import operator
-
-    scope: dict[str, Any] = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
-    exec(compile(text, "<program>", "exec"), scope)
-    found: Callable[..., Sequence[object]] = scope["program"]
-    return found
-
-
-# ---------------------------------------------------------------------- text
-
-
-def call_text(node: fx.Node) -> str:
-    """A node as Python text."""
-    target = node.target
-    if target in SIZES:
-        tensor, *axes = node.args
-        return f"{value_text(tensor)}.{SIZES[target]}({', '.join(map(value_text, axes))})"
-    if isinstance(target, torch._ops.OpOverload):
-        packet = target._overloadpacket
-        namespace, _, name = packet._qualified_op_name.partition("::")
-        called = f"torch.ops.{namespace}.{name}.{target._overloadname}"
-    else:
-        module = MODULES.get(str(getattr(target, "__module__", "")))
-        if module is None:
-            _cannot(f"{target}")
-        called = f"{module}.{target.__name__}"
-    given = [value_text(each) for each in node.args]
-    given += [f"{name}={value_text(each)}" for name, each in node.kwargs.items()]
-    return f"{called}({', '.join(given)})"
-
-
-def value_text(value: object) -> str:
-    """An argument as Python text."""
-    if isinstance(value, fx.Node):
-        return value.name
-    if type(value) in PLAIN:
-        return "..." if value is ... else repr(value)
-    if type(value) is float:
-        return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
-    if type(value) is complex:
-        return f"complex({value_text(value.real)}, {value_text(value.imag)})"
-    if isinstance(value, torch.device):
-        return f"torch.device({str(value)!r})"
-    if isinstance(value, list):
-        return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, tuple):
-        return f"({''.join([f'{value_text(each)}, ' for each in value])})"
-    if isinstance(value, slice):
-        return f"slice({value_text(value.start)}, {value_text(value.stop)}, {value_text(value.step)})"
-    _cannot(f"an argument of the class {type(value).__qualname__}")
 
 
 def _cannot(what: str) -> NoReturn:

@@ -26,9 +26,8 @@ from solver.terms.functions import known_functions, register
 from solver.terms.intervals import Interval
 
 NAMES: Final = ("log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
-PROGRAMS: Final[dict[str, tuple[str, str]]] = {}
-"""The registered functions: the name in `math`, and the argument's text."""
 _names: dict[tuple[str, str], str] = {}
+"""The registered functions, by the name in `math` and the argument's text."""
 
 
 def applied(name: str, value: SymInt | SymFloat) -> SymFloat:
@@ -51,7 +50,6 @@ def applied(name: str, value: SymInt | SymFloat) -> SymFloat:
     if found is None:
         found = f"{name}_of_{len(_names)}"
         register(found, _of_pattern(getattr(math, name), number), _unbounded, arity=len(arguments))
-        PROGRAMS[found] = key
         _names[key] = found
     bits = arguments[0].interner.apply(known_functions()[found], *arguments)
     result = SymFloat(value.env, floats.from_pattern(bits), value.domain, value.operations)

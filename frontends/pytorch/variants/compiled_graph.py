@@ -22,7 +22,7 @@ from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer
 
 from backends import named
 from frontends.pytorch.errors import TraceError, reason_of
-from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import Dynamism
 from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace

@@ -22,7 +22,7 @@ from typing import Any, Final
 from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole_graph import described
-from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments

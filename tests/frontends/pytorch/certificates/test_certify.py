@@ -67,6 +67,13 @@ def exported(program: Program, arguments: Sequence[torch.Tensor]) -> torch.expor
     return export(module, tuple(arguments), dynamic_shapes=dynamic)
 
 
+def reloaded(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    return torch.export.load(file)
+
+
 COMPILERS = {
     "ours": ours,
     "eager": by_dynamo("eager"),
@@ -267,6 +274,19 @@ def test_integers_among_the_arguments() -> None:
         assert [each.size for each in found.findings] == [{"n": 10}]
 
 
+@pytest.mark.parametrize("compiler", ["eager", "export"])
+def test_guards_by_floats(compiler: str) -> None:
+    """Guards that compute with floats of sizes are decided as Python computes them."""
+
+    def halves(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if torch.sym_int(x.shape[0] * 0.5) > 3 and x.shape[1] / 3 < 9 else x
+
+    compiled = COMPILERS[compiler](halves, [torch.ones(9, 3)])
+    assert certify(compiled, {"x.0": (8, 64), "x.1": (2, 26)}).proven
+    found = certify(compiled, {"x.0": (2, 64), "x.1": (2, 99)})
+    assert [each.size for each in found.findings] == [{"x.shape[0]": 2}, {"x.shape[1]": 27}]
+
+
 def test_what_a_loaded_program_states() -> None:
     """A program that was exported and loaded again is certified as well."""
 
@@ -279,15 +299,41 @@ def test_what_a_loaded_program_states() -> None:
 
     dynamic = {0: Dim.AUTO, 1: Dim.AUTO}
     program = export(Net(), (torch.ones(8, 3), {"y": torch.ones(4, 5)}), dynamic_shapes=(dynamic, {"y": dynamic}))
-    file = io.BytesIO()
-    torch.export.save(program, file)
-    file.seek(0)
-    loaded = torch.export.load(file)
-    for made, other in ((program, "others['y']"), (loaded, "others_y")):
+    for made, other in ((program, "others['y']"), (reloaded(program), "others_y")):
         sizes = {"x.0": (2, 64), "x.1": (2, 9), f"{other}.shape[0]": (4, 64, 4), f"{other}.shape[1]": (2, 9)}
         assert certify(made, sizes).proven
         found = certify(made, sizes | {"x.0": (2, 65), f"{other}.shape[0]": (4, 64)})
-        assert [*found.findings[0].size.values()] == [65] and len(found.findings) == 2
+        assert sorted([size for each in found.findings for size in each.size.values()]) == [5, 65]
+
+
+class Added(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.view(-1, 4).sum(1)[1:] + y
+
+
+def test_derived_dimensions() -> None:
+    """`n` of a dimension `4*n` is whatever the size makes it: a program is not refuted by an `n` of another size."""
+    n = Dim("n", min=2, max=100)
+    rows = export(One(lambda x: x.view(-1, 4).sum(1)), (torch.ones(8),), dynamic_shapes=({0: 4 * n},))
+    both = export(Added(), (torch.ones(12), torch.ones(2)), dynamic_shapes=({0: 4 * n + 4}, {0: n}))
+    for program in (rows, reloaded(rows)):
+        assert certify(program, {"x.0": (8, 400, 4)}).proven
+        found = certify(program, {"x.0": (4, 404, 4)})
+        assert {each.size["x.shape[0]"] for each in (*found.findings, *found.implied)} == {4, 404}
+        (finding,) = certify(program, {"x.0": (8, 400, 2)}).findings
+        assert finding.size == {"x.shape[0]": 10}
+    for program in (both, reloaded(both)):
+        assert certify(program, {"y.0": (2, 100), "x.0": (12, 404)}, ["x.shape[0] == 4 * y.shape[0] + 4"]).proven
+        assert certify(program, {"y.0": (2, 100), "x.0": (12, 404, 4)}).status == "refuted"
+
+
+def test_a_program_without_its_guards() -> None:
+    """Guards of a loaded program that cannot be read are never counted as holding."""
+    n = Dim("n", min=2, max=100)
+    loaded = reloaded(export(One(lambda x: x * 2), (torch.ones(8),), dynamic_shapes=({0: 4 * n},)))
+    assert certify(loaded, {"x.0": (8, 400, 4)}).proven
+    loaded._guards_code = None
+    assert certify(loaded, {"x.0": (8, 400, 4)}).status == "unknown"
 
 
 def test_a_variant_and_a_file(tmp_path: Path) -> None:
@@ -408,16 +454,17 @@ def test_the_width_of_indices() -> None:
     from torch._dynamo.source import LocalSource
     from torch._inductor.sizevars import SizeVarAllocator
     from torch._subclasses import FakeTensorMode
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv, TrackedFake
 
-    from frontends.pytorch.certificates.shape_envs import Reader
+    from frontends.pytorch.certificates.shape_envs import read
     from shapes.certification.certifying import certify as judged
 
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.ones(8, 3), static_shapes=False, source=LocalSource("x"))
+    mode.shape_env.tracked_fakes = [TrackedFake(x, LocalSource("x"), None)]
     rows, columns = [size.node.expr for size in x.shape]
     # what Inductor asks before it makes a kernel for a GPU with such indices
     SizeVarAllocator(mode.shape_env).check_leq(rows * columns, torch.iinfo(torch.int32).max)
-    found = judged([Reader(mode.shape_env).read()], {"x.0": (2, 2**16), "x.1": (2, 2**16)})
+    found = judged([read(mode.shape_env)], {"x.0": (2, 2**16), "x.1": (2, 2**16)})
     (finding,) = found.findings
     assert finding.size == {"x.shape[0]": 2**15, "x.shape[1]": 2**16}

@@ -9,14 +9,15 @@ import torch
 from torch.nn import functional
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.graphs.functional import FunctionalJoint, functional_joint
+from frontends.pytorch.graphs.functional import functional_joint
+from frontends.pytorch.graphs.split import Split
 from frontends.pytorch.lowering import LOWERINGS
 
 aten = torch.ops.aten
 Program = Callable[..., torch.Tensor]
 
 
-def joint(program: Program, *inputs: torch.Tensor) -> FunctionalJoint:
+def joint(program: Program, *inputs: torch.Tensor) -> Split:
     return functional_joint(trace(program, [x.requires_grad_() for x in inputs], gradients=True), LOWERINGS)
 
 

@@ -10,7 +10,8 @@ import torch
 from backends.decisions.questions import Decisions
 from backends.loops.program import Program
 from frontends.pytorch import Variant, trace
-from frontends.pytorch.graphs.functional import Functional, functional
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.functional import functional
 from frontends.pytorch.lowering.writer import Writer
 from tests.backends.evaluation import evaluate
 from tests.frontends.pytorch.against_eager import admits, same
@@ -19,7 +20,7 @@ Inputs = Sequence[torch.Tensor]
 Function = Callable[..., object]
 
 
-def written(form: Functional, variant: Variant) -> tuple[Program, list[str]]:
+def written(form: Form, variant: Variant) -> tuple[Program, list[str]]:
     """A program, and the operators in it that are called."""
     program = Program(Decisions(variant.env))
     writer = Writer(program, form)

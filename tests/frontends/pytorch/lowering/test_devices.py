@@ -11,7 +11,7 @@ import torch
 from backends.loops.program import Call
 from frontends.pytorch import running, trace
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import lower
 from frontends.pytorch.lowering.devices import Brought, place_of
 from frontends.pytorch.meta_rules.normalization import statistics_dtype
@@ -31,11 +31,11 @@ def result(place: int, device: torch.device, sizes: Sequence[int] = ()) -> Resul
     return Result(place, KINDS.laid(sizes, None, 0, torch.float32, device))
 
 
-def product(other: Result, made: Result, *operations: Operation, returned: Sequence[Result] = ()) -> Functional:
+def product(other: Result, made: Result, *operations: Operation, returned: Sequence[Result] = ()) -> Form:
     """A tensor on the first GPU times another one."""
     x = result(0, GPU, (3,))
     given = [("x", x)] if operations else [("x", x), ("other", other)]
-    return Functional(
+    return Form(
         tuple(given), (), (*operations, Operation(aten.mul.Tensor, (x, other), {}, made)), (made, *returned)
     )
 

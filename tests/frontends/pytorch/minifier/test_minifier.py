@@ -10,13 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from backends.cpu.launcher import launcher
 from frontends.pytorch import compile, mark_dynamic, mark_maybe_dynamic, minify
 from frontends.pytorch.errors import ConstraintViolation
-from frontends.pytorch.minifier.delta import ddmin
 from shapes.guards.toolchain import Unavailable
 from tests.frontends.pytorch.planted_operators import planted, planted_in_gradients, shifted, widened
 
@@ -53,32 +50,6 @@ def ran(folder: Path, *scripts: str) -> list[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-@given(st.sets(st.integers(0, 30)), st.integers(1, 31))
-def test_what_is_left_is_what_is_needed(needed: set[int], count: int) -> None:
-    """Delta debugging finds exactly the needed items."""
-    needed = {each for each in needed if each < count}
-    asked = []
-
-    def fails(items: list[int]) -> bool:
-        asked.append(items)
-        return needed <= set(items)
-
-    assert ddmin(range(count), fails) == sorted(needed)
-    assert len(asked) <= count**2 + 3 * count + 1
-
-
-@given(st.sets(st.frozensets(st.integers(0, 11), min_size=1), min_size=1))
-def test_nothing_of_what_is_left_can_go(causes: set[frozenset[int]]) -> None:
-    """The result is 1-minimal where there are several causes."""
-
-    def fails(items: list[int]) -> bool:
-        return any(cause <= set(items) for cause in causes)
-
-    left = ddmin(range(12), fails)
-    assert fails(left)
-    assert not any(fails([each for each in left if each is not one]) for one in left)
 
 
 class Network(torch.nn.Module):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import Unsupported
 from shapes.errors import ShapeError, UndecidedGuard
 
@@ -145,3 +145,19 @@ def test_an_error_of_the_programs_own():
 
     with pytest.raises(Unsupported, match="an error of the program's own"):
         trace(program, (torch.ones(3),))
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_a_check_of_what_is_no_number(backend):
+    """A check of an integer that an infinity has not raises what Python raises, and takes it for no number."""
+
+    def program(x):
+        size = torch.sym_int(x.sum().item() * 2)
+        torch._check(size >= 0)
+        return x.new_ones(size)
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        compiled = compile(program, backend=backend, fullgraph=True)
+        assert compiled(torch.ones(4)).shape == (8,)
+        with pytest.raises(OverflowError):
+            compiled(torch.full((4,), torch.inf))

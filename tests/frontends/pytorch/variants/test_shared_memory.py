@@ -9,8 +9,9 @@ import torch
 
 from backends.cpu.launcher import Unavailable, launcher
 from frontends.pytorch import compile, trace
-from frontends.pytorch.graphs import functional as module
-from frontends.pytorch.graphs.functional import functional, overlapping
+from frontends.pytorch.graphs import form as module
+from frontends.pytorch.graphs.form import overlapping
+from frontends.pytorch.graphs.functional import functional
 
 
 def apart(given, written, constants=()):
