@@ -50,7 +50,7 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
-for name in ("contraction", "masks", "torch_functions"):
+for name in ("masks", "torch_functions"):
     # they register themselves
     importlib.import_module(f"frontends.pytorch.recording.{name}")
 

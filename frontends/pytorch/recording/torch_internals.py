@@ -13,7 +13,6 @@
 |---|---|---|
 | `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
 | helpers of `torch._refs` and `torch._decomp` (`references`) | plain functions | as torch's |
-| functions of `torch._C._nn` (`pools`) | their parser refuses sizes before a mode sees them | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
 
@@ -32,12 +31,11 @@ import torch
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import standing_in
-from frontends.pytorch.recording import cond, pools, references
+from frontends.pytorch.recording import cond, references
 
 Kernels = Mapping[torch._ops.OpOverload, Callable[..., object] | None]
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     *references.PLACES,
-    *pools.PLACES,
     (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
     (torch.compiler, "_is_compiling_flag", True),
 )
