@@ -14,6 +14,7 @@
 | `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
 | `_is_non_overlapping_and_dense_or_false` of `torch._prims_common` | branches on each size | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |
+| `_checkpoint_without_reentrant_generator` of `torch.utils.checkpoint` (`randomness`) | draws nothing | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
 
 Traces in several threads share the replacements; the last one removes them.
@@ -32,7 +33,7 @@ from torch import _prims_common
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import standing_in
-from frontends.pytorch.recording import cond
+from frontends.pytorch.recording import cond, randomness
 from frontends.pytorch.symbolic.node import TorchValue, ours
 
 DENSE: Final = _prims_common._is_non_overlapping_and_dense_or_false
@@ -52,6 +53,7 @@ Kernels = Mapping[torch._ops.OpOverload, Callable[..., object] | None]
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (_prims_common, DENSE.__name__, dense),
     (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
+    (torch.utils.checkpoint, randomness.CHECKPOINTED.__name__, randomness.checkpointed),
     (torch.compiler, "_is_compiling_flag", True),
 )
 
