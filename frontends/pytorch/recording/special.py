@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeAlias
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import Unsupported, unsupported
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
-from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 
 Recorder: TypeAlias = Any
 """The recorder, which looks into the table here."""
@@ -70,48 +69,10 @@ def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
     return made
 
 
-@special(
-    torch.ops.profiler._record_function_enter_new.default,
-    torch.ops.profiler._record_function_enter.default,
-    torch.ops.profiler._record_function_exit.default,
-    torch.ops.profiler._record_function_exit._RecordFunction,
-)
-def profiled(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A profiler range: executed during the trace only, not recorded in the graph."""
-    return func(*args, **kwargs)
-
-
-@special(aten.select.int)
-def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An element that is a size keeps its symbolic value."""
-    tensor, *where = args
-    number = recorder.first_elements.get(tensor.result) if isinstance(tensor, Traced) else None
-    if number is None or where != [0, 0] or is_changed(recorder, tensor.result):
-        return NotImplemented
-    made = recorder.operator(func, args, kwargs)
-    recorder.first_elements[made.result] = number
-    return made
-
-
-def is_changed(recorder: Recorder, result: Result) -> bool:
-    """Return True if the program may have written to a tensor or a view of it."""
-    views = {result}
-    for operation in recorder.recording.operations:
-        target, first = operation.target, operation.args[0] if operation.args else None
-        if isinstance(first, Result) and first in views and isinstance(target, torch._ops.OpOverload):
-            if target._schema.is_mutable:
-                return True
-            if any(each.alias_info is not None for each in target._schema.returns):
-                views.update([each for each in tree_leaves(operation.output) if isinstance(each, Result)])
-    return False
-
-
 @special(aten._local_scalar_dense.default)
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An unbacked number, unless it is a literal or a size."""
+    """An unbacked number, unless it is a literal."""
     (tensor,) = args
-    if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
-        return recorder.first_elements[tensor.result]
     known = recorder.known(tensor)
     if known is not None:
         return known.item()

@@ -21,7 +21,7 @@ from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.node import Nodes, TorchValue
+    from frontends.pytorch.symbolic.node import Nodes
     from shapes.env import ShapeEnv
 
 
@@ -96,8 +96,6 @@ class Trace(TorchDispatchMode, ABC):
         self.env: Final = env
         self.nodes: Final = nodes
         self.kinds: Final = Kinds(nodes)
-        self.first_elements: Final[dict[Result, TorchValue]] = {}
-        """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
         self.backward = False
         self.marks_asked = False
 
