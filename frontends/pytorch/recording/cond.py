@@ -27,7 +27,6 @@ from typing import Any, Final
 import torch
 from torch._higher_order_ops import utils as higher_order
 from torch.autograd.function import FunctionCtx, once_differentiable
-from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import unsupported
@@ -84,9 +83,7 @@ class _Leaf:
 def decided(recorder: Recorder, predicate: object) -> bool | None:
     """The branch that is always taken, if the facts decide it."""
     if isinstance(predicate, torch.Tensor):
-        known = recorder.known(predicate)
-        with _disable_current_modes():
-            return None if known is None else bool(known)
+        return None
     if not isinstance(predicate, torch.SymBool):
         return bool(predicate)
     match recorder.env.ask(value_of(predicate)):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
-KNOWN_ELEMENTS: Final = 64
-"""Literal tensors up to this many elements keep their values."""
 
 
 class Recorder(Trace):
@@ -57,8 +54,6 @@ class Recorder(Trace):
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}
         self._constants: dict[int, Result] = {}
-        self._known: dict[Result, torch.Tensor] = {}
-        """The values of tensors that the program wrote down, and of small ones computed from them."""
         self._is_inference = torch.is_inference_mode_enabled()
 
     supports_higher_order_operators = True
@@ -108,12 +103,9 @@ class Recorder(Trace):
             refuse_followed_writes(func, args, kwargs, tensors)
         if template.renames:
             converted, named = self._apart(template, tensors, converted, named)
-        outside = self._record(func, converted, named, template, tensors)
         if template.inferred:
             self.recording.inferred[func.name()] = template.inferred
-        if self._known:
-            self._follow(func, args, kwargs, tensors, outside)
-        return outside
+        return self._record(func, converted, named, template, tensors)
 
     def _record(
         self,
@@ -190,14 +182,14 @@ class Recorder(Trace):
     def apart(self) -> Iterator[list[Operation]]:
         """A block with a separate recording, its value; its facts are rolled back at the end."""
         recording = self.recording
-        outside = (recording.operations, self._templates, self._known)
+        outside = (recording.operations, self._templates)
         operations: list[Operation] = []
-        recording.operations, self._templates, self._known = operations, {}, {}
+        recording.operations, self._templates = operations, {}
         try:
             with self.kinds.apart(), self.env.speculate():
                 yield operations
         finally:
-            recording.operations, self._templates, self._known = outside
+            recording.operations, self._templates = outside
 
     def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
@@ -235,40 +227,6 @@ class Recorder(Trace):
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""
         return self.lift(tensor).result
-
-    def know(self, tensor: Traced, value: torch.Tensor) -> None:
-        """Set the known value of a tensor, valid until a mutation."""
-        if value.numel() <= KNOWN_ELEMENTS:
-            self._known[tensor.result] = value
-
-    def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The value of a literal tensor, or None."""
-        return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
-
-    def _follow(
-        self,
-        func: torch._ops.OpOverload,
-        args: Arguments,
-        kwargs: Keywords,
-        tensors: Sequence[Traced],
-        outside: object,
-    ) -> None:
-        """Propagate known values."""
-        involved = [tensor.result in self._known for tensor in tensors]
-        if not any(involved):
-            return
-        if func._schema.is_mutable:
-            self._known.clear()
-        elif all(involved) and torch.Tag.nondeterministic_seeded not in func.tags:
-            numbers = tree_flatten((args, kwargs))[0]
-            if any(isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) for number in numbers):
-                return
-            values = tree_map(lambda value: self.known(value) if isinstance(value, Traced) else value, (args, kwargs))
-            with torch._C._DisableTorchDispatch():
-                computed = func(*values[0], **values[1])
-            for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
-                if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
-                    self.know(tensor, value)
 
     def _apart(
         self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]

@@ -59,23 +59,18 @@ def zeros(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwar
 
 @special(aten.lift_fresh.default)
 def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A literal tensor: copied in each run, since it may be mutated; its value is known until then."""
+    """A literal tensor: copied in each run, since it may be mutated."""
     (tensor,) = args
     if isinstance(tensor, Traced):
         return NotImplemented
     literal = recorder.lift(tensor.clone())
-    made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
-    recorder.know(made, tensor)
-    return made
+    return recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
 
 
 @special(aten._local_scalar_dense.default)
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """An unbacked number, unless it is a literal."""
     (tensor,) = args
-    known = recorder.known(tensor)
-    if known is not None:
-        return known.item()
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)

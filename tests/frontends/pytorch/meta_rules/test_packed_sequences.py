@@ -1,4 +1,5 @@
-"""Packed sequences: compiled programs are as eager torch, with its gradients and errors. Dynamo skips torch's functions that pack, so compiled programs break there, or run as Python."""
+"""Packed sequences: compiled programs are as eager torch, with its gradients and errors. Dynamo skips torch's functions
+that pack, so compiled programs break there, or run as Python."""
 
 from __future__ import annotations
 

@@ -166,12 +166,6 @@ def test_a_dead_branch_is_left_away() -> None:
     assert not any("cond" in node.name for node in variant.graph.graph.nodes)
 
 
-def test_a_written_down_predicate() -> None:
-    """Fails when a predicate that the program wrote down leaves two branches in the graph."""
-    variant = trace(lambda x: torch.cond(torch.tensor(False), lambda: x + 1, lambda: x - 1), (randn(3),))
-    assert not any("cond" in node.name for node in variant.graph.graph.nodes)
-
-
 def changes_outside(x):
     return torch.cond(x.sum() > 0, lambda: x.add_(1), lambda: x)
 
