@@ -97,12 +97,11 @@ class Captured:
         checks, or all."""
         asserts = self.runtime_asserts if asserts is None else asserts
         builder = GraphBuilder(asserts)
-        ends = self.recording.ends
         checked = [check.prop.symbols for check in asserts]
-        left = unused_removed(operations, (outputs, [each.arguments for each in ends], symbols, checked))
+        left = unused_removed(operations, (outputs, symbols, checked))
         builder.program([(each.name, each.result) for each in self.inputs], self.number_atoms, left)
         returned = [builder.argument(output) if in_graph(output) else None for output in outputs]
-        return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]], ends)
+        return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]])
 
     @property
     def results(self) -> list[Result | Node]:

@@ -8,7 +8,7 @@ function, and then looked up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -233,15 +233,16 @@ class Recorder(Trace):
     ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
         """Give the argument of an operator such as `t_` a new graph value.
 
-        Other tensors with the same value keep their sizes; the effect on an argument of the traced function is recorded
-        at the end (`renamed_inputs`).
+        Other tensors with the same value keep their sizes.
+
+        Raises:
+            Unsupported: it is an argument of the traced function, or another tensor of the program.
         """
         fresh: dict[Result, Result] = {}
         for place, metadata in template.renames:
             tensor = tensors[place]
-            if tensor.lifted is not None:
-                what = "a tensor that the function did not get as an argument changes its sizes in place"
-                unsupported(what, "pass it, or do it outside")
+            if tensor.lifted is not None or tensor.is_given:
+                unsupported("a tensor that the caller has changes its sizes in place", "do it outside of the function")
             before = tensor.result
             alias = fresh[before] = self.recording.result(metadata)
             self.recording.operations.append(
@@ -252,16 +253,3 @@ class Recorder(Trace):
             tuple([replaced(value, fresh) for value in args]),
             {name: replaced(value, fresh) for name, value in kwargs.items()},
         )
-
-
-def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
-    """The operations at the end of the graph that change the sizes of arguments in place."""
-    ends: list[Operation] = []
-    for tensor, result in inputs:
-        if tensor.result is not result:
-            assert result.metadata is not None
-            if tensor.metadata.dtype is not result.metadata.dtype:
-                unsupported("`.data` of an argument is set to a tensor of another dtype", "do it outside")
-            ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
-            tensor.result = result
-    return ends
