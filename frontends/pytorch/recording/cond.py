@@ -9,13 +9,11 @@
     ['cond']
     >>> variant.graph(torch.ones(8))[0].shape, variant.graph(-torch.ones(8))[0].shape
     (torch.Size([4]), torch.Size([0]))
-    >>> print(variant.env.bounds("u0")[0])
-    0
 
 Each branch is a subgraph whose inputs are the tensors that it uses, operands or closed over, and the sizes that it
 reads. Its checks run inside. A branch's guard about inputs is a guard of the variant. Where output sizes differ, the
-size is a symbol with the facts that hold for both. A branch that the facts exclude is dropped. The gradient is another
-`cond`, whose branches compute the gradients of these.
+size is an unbacked symbol. A branch that the facts exclude is dropped. The gradient is another `cond`, whose branches
+compute the gradients of these.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from torch._higher_order_ops import utils as higher_order
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.joint import runner
-from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, agrees, run
 
 randn = torch.randn
@@ -135,15 +134,6 @@ def test_facts_stay_in_their_branch() -> None:
     torch.testing.assert_close(run(variant, (-torch.ones(6),)), torch.ones(0))
     with pytest.raises(RuntimeError, match="<= 2"):
         run(variant, (torch.ones(6),))
-
-
-def test_what_holds_of_both_is_known() -> None:
-    """Fails when the facts of the branches about the size that they give are lost where they join."""
-    variant = trace(sizes_differ, (randn(6, 3),))
-    env = variant.env
-    (size,) = [name for name, symbol in env.names.items() if env.symbols[next(iter(symbol.symbols))].kind == "unbacked"]
-    assert isinstance(env.ask(f"{size} <= x_size0"), Always)
-    assert isinstance(env.ask(f"{size} >= 0"), Always)
 
 
 def test_a_guard_of_one_branch_is_the_variants() -> None:
