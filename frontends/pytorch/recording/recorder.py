@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
+from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
@@ -197,20 +197,13 @@ class Recorder(Trace):
             return tensor
         found = self._constants.get(id(tensor))
         if found is None:
-            if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-                kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
-                fix = "use it outside of the function, or make it dense"
-                unsupported(f"a {kind} tensor: only dense ones are traced", fix)
-            if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
-                what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
-                unsupported(what, "use it outside of the function")
+            check_supported("constant", tensor)
             if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
                 # torch.cond receives them wrapped; all other operators see the contents
                 what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
                 unsupported(what, "torch.where, or the transform inside of the branches")
-            if tensor.is_conj() or tensor.is_neg():
-                name = "conjugate" if tensor.is_conj() else "negative"
-                unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")
+            if tensor.is_neg():
+                unsupported("constant: a tensor that is only marked as negative", "use its `.resolve_neg()`")
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )

@@ -107,30 +107,6 @@ def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Argument
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
 
 
-TO_SPARSE: Final = [getattr(aten, f"_to_sparse_{layout}").default for layout in ("csr", "csc", "bsr", "bsc")]
-
-
-@special(
-    *(aten._to_sparse.default, aten._to_sparse.sparse_dim, *TO_SPARSE),
-    aten.sparse_coo_tensor.size,
-    aten._sparse_coo_tensor_unsafe.default,
-    aten._sparse_coo_tensor_with_dims.default,
-    aten._sparse_coo_tensor_with_dims_and_tensors.default,
-    aten._sparse_compressed_tensor_unsafe.default,
-    aten._nested_tensor_from_tensor_list.default,
-    aten._nested_view_from_buffer.default,
-)
-def not_dense(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A layout that is not supported.
-
-    Raises:
-        Unsupported: always.
-    """
-    kind = "nested" if "nested" in func._schema.name else "sparse"
-    fix = "make it outside of the function, or use dense operators"
-    unsupported(f"a {kind} tensor: only dense ones are traced", fix)
-
-
 def refuse_control_flow(name: str) -> NoReturn:
     """Refuse an unsupported higher-order operator.
 
