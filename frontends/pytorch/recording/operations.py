@@ -124,16 +124,6 @@ def _drops_nothing(operation: Operation) -> bool:
     return place is not None and place < len(operation.args) and operation.args[place] == 0.0
 
 
-def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:
-    """The explicit generators that operators draw from, with locations."""
-    for operation in operations:
-        for argument in operation.arguments:
-            if isinstance(argument, torch.Generator):
-                yield argument, operation.origin
-            elif isinstance(argument, Branch):
-                yield from generators_of(argument.operations)
-
-
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false."""

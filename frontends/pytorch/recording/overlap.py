@@ -17,13 +17,12 @@ decide, or read exactly the written elements one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import Operation, follow, is_view, results_of, written_and_read
-from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.environment.dependence import Holds, Proof, disjoint, identical, injective
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
-Proven: TypeAlias = dict[tuple[Metadata | None, Metadata | None, bool], Proof | None]
-"""Cached results for two tensors' metadata in one storage, for an operator that is elementwise or not."""
 ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
 """Elementwise operators besides those with torch's pointwise tag."""
 READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
@@ -55,7 +52,6 @@ def settle_overlaps(recorder: Recorder) -> None:
     recording = recorder.recording
     roots: dict[Result, Result] = {}
     strided: set[Result] = set()
-    proven: Proven = {}
     for operation in recording.operations:
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
@@ -65,12 +61,10 @@ def settle_overlaps(recorder: Recorder) -> None:
             if target is aten.as_strided.default or operation.args[0] in strided:
                 strided.update(results_of(operation.output))
         elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
-            _settle(recorder, operation, roots, strided, proven)
+            _settle(recorder, operation, roots, strided)
 
 
-def _settle(
-    recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result], proven: Proven
-) -> None:
+def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
     target, env = operation.target, recorder.env
     written, read = written_and_read(operation)
     if len(written) != 1 or target in READING_FIRST:
@@ -79,13 +73,8 @@ def _settle(
     (changed,) = written
     elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
     root = roots.get(changed, changed)
-    proofs: list[Proof | None] = []
-    for each in dict.fromkeys(read):
-        if roots.get(each, each) is root:
-            kinds = changed.metadata, each.metadata, elementwise
-            if kinds not in proven:
-                proven[kinds] = _apart(env, changed, each, elementwise)
-            proofs.append(proven[kinds])
+    shared = [each for each in dict.fromkeys(read) if roots.get(each, each) is root]
+    proofs = [_apart(env, changed, each, elementwise) for each in shared]
     if not all(proof is not None for proof in proofs) and not elementwise:
         what = f"{target}: what is changed in place may overlap what is read for it"
         unsupported(what, "clone() what is read", operation.origin)
