@@ -36,7 +36,7 @@ from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
-from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
+from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.resampling import RESAMPLED
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.autocast import casting_anew
@@ -50,7 +50,7 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
-for name in ("contraction", "masks", "torch_functions"):
+for name in ("masks", "torch_functions"):
     # they register themselves
     importlib.import_module(f"frontends.pytorch.recording.{name}")
 
@@ -149,7 +149,6 @@ def _traced(
         positional, named = tree_unflatten(symbolic, known.structure)
         with recording(recorder):
             values, output_structure = flattened(fn(*positional, **named))
-            recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
             now = [after - before for before, after in zip(versions, versions_of(given))]
             changed = recorder.recording.changed()
             is_changed = [count > 0 or each.result in changed for count, each in zip(now, inputs)]

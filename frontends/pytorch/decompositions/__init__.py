@@ -19,9 +19,7 @@ from typing import Final
 
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
-FAMILIES: Final = (
-    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema", "recurrent", "packing",
-)  # fmt: skip
+FAMILIES: Final = ("linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema", "recurrent")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.decompositions.{family}")

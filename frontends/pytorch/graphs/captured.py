@@ -91,13 +91,10 @@ class Captured:
         self, operations: Sequence[Operation], outputs: Sequence[object], checks: Sequence[RuntimeAssert]
     ) -> Form:
         """These operators with the same inputs and these outputs and checks, without unused operators."""
-        ends = self.recording.ends
         checked = [check.prop.symbols for check in checks]
-        left = unused_removed(operations, (outputs, [each.arguments for each in ends], checked))
+        left = unused_removed(operations, (outputs, checked))
         inputs = tuple([(each.name, each.result) for each in self.inputs])
-        return Form(
-            inputs, self.number_atoms, tuple(left), tuple(outputs), tuple(checks), tuple(ends), self.float_atoms
-        )
+        return Form(inputs, self.number_atoms, tuple(left), tuple(outputs), tuple(checks), self.float_atoms)
 
     @property
     def results(self) -> list[Result | Node]:

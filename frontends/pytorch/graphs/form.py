@@ -39,7 +39,6 @@ class Form:
         numbers: the input symbols, which follow them.
         outputs: results, numbers, symbols and constants.
         checks: runtime conditions on sizes.
-        ends: the last operators, which resize arguments.
         floats: the numbers that are passed as floats, each the symbol of its bits.
     """
 
@@ -48,7 +47,6 @@ class Form:
     operations: tuple[Operation, ...]
     outputs: tuple[Argument, ...]
     checks: tuple[RuntimeAssert, ...] = ()
-    ends: tuple[Operation, ...] = ()
     floats: tuple[Atom, ...] = ()
 
     @cached_property
@@ -62,7 +60,7 @@ class Form:
             else builder.argument(output) if in_graph(output) else None
             for output in self.outputs
         ]
-        return builder.module(returned, self.ends)
+        return builder.module(returned)
 
     @cached_property
     def changed(self) -> tuple[Result, ...]:

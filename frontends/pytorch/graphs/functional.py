@@ -84,8 +84,6 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
 
 def functionalized(program: Captured) -> Values:
     """Functionalize the forward, with the arguments written at its end."""
-    if program.recording.ends:
-        raise Unsupported("an argument is resized in place, which has no functional variant")
     if program.recording.overlapping:
         raise Unsupported(f"{program.recording.overlapping[0]}: it has no functional variant")
     values = Values(program.recording)

@@ -363,11 +363,9 @@ class GraphBuilder:
         self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
         return self.graph.get_attr(name)
 
-    def module(self, outputs: object, ends: Sequence[Operation] = ()) -> fx.GraphModule:
-        """The graph with these outputs; `ends` come last, since they resize arguments."""
+    def module(self, outputs: object) -> fx.GraphModule:
+        """The graph with these outputs."""
         self._checks()
-        for operation in ends:
-            self.operation(operation)
         if self._waiting:
             raise TraceError(f"no operator gives the values that a check needs: {self._waiting[0]}")
         self.graph.output(outputs)

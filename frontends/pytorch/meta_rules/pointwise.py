@@ -88,19 +88,6 @@ def in_place_overloads() -> Sequence[object]:
     return found
 
 
-def out_overloads() -> Sequence[object]:
-    """The operators of this family with an `out` argument."""
-    found = []
-    for name in NAMES.split():
-        packet = getattr(aten, name)
-        for overload in packet.overloads():
-            operator = getattr(packet, overload)
-            outs = [argument.name for argument in operator._schema.arguments if argument.is_out]
-            if outs == ["out"]:
-                found.append(operator)
-    return found
-
-
 @kind_rules(*overloads())
 def result_of(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwargs: object) -> object:
     """The metadata of an elementwise operator's result."""

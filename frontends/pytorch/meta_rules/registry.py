@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 import torch
+from torch._prims_common import number_type, type_to_dtype
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.symbolic.function_mode import dtype_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Trace, Traced
@@ -84,7 +84,7 @@ def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
     """The metadata of an argument: a traced tensor, or a constant of the program."""
     if isinstance(tensor, int | float | complex):
         # C++ wraps a number in a tensor, and passes the number
-        return recorder.kinds.of((), (), 0, dtype_of([tensor]), torch.device("cpu"))
+        return recorder.kinds.of((), (), 0, type_to_dtype(number_type(tensor)), torch.device("cpu"))
     return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
 
 

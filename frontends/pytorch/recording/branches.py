@@ -123,14 +123,6 @@ class Way:
 Ways = tuple[Way, Way]
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedSize:
-    """A join of sizes: a symbol with one value for each branch."""
-
-    symbol: SymInt
-    sizes: tuple[Int, Int]
-
-
 class Choice:
     """One predicate, with a branch recorded under it and one under its negation."""
 
@@ -182,36 +174,34 @@ class Choice:
     # ------------------------------------------------------------------ joining
 
     def joined(self, ways: Ways) -> list[object]:
-        """Record the operator, and return its outputs; facts that hold after both branches are assumed."""
+        """Record the operator, and return its outputs."""
         env = self.recorder.env
         for way in ways:
             for fact in way.guards:
                 with env.at(fact.origin if isinstance(fact.origin, Origin) else None):
                     env.guard(SymBool(env, within(fact), env.interner.true))
-        symbols: list[JoinedSize] = []
-        outputs = [self._output(place, ways, symbols) for place in range(len(ways[0].values))]
+        outputs = [self._output(place, ways) for place in range(len(ways[0].values))]
         given = [place for place, output in enumerate(outputs) if isinstance(output, Traced | torch.SymInt)]
         for way in ways:
             way.branch.outputs = [way.branch.outputs[place] for place in given]
         results = [_recorded(outputs[place]) for place in given]
-        self._learn(ways, symbols)
         self._record(ways, results)
         return outputs
 
-    def _output(self, place: int, ways: Ways, symbols: list[JoinedSize]) -> object:
+    def _output(self, place: int, ways: Ways) -> object:
         """The join of the branches' outputs at one index."""
         one, other = ways[0].values[place], ways[1].values[place]
         if isinstance(one, Traced) and isinstance(other, Traced):
-            return self._tensor(place, ways, one, other, symbols)
+            return self._tensor(place, ways, one, other)
         if all(isinstance(each, int | torch.SymInt) and not isinstance(each, bool) for each in (one, other)):
-            size = self._size(ways, value_of(one), value_of(other), symbols, None)
+            size = self._size(ways, value_of(one), value_of(other), None)
             return self.recorder.nodes.wrap(size)
         if type(one) is type(other) and not isinstance(one, torch.Tensor) and one == other:
             return one
         what = f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}"
         unsupported(what, "return tensors or integers of the same kind from both")
 
-    def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[JoinedSize]) -> Traced:
+    def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced) -> Traced:
         kinds = self.recorder.kinds
         first, second = one.metadata, other.metadata
         if (first.dtype, first.device, len(first.sizes)) != (second.dtype, second.device, len(second.sizes)):
@@ -220,7 +210,7 @@ class Choice:
         if first.key == second.key and all(self._is_outside(size) for size in (*first.sizes, *first.strides)):
             metadata = kinds.of(first.sizes, first.strides, first.offset, first.dtype, first.device)
         else:
-            sizes = [self._size(ways, value_of(a), value_of(b), symbols, 0) for a, b in zip(first.sizes, second.sizes)]
+            sizes = [self._size(ways, value_of(a), value_of(b), 0) for a, b in zip(first.sizes, second.sizes)]
             metadata = kinds.laid(sizes, None, 0, first.dtype, first.device)
             for way in ways:
                 self._lay(way.branch, place)
@@ -229,41 +219,13 @@ class Choice:
     def _is_outside(self, size: object) -> bool:
         return isinstance(size, int) or all(atom in self.recorder.env.symbols for atom in symbols_of(value_of(size)))
 
-    def _size(self, ways: Ways, one: Int, other: Int, symbols: list[JoinedSize], least: int | None) -> Int:
+    def _size(self, ways: Ways, one: Int, other: Int, least: int | None) -> Int:
         """The join of two sizes: a symbol if they differ."""
         env = self.recorder.env
         for size in (one, other):
             if self._is_outside(size) and all(_equal(way.known, size, each) for way, each in zip(ways, (one, other))):
                 return size
-        symbol = env.unbacked(None, least)
-        symbols.append(JoinedSize(symbol, (one, other)))
-        return symbol
-
-    def _learn(self, ways: Ways, symbols: Sequence[JoinedSize]) -> None:
-        """Assume facts about the outputs that hold after either branch."""
-        if not symbols:
-            return
-        env = self.recorder.env
-        for place, way in enumerate(ways):
-            for each in symbols:
-                way.known.rebind(way.known.adopt(each.symbol), each.sizes[place])
-        for each in symbols:
-            for size in self._sizes(ways):
-                verdicts = [way.known.ask(each.symbol <= size) for way in ways]
-                if all(isinstance(verdict, Always) and _by_construction(verdict) for verdict in verdicts):
-                    for way in ways:
-                        way.known.postulate(each.symbol <= size)
-        env.join(*[way.known for way in ways])
-
-    def _sizes(self, ways: Ways) -> list[SymInt]:
-        """Outer sizes with which outputs are compared."""
-        found: dict[Node, SymInt] = {}
-        for way in ways:
-            for tensor in way.inner.values():
-                for size in tensor.metadata.sizes:
-                    if isinstance(size, torch.SymInt) and self._is_outside(size):
-                        found[size.node] = size.node.value
-        return list(found.values())
+        return env.unbacked(None, least)
 
     def _record(self, ways: Ways, results: list[object]) -> None:
         recorder = self.recorder
@@ -338,11 +300,6 @@ def equality(env: ShapeEnv, one: Int, other: Int) -> Prop:
 def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
     """Return True if an environment proves two sizes equal."""
     return isinstance(env.decide(equality(env, one, other), env.interner.true, "default"), Always)
-
-
-def _by_construction(verdict: Always) -> bool:
-    """Return True if a verdict uses no guard, which it would otherwise make redundant."""
-    return all(fact.kind in ("range", "hypothesis") for fact in verdict.core)
 
 
 def _recorded(value: object) -> object:

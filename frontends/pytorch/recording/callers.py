@@ -1,4 +1,4 @@
-"""Effects of a trace on the caller's tensors: version counters and autograd state.
+"""The caller's tensors in a trace: which are supported, and effects on version counters and autograd state.
 
     >>> import torch
     >>> from frontends.pytorch.tracing import trace
@@ -28,6 +28,28 @@ from frontends.pytorch.symbolic.tensor import Traced
 Versions = dict[int, tuple[torch.Tensor, int]]
 """By identity, a program's own tensors and their versions at first use."""
 RETURN: Final = "return what it becomes"
+
+
+def check_supported(name: str, tensor: torch.Tensor) -> None:
+    """Refuse unsupported inputs.
+
+    Raises:
+        Unsupported: a nested or quantized tensor, a layout other than strided, a subclass that overrides behavior.
+    """
+    if isinstance(tensor, Traced):
+        unsupported(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
+        unsupported(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
+    if tensor.is_nested:
+        unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
+    if tensor.layout is not torch.strided:
+        unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
+    if tensor.is_quantized:
+        unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
+    if tensor.is_conj():
+        # one with the negative bit is read as its value (`refuse_negatives`)
+        unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
 
 
 def refuse_followed_writes(

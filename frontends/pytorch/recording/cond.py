@@ -9,13 +9,11 @@
     ['cond']
     >>> variant.graph(torch.ones(8))[0].shape, variant.graph(-torch.ones(8))[0].shape
     (torch.Size([4]), torch.Size([0]))
-    >>> print(variant.env.bounds("u0")[0])
-    0
 
 Each branch is a subgraph whose inputs are the tensors that it uses, operands or closed over, and the sizes that it
 reads. Its checks run inside. A branch's guard about inputs is a guard of the variant. Where output sizes differ, the
-size is a symbol with the facts that hold for both. A branch that the facts exclude is dropped. The gradient is another
-`cond`, whose branches compute the gradients of these.
+size is an unbacked symbol. A branch that the facts exclude is dropped. The gradient is another `cond`, whose branches
+compute the gradients of these.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from typing import Any, Final
 import torch
 from torch._higher_order_ops import utils as higher_order
 from torch.autograd.function import FunctionCtx, once_differentiable
-from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import unsupported
@@ -84,9 +81,7 @@ class _Leaf:
 def decided(recorder: Recorder, predicate: object) -> bool | None:
     """The branch that is always taken, if the facts decide it."""
     if isinstance(predicate, torch.Tensor):
-        known = recorder.known(predicate)
-        with _disable_current_modes():
-            return None if known is None else bool(known)
+        return None
     if not isinstance(predicate, torch.SymBool):
         return bool(predicate)
     match recorder.env.ask(value_of(predicate)):

@@ -34,7 +34,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import torch
-from torch._library import custom_ops, fake_impl, simple_registry
+from torch._library import fake_impl, simple_registry
+from torch._library.utils import has_fake_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -158,7 +159,7 @@ def template(
         what = f"{func.name()} gives more than tensors: {func._schema}"
         unsupported(what, "return tensors, or a single list of tensors")
     rule = RULES.get(func)
-    if rule is None and (not func._schema.returns or has_meta(func)):
+    if rule is None and (not func._schema.returns or has_fake_kernel(func)):
         fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
         with DynamicSizes(recorder, func.name()) as sizes:
             found = by_meta(recorder, func, args, kwargs, tensors, run=func if fake is None else fake)
@@ -181,34 +182,12 @@ def template(
 
 
 def predicted_by(func: torch._ops.OpOverload) -> str:
-    """The source of a custom operator's prediction, with its location."""
+    """The source of a custom operator's prediction."""
     rule = RULES.get(func)
     if rule is not None:
-        return f"the shape rule {rule.name}{_place(rule.function)}"
-    defined = custom_ops.OPDEFS.get(func._schema.name)
-    if defined is not None and defined._abstract_fn is not None:
-        return f"its fake implementation{_place(defined._abstract_fn)}"
-    fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
-    if fake is not None:
-        return f"its fake implementation ({fake.source})"
-    return "its meta kernel" if has_meta(func) else "the rule that was inferred from samples"
-
-
-def _place(function: Callable[..., object]) -> str:
-    code = getattr(function, "__code__", None)
-    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
-
-
-def has_meta(func: torch._ops.OpOverload) -> bool:
-    """Return True if an operator has a meta or fake implementation."""
-    defined = custom_ops.OPDEFS.get(func._schema.name)
-    if defined is not None:
-        return defined._abstract_fn is not None
-    if simple_registry.singleton.find(func._schema.name).fake_impl.kernel is not None:
-        return True
-    name = func._schema.name + (f".{func._overloadname}" if func._overloadname != "default" else "")
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return any(has_kernel(name, key) for key in ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd"))
+        code = getattr(rule.function, "__code__", None)
+        return f"the shape rule {rule.name}" + (f" ({code.co_filename}:{code.co_firstlineno})" if code else "")
+    return "its fake implementation" if has_fake_kernel(func) else "the rule that was inferred from samples"
 
 
 class TestedEnv:

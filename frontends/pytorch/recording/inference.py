@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.corrected import MEANT, corrected
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
@@ -20,7 +21,11 @@ from shapes.errors import ShapeError, UndecidedGuard
 def infer(
     recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
 ) -> Template:
-    """Infer an operator's results."""
+    """Infer an operator's results.
+
+    Raises:
+        Unsupported: its name says that they are not dense.
+    """
     rule = RULES.get(func)
     if rule is not None:
         try:
@@ -36,4 +41,8 @@ def infer(
             return Template(found, once=func in ONCE)
     if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
+    for kind in ("sparse", "nested"):
+        if kind in func.name():
+            fix = "make it outside of the function, or use dense operators"
+            unsupported(f"a {kind} tensor: only dense ones are traced", fix)
     return corrected(recorder, func, args, by_meta(recorder, func, args, kwargs, tensors, run=MEANT.get(func)))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import torch
 
-from frontends.pytorch.errors import unsupported
+from frontends.pytorch.recording.callers import check_supported
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
@@ -221,28 +221,6 @@ def strides_of(
                     break
         inner.append(axis)
     return tuple(strides)
-
-
-def check_supported(name: str, tensor: torch.Tensor) -> None:
-    """Refuse unsupported inputs.
-
-    Raises:
-        Unsupported: a nested or quantized tensor, a layout other than strided, a subclass that overrides behavior.
-    """
-    if isinstance(tensor, Traced):
-        unsupported(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
-        unsupported(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
-    if tensor.is_nested:
-        unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
-    if tensor.layout is not torch.strided:
-        unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
-    if tensor.is_quantized:
-        unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
-    if tensor.is_conj():
-        # one with the negative bit is read as its value (`refuse_negatives`)
-        unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
 
 
 def free_name(env: ShapeEnv, name: str) -> str:

@@ -124,16 +124,6 @@ def _drops_nothing(operation: Operation) -> bool:
     return place is not None and place < len(operation.args) and operation.args[place] == 0.0
 
 
-def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:
-    """The explicit generators that operators draw from, with locations."""
-    for operation in operations:
-        for argument in operation.arguments:
-            if isinstance(argument, torch.Generator):
-                yield argument, operation.origin
-            elif isinstance(argument, Branch):
-                yield from generators_of(argument.operations)
-
-
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false."""
@@ -151,8 +141,6 @@ class Recording:
 
     operations: list[Operation] = field(default_factory=list)
     constants: list[Result] = field(default_factory=list)
-    ends: list[Operation] = field(default_factory=list)
-    """Operations on arguments after all outputs are computed (`renamed_inputs`)."""
     copies: list[Copy] = field(default_factory=list)
     """Copies that may be views at other sizes."""
     marked: dict[Result, Result] = field(default_factory=dict)
@@ -169,9 +157,8 @@ class Recording:
 
     def changed(self) -> set[Result]:
         """The tensors whose memory or sizes are changed in place: none of them is a view that the program made."""
-        operations = [*self.operations, *self.ends]
-        roots = roots_of(operations)
-        ours = [each for each in operations if isinstance(each.target, torch._ops.OpOverload)]
+        roots = roots_of(self.operations)
+        ours = [each for each in self.operations if isinstance(each.target, torch._ops.OpOverload)]
         mutable = [each for each in ours if each.target._schema.is_mutable]
         return {roots.get(result, result) for each in mutable for result in written_and_read(each)[0]}
 

@@ -1,10 +1,7 @@
-"""Overlapping memory in mutations: a trace rejects what torch's kernels reject.
+"""Overlapping memory in mutations: such programs run operator by operator.
 
     >>> import torch
     >>> from frontends.pytorch import trace
-    >>> trace(lambda x: x.add_(x[0]), (torch.randn(3, 4),))
-    Traceback (most recent call last):
-    RuntimeError: unsupported operation: some elements of the input tensor and the written-to tensor refer to a ...
     >>> trace(lambda x: x.add_(x[0].clone()), (torch.randn(3, 4),)).guards
     ()
     >>> trace(lambda x: x[:, 1:].add_(x[:, :-1]), (torch.randn(3, 4),)).recording.overlapping
@@ -12,27 +9,22 @@
     >>> trace(lambda x: x[:, ::2].add_(x[:, 1::2]), (torch.randn(3, 4),)).recording.overlapping
     []
 
-Like `at::get_overlap_status`, torch does not check tensors with gaps: a kernel then reads elements that it has written,
-in an unspecified order. Functionalized kernels read everything before they write. So they are used only if reads are
-proven disjoint from writes (dependence analysis, `shapes.environment.dependence`), under guards where sizes decide, or
-read exactly the written elements one by one.
+Torch's kernels reject some overlaps, and do not check tensors with gaps: a kernel then reads elements that it has
+written, in an unspecified order. Functionalized kernels read everything before they write. So they are used only if
+reads are proven disjoint from writes (dependence analysis, `shapes.environment.dependence`), under guards where sizes
+decide, or read exactly the written elements one by one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.meta_rules.layouts import order_of
-from frontends.pytorch.meta_rules.pointwise import in_place_overloads, out_overloads
 from frontends.pytorch.recording.operations import Operation, follow, is_view, results_of, written_and_read
-from frontends.pytorch.recording.special import special
-from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
-from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Result, Traced
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.environment.dependence import Holds, Proof, disjoint, identical, injective
 from shapes.environment.layout import Layout
 from shapes.rules.broadcasting import known, same
@@ -44,43 +36,10 @@ if TYPE_CHECKING:
     from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
-Proven: TypeAlias = dict[tuple[Metadata | None, Metadata | None, bool], Proof | None]
-"""Cached results for two tensors' metadata in one storage, for an operator that is elementwise or not."""
 ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
 """Elementwise operators besides those with torch's pointwise tag."""
 READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
 """Operators that read everything before they write."""
-
-
-@special(*in_place_overloads(), *out_overloads(), aten.copy_.default)
-def refuse_overlap(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """Raise torch's error if the kernel certainly would."""
-    written = kwargs.get("out", args[0])
-    if not isinstance(written, Traced):
-        return NotImplemented
-    if _is_repeated(recorder.env, written.metadata):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location."
-            " Please clone() the tensor before performing the operation."
-        )
-    for read in args:
-        if isinstance(read, Traced) and read is not written and _base(read) is _base(written):
-            if partly_overlaps(recorder.env, written.metadata, read.metadata):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a"
-                    " single memory location. Please clone() the tensor before performing the operation."
-                )
-    return NotImplemented
-
-
-def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Return True if it is expanded along an axis of more than one element; guarded where sizes decide."""
-    for size, stride in zip(metadata.shape, metadata.shape.strides or ()):
-        if type(stride) is int and stride == 0 and not (type(size) is int and size <= 1):
-            several = size > 1
-            if several if isinstance(several, bool) else env.guard(several):
-                return True
-    return False
 
 
 def settle_overlaps(recorder: Recorder) -> None:
@@ -93,7 +52,6 @@ def settle_overlaps(recorder: Recorder) -> None:
     recording = recorder.recording
     roots: dict[Result, Result] = {}
     strided: set[Result] = set()
-    proven: Proven = {}
     for operation in recording.operations:
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
@@ -103,12 +61,10 @@ def settle_overlaps(recorder: Recorder) -> None:
             if target is aten.as_strided.default or operation.args[0] in strided:
                 strided.update(results_of(operation.output))
         elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
-            _settle(recorder, operation, roots, strided, proven)
+            _settle(recorder, operation, roots, strided)
 
 
-def _settle(
-    recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result], proven: Proven
-) -> None:
+def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
     target, env = operation.target, recorder.env
     written, read = written_and_read(operation)
     if len(written) != 1 or target in READING_FIRST:
@@ -117,18 +73,15 @@ def _settle(
     (changed,) = written
     elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
     root = roots.get(changed, changed)
-    proofs: list[Proof | None] = []
-    for each in dict.fromkeys(read):
-        if roots.get(each, each) is root:
-            kinds = changed.metadata, each.metadata, elementwise
-            if kinds not in proven:
-                proven[kinds] = _apart(env, changed, each, elementwise)
-            proofs.append(proven[kinds])
+    shared = [each for each in dict.fromkeys(read) if roots.get(each, each) is root]
+    proofs = [_apart(env, changed, each, elementwise) for each in shared]
     if not all(proof is not None for proof in proofs) and not elementwise:
         what = f"{target}: what is changed in place may overlap what is read for it"
         unsupported(what, "clone() what is read", operation.origin)
-    if changed in strided and not operation.backward:
-        proofs.append(injective(_layout(changed), _holding(env)))
+    layout = _layout(changed)
+    is_expanded = any(isinstance(stride, int) and stride == 0 for stride in layout.strides)
+    if (changed in strided or is_expanded) and not operation.backward:
+        proofs.append(injective(layout, _holding(env)))
     needed: list[Truth] = []
     for proof in proofs:
         if proof is None:
@@ -171,41 +124,5 @@ def _layout(result: Result) -> Layout:
     return Layout(tuple(shape), shape.strides or (), value_of(result.metadata.offset))
 
 
-def _base(tensor: torch.Tensor) -> torch.Tensor | None:
-    return tensor._base if tensor._is_view() else tensor
-
-
-def partly_overlaps(env: ShapeEnv, one: Metadata, other: Metadata) -> bool:
-    """Return True if two dense tensors in one storage overlap partially.
-
-    If the facts do not decide it, the hints do, with a guard.
-    """
-    if one is other or one.dtype is not other.dtype:
-        return False
-    orders = order_of(env, one), order_of(env, other)
-    if any(order is None or not order.dense for order in orders):
-        return False
-    first, second = _extent(one), _extent(other)
-    strides = zip(one.shape.strides or (), other.shape.strides or ())
-    if all(_equal(env, a, b) for a, b in (*zip(first, second), *strides)):
-        return len(one.shape) != len(other.shape)
-    return not (_precedes(env, first, second) or _precedes(env, second, first))
-
-
-def _extent(metadata: Metadata) -> tuple[Int, Int]:
-    """The half-open range of its elements in storage."""
-    count: Int = 1
-    for size in metadata.shape:
-        count = count * size
-    start = value_of(metadata.offset)
-    return start, start + count
-
-
 def _equal(env: ShapeEnv, one: Int, other: Int) -> bool:
     return same(one, other) or known(env, one == other) is True
-
-
-def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bool:
-    """Return True if the first range ends before the other begins."""
-    before = one[1] <= other[0]
-    return before if isinstance(before, bool) else env.guard(before)

@@ -12,9 +12,8 @@
     True
 
 Torch saves the generator's state before a block and restores it for recomputation. A trace draws nothing, so the state
-says nothing. But a checkpoint has hooks for saved tensors, of which it has other ones while it recomputes: they name
-the block. The draws of a block are consecutive; a recomputation repeats them from the first one. The graph draws once,
-in eager's order.
+says nothing. So a block notes its draws by contexts, which torch's function enters around the first computation and
+around each later one (its `context_fn`); a recomputation repeats them. The graph draws once, in eager's order.
 """
 
 from __future__ import annotations
@@ -22,24 +21,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import torch
 import torch.utils.checkpoint
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.symbolic.tensor import Trace, Traced
+from frontends.pytorch.symbolic.tensor import Trace, Traced, running_trace
 
 aten: Final = torch.ops.aten
 CHECKPOINT: Final = torch.utils.checkpoint.__name__
 REENTRANT: Final = "CheckpointFunctionBackward"
 AGAIN: Final = "draw the same numbers each time, or outside of the block"
-HOOKS: Final[Mapping[str, tuple[Literal["first", "again"], str]]] = {
-    torch.utils.checkpoint._checkpoint_hook.__qualname__: ("first", "frame"),
-    torch.utils.checkpoint._recomputation_hook.__qualname__: ("again", "target_frame_ref"),
-}
-"""By the class of torch's hooks: whether they are of a block's first computation, and their name for the block."""
+CHECKPOINTED: Final = torch.utils.checkpoint._checkpoint_without_reentrant_generator
+"""What torch's function calls for a block."""
 
 _push: Final = torch._C._autograd._push_saved_tensors_default_hooks
 _pop: Final = torch._C._autograd._pop_saved_tensors_default_hooks
@@ -61,42 +57,6 @@ def saving_plainly() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """One computation of a checkpointed block: the `hook` of this one, the block that it is of."""
-
-    hook: Callable[..., object]
-    frame: object
-    is_again: bool
-
-
-def blocks() -> list[Block]:
-    """The checkpointed blocks that are being computed, the outermost first.
-
-    Raises:
-        Unsupported: there are hooks of the program's own.
-    """
-    if _top(True) is None:
-        return []
-    above: list[tuple[Any, Any]] = []
-    while (hooks := _top(True)) is not None:
-        above.append(hooks)
-        _pop()
-    for hooks in reversed(above):
-        _push(*hooks)
-    return [_block(pack) for pack, _ in reversed(above)]
-
-
-def _block(pack: Callable[..., object]) -> Block:
-    inner = inspect.unwrap(pack)
-    found = HOOKS.get(getattr(inner, "__qualname__", "").partition(".")[0])
-    if getattr(inner, "__module__", None) != CHECKPOINT or found is None:
-        unsupported("random numbers are drawn where hooks for saved tensors are set", "draw them before")
-    kind, name = found
-    frame: Any = inspect.getclosurevars(inner).nonlocals[name]
-    return Block(pack, frame() if kind == "again" else frame, kind == "again")
-
-
-@dataclass(frozen=True, slots=True)
 class Draw:
     """One operator that drew numbers, and its results."""
 
@@ -105,15 +65,35 @@ class Draw:
     values: tuple[Traced, ...]
 
 
+@dataclass(slots=True)
+class Computation:
+    """The context of one computation of a checkpointed block: the first one, or if `is_again`, each later one."""
+
+    active: list[Computation]
+    draws: list[Draw]
+    is_again: bool
+    left: Iterator[Draw] = field(default_factory=lambda: iter(()))
+    """The draws that a later one has not repeated yet."""
+
+    def __enter__(self) -> None:
+        self.left = iter(self.draws)
+        self.active.append(self)
+
+    def __exit__(self, *error: object) -> None:
+        self.active.remove(self)
+
+
 class Draws:
     """The draws of a trace inside of checkpointed blocks, in their order."""
 
     def __init__(self) -> None:
-        self._made: list[Draw] = []
-        self._starts: dict[int, tuple[object, int]] = {}
-        """By identity of a block, the number of its first draw."""
-        self._next: dict[int, tuple[object, int]] = {}
-        """By identity of the hook of a recomputation, the number of its next draw."""
+        self._active: list[Computation] = []
+        """The blocks that are being computed, the outermost first."""
+
+    def block(self) -> tuple[Computation, Computation]:
+        """The contexts of a new block: of its first computation, and of later ones."""
+        draws: list[Draw] = []
+        return Computation(self._active, draws, False), Computation(self._active, draws, True)
 
     def drawn(
         self,
@@ -126,44 +106,57 @@ class Draws:
         """The numbers that an operator draws: new ones, or those of the block's first computation.
 
         Raises:
-            Unsupported: a recomputation does not draw the same numbers.
+            Unsupported: a recomputation does not draw the same numbers, or another one of the program's own may begin.
         """
-        around = blocks()
-        if not around:
+        hooks = _top(True)
+        if hooks is not None and getattr(inspect.unwrap(hooks[0]), "__module__", None) != CHECKPOINT:
+            unsupported("random numbers are drawn where hooks for saved tensors are set", "draw them before")
+        if not self._active:
             node = torch._C._current_autograd_node()
             if node is not None and node.name() == REENTRANT:
                 unsupported("random numbers are drawn in a checkpoint with use_reentrant=True", "use_reentrant=False")
             return run()
-        place = len(self._made)
-        again = next((block for block in reversed(around) if block.is_again), None)
-        if again is not None:
-            _, place = self._next.get(id(again.hook)) or self._starts.get(id(again.frame), (None, place))
-            self._next[id(again.hook)] = again.hook, place + 1
-        for block in around:
-            if not block.is_again:
-                self._starts.setdefault(id(block.frame), (block.frame, place))
+        first: list[list[Draw]] = []
         call = (func, described(args), described([*kwargs.items()]))
-        if again is not None:
-            return self._again(trace, place, call, args)
-        outcome = run()
-        tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
-        # drawn tensors may be mutated afterwards
-        values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
-        self._made.append(Draw(call, values))
+        for each in reversed(self._active):
+            if each.is_again:
+                draw = next(each.left, None)
+                if draw is None or draw.call != call:
+                    what = f"{func}: a block that is computed again draws other random numbers than the first time"
+                    unsupported(what, AGAIN)
+                outcome = _again(trace, func, draw, args)
+                break
+            first.append(each.draws)
+        else:
+            outcome = run()
+            tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
+            # drawn tensors may be mutated afterwards
+            draw = Draw(call, tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors]))
+        for draws in first:
+            draws.append(draw)
         return outcome
 
-    def _again(self, trace: Trace, place: int, call: tuple[object, ...], args: Sequence[object]) -> object:
-        draw = self._made[place] if place < len(self._made) else None
-        func = call[0]
-        assert isinstance(func, torch._ops.OpOverload)
-        if draw is None or draw.call != call:
-            what = f"{func}: a block that is computed again draws other random numbers than the first time"
-            unsupported(what, AGAIN)
-        if func._schema.is_mutable:
-            trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
-            return args[0]
-        values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
-        return tuple(values) if len(func._schema.returns) > 1 else values[0]
+
+def _again(trace: Trace, func: torch._ops.OpOverload, draw: Draw, args: Sequence[object]) -> object:
+    if func._schema.is_mutable:
+        trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
+        return args[0]
+    values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
+    return tuple(values) if len(func._schema.returns) > 1 else values[0]
+
+
+def checkpointed(fn: object, preserve: bool, contexts: object, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """Replaces torch's own, so that the block of a trace notes its draws.
+
+    Raises:
+        Unsupported: the program has contexts of its own.
+    """
+    recorder: Any = running_trace()
+    if recorder is not None and contexts is not torch.utils.checkpoint.noop_context_fn:
+        unsupported("a checkpoint has contexts of the program's own", "leave `context_fn` away")
+    if recorder is not None and preserve:
+        contexts = recorder.draws.block
+    return CHECKPOINTED(fn, preserve, contexts, *args, **kwargs)
 
 
 def draws_from_default(kwargs: Mapping[str, object] | None) -> bool:

@@ -8,17 +8,16 @@ function, and then looked up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
+from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
-KNOWN_ELEMENTS: Final = 64
-"""Literal tensors up to this many elements keep their values."""
 
 
 class Recorder(Trace):
@@ -57,8 +54,6 @@ class Recorder(Trace):
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}
         self._constants: dict[int, Result] = {}
-        self._known: dict[Result, torch.Tensor] = {}
-        """The values of tensors that the program wrote down, and of small ones computed from them."""
         self._is_inference = torch.is_inference_mode_enabled()
 
     supports_higher_order_operators = True
@@ -108,12 +103,9 @@ class Recorder(Trace):
             refuse_followed_writes(func, args, kwargs, tensors)
         if template.renames:
             converted, named = self._apart(template, tensors, converted, named)
-        outside = self._record(func, converted, named, template, tensors)
         if template.inferred:
             self.recording.inferred[func.name()] = template.inferred
-        if self._known:
-            self._follow(func, args, kwargs, tensors, outside)
-        return outside
+        return self._record(func, converted, named, template, tensors)
 
     def _record(
         self,
@@ -190,14 +182,14 @@ class Recorder(Trace):
     def apart(self) -> Iterator[list[Operation]]:
         """A block with a separate recording, its value; its facts are rolled back at the end."""
         recording = self.recording
-        outside = (recording.operations, self._templates, self._known)
+        outside = (recording.operations, self._templates)
         operations: list[Operation] = []
-        recording.operations, self._templates, self._known = operations, {}, {}
+        recording.operations, self._templates = operations, {}
         try:
             with self.kinds.apart(), self.env.speculate():
                 yield operations
         finally:
-            recording.operations, self._templates, self._known = outside
+            recording.operations, self._templates = outside
 
     def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
@@ -205,20 +197,13 @@ class Recorder(Trace):
             return tensor
         found = self._constants.get(id(tensor))
         if found is None:
-            if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-                kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
-                fix = "use it outside of the function, or make it dense"
-                unsupported(f"a {kind} tensor: only dense ones are traced", fix)
-            if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
-                what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
-                unsupported(what, "use it outside of the function")
+            check_supported("constant", tensor)
             if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
                 # torch.cond receives them wrapped; all other operators see the contents
                 what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
                 unsupported(what, "torch.where, or the transform inside of the branches")
-            if tensor.is_conj() or tensor.is_neg():
-                name = "conjugate" if tensor.is_conj() else "negative"
-                unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")
+            if tensor.is_neg():
+                unsupported("constant: a tensor that is only marked as negative", "use its `.resolve_neg()`")
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )
@@ -236,54 +221,21 @@ class Recorder(Trace):
         """The graph value of a tensor."""
         return self.lift(tensor).result
 
-    def know(self, tensor: Traced, value: torch.Tensor) -> None:
-        """Set the known value of a tensor, valid until a mutation."""
-        if value.numel() <= KNOWN_ELEMENTS:
-            self._known[tensor.result] = value
-
-    def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The value of a literal tensor, or None."""
-        return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
-
-    def _follow(
-        self,
-        func: torch._ops.OpOverload,
-        args: Arguments,
-        kwargs: Keywords,
-        tensors: Sequence[Traced],
-        outside: object,
-    ) -> None:
-        """Propagate known values."""
-        involved = [tensor.result in self._known for tensor in tensors]
-        if not any(involved):
-            return
-        if func._schema.is_mutable:
-            self._known.clear()
-        elif all(involved) and torch.Tag.nondeterministic_seeded not in func.tags:
-            numbers = tree_flatten((args, kwargs))[0]
-            if any(isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) for number in numbers):
-                return
-            values = tree_map(lambda value: self.known(value) if isinstance(value, Traced) else value, (args, kwargs))
-            with torch._C._DisableTorchDispatch():
-                computed = func(*values[0], **values[1])
-            for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
-                if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
-                    self.know(tensor, value)
-
     def _apart(
         self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]
     ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
         """Give the argument of an operator such as `t_` a new graph value.
 
-        Other tensors with the same value keep their sizes; the effect on an argument of the traced function is recorded
-        at the end (`renamed_inputs`).
+        Other tensors with the same value keep their sizes.
+
+        Raises:
+            Unsupported: it is an argument of the traced function, or another tensor of the program.
         """
         fresh: dict[Result, Result] = {}
         for place, metadata in template.renames:
             tensor = tensors[place]
-            if tensor.lifted is not None:
-                what = "a tensor that the function did not get as an argument changes its sizes in place"
-                unsupported(what, "pass it, or do it outside")
+            if tensor.lifted is not None or tensor.is_given:
+                unsupported("a tensor that the caller has changes its sizes in place", "do it outside of the function")
             before = tensor.result
             alias = fresh[before] = self.recording.result(metadata)
             self.recording.operations.append(
@@ -294,16 +246,3 @@ class Recorder(Trace):
             tuple([replaced(value, fresh) for value in args]),
             {name: replaced(value, fresh) for name, value in kwargs.items()},
         )
-
-
-def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
-    """The operations at the end of the graph that change the sizes of arguments in place."""
-    ends: list[Operation] = []
-    for tensor, result in inputs:
-        if tensor.result is not result:
-            assert result.metadata is not None
-            if tensor.metadata.dtype is not result.metadata.dtype:
-                unsupported("`.data` of an argument is set to a tensor of another dtype", "do it outside")
-            ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
-            tensor.result = result
-    return ends

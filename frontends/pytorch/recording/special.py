@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeAlias
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import Unsupported, unsupported
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
-from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 
 Recorder: TypeAlias = Any
 """The recorder, which looks into the table here."""
@@ -33,8 +32,8 @@ def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..
 
 @special(aten.detach.default)
 def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The same value: gradients are handled outside of the graph. For an argument a new graph value, since the
-    argument's sizes may change in place."""
+    """The same value: gradients are handled outside of the graph. For an argument a new graph value, since an output
+    that is one has its gradient."""
     (tensor,) = args
     tensor = recorder.lift(tensor)
     if tensor.result in recorder.given:
@@ -60,61 +59,18 @@ def zeros(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwar
 
 @special(aten.lift_fresh.default)
 def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A literal tensor: copied in each run, since it may be mutated; its value is known until then."""
+    """A literal tensor: copied in each run, since it may be mutated."""
     (tensor,) = args
     if isinstance(tensor, Traced):
         return NotImplemented
     literal = recorder.lift(tensor.clone())
-    made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
-    recorder.know(made, tensor)
-    return made
-
-
-@special(
-    torch.ops.profiler._record_function_enter_new.default,
-    torch.ops.profiler._record_function_enter.default,
-    torch.ops.profiler._record_function_exit.default,
-    torch.ops.profiler._record_function_exit._RecordFunction,
-)
-def profiled(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A profiler range: executed during the trace only, not recorded in the graph."""
-    return func(*args, **kwargs)
-
-
-@special(aten.select.int)
-def element(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An element that is a size keeps its symbolic value."""
-    tensor, *where = args
-    number = recorder.first_elements.get(tensor.result) if isinstance(tensor, Traced) else None
-    if number is None or where != [0, 0] or is_changed(recorder, tensor.result):
-        return NotImplemented
-    made = recorder.operator(func, args, kwargs)
-    recorder.first_elements[made.result] = number
-    return made
-
-
-def is_changed(recorder: Recorder, result: Result) -> bool:
-    """Return True if the program may have written to a tensor or a view of it."""
-    views = {result}
-    for operation in recorder.recording.operations:
-        target, first = operation.target, operation.args[0] if operation.args else None
-        if isinstance(first, Result) and first in views and isinstance(target, torch._ops.OpOverload):
-            if target._schema.is_mutable:
-                return True
-            if any(each.alias_info is not None for each in target._schema.returns):
-                views.update([each for each in tree_leaves(operation.output) if isinstance(each, Result)])
-    return False
+    return recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
 
 
 @special(aten._local_scalar_dense.default)
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An unbacked number, unless it is a literal or a size."""
+    """An unbacked number, unless it is a literal."""
     (tensor,) = args
-    if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
-        return recorder.first_elements[tensor.result]
-    known = recorder.known(tensor)
-    if known is not None:
-        return known.item()
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
@@ -149,30 +105,6 @@ def squeeze_copy(recorder: Recorder, func: torch._ops.OpOverload, args: Argument
     """A copy of the view: torch's meta function assumes sizes other than 1 without a guard."""
     view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
-
-
-TO_SPARSE: Final = [getattr(aten, f"_to_sparse_{layout}").default for layout in ("csr", "csc", "bsr", "bsc")]
-
-
-@special(
-    *(aten._to_sparse.default, aten._to_sparse.sparse_dim, *TO_SPARSE),
-    aten.sparse_coo_tensor.size,
-    aten._sparse_coo_tensor_unsafe.default,
-    aten._sparse_coo_tensor_with_dims.default,
-    aten._sparse_coo_tensor_with_dims_and_tensors.default,
-    aten._sparse_compressed_tensor_unsafe.default,
-    aten._nested_tensor_from_tensor_list.default,
-    aten._nested_view_from_buffer.default,
-)
-def not_dense(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A layout that is not supported.
-
-    Raises:
-        Unsupported: always.
-    """
-    kind = "nested" if "nested" in func._schema.name else "sparse"
-    fix = "make it outside of the function, or use dense operators"
-    unsupported(f"a {kind} tensor: only dense ones are traced", fix)
 
 
 def refuse_control_flow(name: str) -> NoReturn:

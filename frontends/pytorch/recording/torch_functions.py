@@ -2,13 +2,11 @@
 
     >>> import torch
     >>> from frontends.pytorch import trace
-    >>> def last(x):
-    ...     return x[:, x.shape[1] - 1], torch.tensor([x.shape[0], 1]), torch.linspace(0, 1, x.shape[0])
-    >>> variant = trace(last, (torch.randn(3, 4),))
+    >>> variant = trace(lambda x: torch.tensor([x.shape[0], 1]), (torch.randn(3, 4),))
     >>> variant.guards
     ()
-    >>> [tuple(value.shape) for value in variant.graph(torch.randn(5, 2))]
-    [(5,), (2,), (5,)]
+    >>> variant.graph(torch.randn(5, 2))
+    [tensor([5, 1])]
 
 The function mode (`frontends.pytorch.symbolic.function_mode`) sees the calls before torch's argument parser converts
 sizes to ints.
@@ -16,11 +14,11 @@ sizes to ints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map_only
+import torch._refs
+from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.symbolic.function_mode import (
@@ -30,7 +28,6 @@ from frontends.pytorch.symbolic.function_mode import (
     Handler,
     Keywords,
     TorchFunctions,
-    dtype_of,
     handles,
 )
 from frontends.pytorch.symbolic.math_functions import NAMES, applied
@@ -39,7 +36,6 @@ from frontends.pytorch.symbolic.tensor import Traced
 from shapes.symbolic import choices
 
 aten: Final = torch.ops.aten
-SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 # ---------------------------------------------------------------------- tensors from numbers
@@ -47,22 +43,13 @@ SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 @handles(torch.tensor, torch.as_tensor, torch.asarray)
 def tensor(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """`torch.tensor([n, m])`: a tensor of sizes."""
+    """`torch.tensor([n, m])`: a tensor of sizes, by torch's reference, which Dynamo calls as well."""
     if not args or isinstance(args[0], torch.Tensor):
         return NotImplemented
-    if not has_symbolic(args[0]) and not has_traced(args[0]):
+    if not any(isinstance(leaf, Traced) or ours(leaf) for leaf in tree_leaves(args[0])):
         return NotImplemented
-    options = {name: value for name, value in kwargs.items() if name in ("dtype", "device")}
-    dtype = options.get("dtype") or dtype_of(args[0])
-    made = stacked(args[0], dtype, options.get("device"))
-    return made.requires_grad_() if kwargs.get("requires_grad") else made
-
-
-@handles(torch._shape_as_tensor)
-def shape_as_tensor(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """The sizes as a tensor."""
-    (found,) = args
-    return tensor(mode, torch.tensor, (list(found.shape),), {"dtype": torch.int64})
+    options = {name: value for name, value in kwargs.items() if name in ("dtype", "device", "requires_grad")}
+    return torch._refs.tensor(args[0], **options)
 
 
 @handles(torch.Tensor.new_tensor)
@@ -70,32 +57,6 @@ def new_tensor(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Ke
     like, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")
     options = {"device": like.device, **{name: value for name, value in kwargs.items() if name != "data"}}
     return tensor(mode, torch.tensor, (data,), options)
-
-
-def has_symbolic(data: object) -> bool:
-    if isinstance(data, list | tuple):
-        return any(has_symbolic(item) for item in data)
-    return isinstance(data, SYMBOLIC)
-
-
-def has_traced(data: object) -> bool:
-    """Return True if nested lists contain traced scalars: other tensors are lists of their rows."""
-    if not isinstance(data, list | tuple):
-        return False
-    leaves = tree_leaves(data)
-    return any(isinstance(leaf, Traced) for leaf in leaves) and all(
-        leaf.dim() == 0 if isinstance(leaf, torch.Tensor) else isinstance(leaf, int | float) for leaf in leaves
-    )
-
-
-def stacked(data: object, dtype: torch.dtype, device: object) -> torch.Tensor:
-    if isinstance(data, list | tuple):
-        return torch.stack([stacked(item, dtype, device) for item in data])
-    if isinstance(data, torch.Tensor):
-        return data.detach().to(dtype=dtype, device=device)
-    if isinstance(data, torch.SymBool):
-        data = torch.sym_ite(data, 1, 0)
-    return torch.scalar_tensor(data, dtype=dtype, device=device)
 
 
 # ---------------------------------------------------------------------- indices
@@ -152,38 +113,7 @@ def axes_of(item: object) -> int:
     return 1
 
 
-# ---------------------------------------------------------------------- ints of the schema
-
-
-def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
-    def handler(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-        named = {name: value for name, value in kwargs.items() if name not in ("requires_grad", "layout", "pin_memory")}
-        named = {("self" if name in ("tensor", "input") else name): value for name, value in named.items()}
-        if not any(isinstance(value, torch.SymInt) for value in (*args, *named.values())):
-            return NotImplemented
-        # the choice of an overload would specialize sizes
-        plain, plain_named = tree_map_only(torch.SymInt, lambda size: 1, (tuple(args), named))
-        try:
-            overload = torch._C._jit_resolve_packet(packet._qualified_op_name, *plain, **plain_named)
-        except RuntimeError:
-            return NotImplemented
-        found = getattr(packet, overload)
-        declared = [argument.name for argument in found._schema.arguments if not argument.kwarg_only]
-        positional = list(args)
-        for name in declared[len(args) :]:
-            if name not in named:
-                break
-            positional.append(named.pop(name))
-        with torch._C.DisableTorchFunction():
-            made = mode.trace.operator(found, tuple(positional), named)
-            return made.requires_grad_() if kwargs.get("requires_grad") else made
-
-    return handler
-
-
-WINDOWS: Final = [f"{name}_window" for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")]
-for name in ("linspace", "logspace", "tril_indices", "triu_indices", *WINDOWS):
-    HANDLERS[getattr(torch, name)] = _by_operator(getattr(aten, name))
+# ---------------------------------------------------------------------- operators
 
 
 @handles(torch.nn.functional.one_hot)
@@ -262,36 +192,3 @@ def make_dual(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Key
     if isinstance(tangent, Traced):
         unsupported("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
     return NotImplemented
-
-
-# ---------------------------------------------------------------------- data-dependent truth values
-
-
-@handles(torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose)
-def compared(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """An unbacked truth value, which C++ would need at once."""
-    operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
-    return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
-
-
-# ---------------------------------------------------------------------- numbers computed by torch's Python
-
-
-def _by_ratio(axes: int) -> None:
-    """`fractional_max_pool2d` with a ratio of the sizes."""
-    names = [f"fractional_max_pool{axes}d", f"fractional_max_pool{axes}d_with_indices"]
-
-    @handles(*[getattr(torch.nn.functional, name) for name in names])
-    def fractional(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-        given = {**dict(zip(("input", "kernel_size", "output_size", "output_ratio"), args)), **kwargs}
-        sizes, ratios = given["input"].shape[-axes:], given.get("output_ratio")
-        if given.get("output_size") is not None or not isinstance(ratios, Sequence) or len(ratios) != axes:
-            return NotImplemented
-        if not has_symbolic(tuple(sizes)):
-            return NotImplemented
-        output_size = [torch.sym_int(size * ratio) for size, ratio in zip(sizes, ratios)]
-        return func(*args[:2], **{**kwargs, "output_size": output_size, "output_ratio": None})
-
-
-for _axes in (2, 3):
-    _by_ratio(_axes)

@@ -12,9 +12,9 @@
 | replaced | why no mode does it | seen by another thread |
 |---|---|---|
 | `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
-| helpers of `torch._refs` and `torch._decomp` (`references`) | plain functions | as torch's |
-| functions of `torch._C._nn` (`pools`) | their parser refuses sizes before a mode sees them | as torch's |
+| `_is_non_overlapping_and_dense_or_false` of `torch._prims_common` | branches on each size | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |
+| `_checkpoint_without_reentrant_generator` of `torch.utils.checkpoint` (`randomness`) | draws nothing | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
 
 Traces in several threads share the replacements; the last one removes them.
@@ -23,22 +23,37 @@ Traces in several threads share the replacements; the last one removes them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Final
 
 import torch
+from torch import _prims_common
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import standing_in
-from frontends.pytorch.recording import cond, pools, references
+from frontends.pytorch.recording import cond, randomness
+from frontends.pytorch.symbolic.node import TorchValue, ours
+
+DENSE: Final = _prims_common._is_non_overlapping_and_dense_or_false
+
+
+def dense(sizes: Sequence[TorchValue], strides: Sequence[TorchValue]) -> bool:
+    """Return True if a tensor is non-overlapping and dense; torch's function is called if that is not proven."""
+    node = next((number.node for number in (*sizes, *strides) if ours(number)), None)
+    if node is not None:
+        given = [[each.node if ours(each) else node.wrap_int(each) for each in numbers] for numbers in (sizes, strides)]
+        if node.is_non_overlapping_and_dense(*given).statically_known_true():
+            return True
+    return DENSE(sizes, strides)
+
 
 Kernels = Mapping[torch._ops.OpOverload, Callable[..., object] | None]
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
-    *references.PLACES,
-    *pools.PLACES,
+    (_prims_common, DENSE.__name__, dense),
     (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
+    (torch.utils.checkpoint, randomness.CHECKPOINTED.__name__, randomness.checkpointed),
     (torch.compiler, "_is_compiling_flag", True),
 )
 

@@ -2,9 +2,9 @@
 
     >>> import torch
     >>> from frontends.pytorch import trace
-    >>> variant = trace(lambda x: x[:, x.shape[1] - 1], (torch.randn(3, 4),))
-    >>> variant.guards, variant.graph(torch.randn(5, 2))[0].shape
-    ((), torch.Size([5]))
+    >>> variant = trace(lambda x: torch.tensor(x.shape[1]), (torch.randn(3, 4),))
+    >>> variant.guards, variant.graph(torch.randn(5, 2))
+    ((), [tensor(2)])
 
 A mode is active in its thread only. Handlers are registered by `handles`, most in `recording/torch_functions.py`.
 """
@@ -12,12 +12,9 @@ A mode is active in its thread only. Handlers are registered by `handles`, most 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any, Final, TypeAlias
 
-import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.symbolic.autocast import kernel_in_autocast
@@ -71,19 +68,3 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
         return handler
 
     return register
-
-
-def dtype_of(data: object) -> torch.dtype:
-    """The dtype that torch infers for nested lists of numbers."""
-    leaves = tree_leaves(data)
-    if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
-        return reduce(torch.promote_types, [dtype_of_one(leaf) for leaf in leaves])
-    if all(isinstance(leaf, bool | torch.SymBool) for leaf in leaves):
-        return torch.bool
-    if all(isinstance(leaf, int | torch.SymInt | torch.SymBool) for leaf in leaves):
-        return torch.int64
-    return torch.complex64 if any(isinstance(leaf, complex) for leaf in leaves) else torch.get_default_dtype()
-
-
-def dtype_of_one(leaf: object) -> torch.dtype:
-    return leaf.dtype if isinstance(leaf, torch.Tensor) else dtype_of([leaf])

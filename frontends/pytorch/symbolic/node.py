@@ -73,13 +73,6 @@ def ours(number: object) -> bool:
     return isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) and isinstance(number.node, Node)
 
 
-def same(one: TorchValue, other: TorchValue) -> bool:
-    """Return True if two sizes are equal numbers, or equal expressions."""
-    if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):
-        return one.node is other.node
-    return type(one) is int and type(other) is int and one == other
-
-
 def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
     """A query about sizes and strides. Torch asks it only to choose a faster path, so it adds no guard."""
 
@@ -302,9 +295,6 @@ class Node(Computing):
     is_channels_last_contiguous_2d = is_channels_last_contiguous_3d = _arrangement(layout.channels_last)
     is_channels_last_strides_2d = is_channels_last_strides_3d = _arrangement(channels_last_strides)
     is_non_overlapping_and_dense = _arrangement(layout.non_overlapping_and_dense)
-
-    def is_non_overlapping_and_dense_indicator(self, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
-        return self.is_non_overlapping_and_dense(sizes, strides).sym_int()
 
 
 class LayoutNode(Node):

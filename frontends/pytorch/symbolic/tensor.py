@@ -17,12 +17,13 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from frontends.pytorch.errors import EscapedTensor, TraceError, refusal
 from frontends.pytorch.source_location import origin
-from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.node import Nodes, TorchValue
+    from frontends.pytorch.symbolic.node import Nodes
     from shapes.env import ShapeEnv
+
+DATA: Final = torch.Tensor.data
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -96,8 +97,6 @@ class Trace(TorchDispatchMode, ABC):
         self.env: Final = env
         self.nodes: Final = nodes
         self.kinds: Final = Kinds(nodes)
-        self.first_elements: Final[dict[Result, TorchValue]] = {}
-        """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
         self.backward = False
         self.marks_asked = False
 
@@ -138,32 +137,47 @@ def running_trace() -> Trace | None:
 
 def tensor_of(metadata: Metadata, result: Result) -> Traced:
     """A traced tensor for a value in the graph."""
-    made = shallow.another(Traced, metadata) if metadata.exemplar is not None else first_of(metadata)
+    exemplar = metadata.exemplar
+    if exemplar is None:
+        exemplar = metadata.exemplar = first_of(metadata)
+    made = torch.Tensor._make_subclass(Traced, exemplar)
     made.metadata = metadata
     made.result = result
     return made
 
 
 def argument_of(metadata: Metadata, result: Result) -> Traced:
-    """The same for an argument, whose version counter is visible to the caller."""
-    tensor_of(metadata, result)
-    assert metadata.exemplar is not None
-    made = shallow.counted(Traced, metadata.exemplar)
+    """The same for an argument, whose version counter is visible to the caller: shallow copies share one."""
+    shared = tensor_of(metadata, result)
+    with torch._C._DisableTorchDispatch():
+        made = torch.Tensor._make_subclass(Traced, DATA.__get__(shared))
     made.metadata, made.result, made.is_given = metadata, result, True
     return made
 
 
-def first_of(metadata: Metadata) -> Traced:
-    """The first tensor with some metadata. Construction queries layout and emptiness from C++; those queries add no
-    guard."""
+def first_of(metadata: Metadata) -> torch.Tensor:
+    """The first tensor with some metadata, of which others are shallow copies. Construction queries layout and
+    emptiness from C++; those queries add no guard."""
     numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
     nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
-    with nullcontext() if nodes is None else nodes.lays_out():
-        return shallow.another(Traced, metadata)
+    # copies of an inference tensor are inference tensors
+    with nullcontext() if nodes is None else nodes.lays_out(), torch._C._InferenceMode(False):
+        first = torch.Tensor._make_wrapper_subclass(
+            Traced,
+            metadata.sizes,
+            strides=metadata.strides,
+            storage_offset=metadata.offset,
+            dtype=metadata.dtype,
+            device=metadata.device,
+        )
+        with torch._C._DisableTorchDispatch():
+            # on the base class, a copy needs no dispatch
+            return DATA.__get__(first)
 
 
 def become(tensor: Traced, metadata: Metadata, result: Result) -> None:
     """Change a tensor's metadata in place, as `t_` and `squeeze_` do."""
-    shallow.become(tensor, tensor_of(metadata, result))
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+        DATA.__set__(tensor, tensor_of(metadata, result))
     tensor.metadata = metadata
     tensor.result = result

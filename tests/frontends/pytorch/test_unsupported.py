@@ -54,7 +54,7 @@ def nested(x):
         (looped, "while_loop: of torch's operators that take functions"),
         (scanned, "scan: of torch's operators"),
         (mapped, "map: of torch's operators"),
-        (sparse_weight, "a sparse_coo tensor: only dense ones are traced"),
+        (sparse_weight, "constant: a tensor of layout torch.sparse_coo"),
         (made_sparse, "a sparse tensor: only dense ones are traced"),
         (sparse_from_parts, "a sparse tensor: only dense ones are traced"),
         (nested, "a nested tensor: only dense ones are traced"),

@@ -1,5 +1,5 @@
-"""Packed sequences: a trace has no length as a constant; compiled programs are as eager torch, with its gradients and
-errors. Dynamo skips torch's functions that pack, so compiled programs break there, or run as Python."""
+"""Packed sequences: compiled programs are as eager torch, with its gradients and errors. Dynamo skips torch's functions
+that pack, so compiled programs break there, or run as Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import (
     unpack_sequence,
 )
 
-from frontends.pytorch import compile, trace
+from frontends.pytorch import compile
 from tests.frontends.pytorch.meta_rules.test_recurrent import assert_same, outcome
 
 torch.manual_seed(0)
@@ -86,16 +86,6 @@ def agrees(name: str, backend: str, gradients: bool = True) -> None:
 def test_every_program_of_packed_sequences(name: str, backend: str, gradients: bool) -> None:
     """A program of packed sequences, which is not one graph, does what it does in Python."""
     agrees(name, backend, gradients)
-
-
-def test_no_length_is_a_constant() -> None:
-    variant = trace(through(GRU), (torch.randn(3, 2, 4), torch.tensor([1, 3])))
-    # torch's module reads the number of sequences by `int`
-    assert [str(guard) for guard in variant.guards] == ["x_size2 == 4", "lengths_size0 == 2"]
-    x, lengths = torch.randn(6, 2, 4), torch.tensor([2, 5])
-    (expected, found), last = through(GRU)(x, lengths)
-    for one, other in zip(variant.graph(x, lengths), (expected, found, last), strict=True):
-        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])

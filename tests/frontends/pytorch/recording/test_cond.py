@@ -9,7 +9,6 @@ from torch._higher_order_ops import utils as higher_order
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.joint import runner
-from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, agrees, run
 
 randn = torch.randn
@@ -137,15 +136,6 @@ def test_facts_stay_in_their_branch() -> None:
         run(variant, (torch.ones(6),))
 
 
-def test_what_holds_of_both_is_known() -> None:
-    """Fails when the facts of the branches about the size that they give are lost where they join."""
-    variant = trace(sizes_differ, (randn(6, 3),))
-    env = variant.env
-    (size,) = [name for name, symbol in env.names.items() if env.symbols[next(iter(symbol.symbols))].kind == "unbacked"]
-    assert isinstance(env.ask(f"{size} <= x_size0"), Always)
-    assert isinstance(env.ask(f"{size} >= 0"), Always)
-
-
 def test_a_guard_of_one_branch_is_the_variants() -> None:
     """Fails when the branch that was not taken relies on sizes that nobody checks."""
 
@@ -163,12 +153,6 @@ def test_a_dead_branch_is_left_away() -> None:
         return torch.cond(x.shape[0] >= 1, lambda: x + 1, lambda: x.view(-5))
 
     variant = trace(program, (randn(3),))
-    assert not any("cond" in node.name for node in variant.graph.graph.nodes)
-
-
-def test_a_written_down_predicate() -> None:
-    """Fails when a predicate that the program wrote down leaves two branches in the graph."""
-    variant = trace(lambda x: torch.cond(torch.tensor(False), lambda: x + 1, lambda: x - 1), (randn(3),))
     assert not any("cond" in node.name for node in variant.graph.graph.nodes)
 
 

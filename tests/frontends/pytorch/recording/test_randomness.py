@@ -11,6 +11,7 @@ import random
 import secrets
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy
 import pytest
@@ -19,7 +20,8 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
-from frontends.pytorch import compile
+from frontends.pytorch import compile, trace
+from frontends.pytorch.errors import Unsupported
 
 GENERATOR = torch.Generator()
 weight = torch.nn.Parameter(torch.randn(4, 4, generator=torch.Generator().manual_seed(0)))
@@ -233,3 +235,36 @@ def test_a_checkpoint_draws_what_it_drew() -> None:
         return checkpoint(drawn, x * 1, use_reentrant=True)
 
     agrees(program, "eager")
+
+
+def twice(x):
+    y = F.dropout(x, 0.5)
+    return checkpoint(lambda t: F.dropout(t.sin(), 0.3) * F.dropout(t, 0.2), y, use_reentrant=False) * F.dropout(x, 0.1)
+
+
+@pytest.mark.parametrize("block", [twice, lambda x: F.dropout(x * x, 0.5)], ids=["nested", "one draw"])
+@pytest.mark.parametrize("preserve", [True, False])
+def test_a_trace_draws_again_where_eager_does(block, preserve: bool) -> None:
+    """A block that is computed again draws other numbers than in eager torch, or leaves another state behind."""
+
+    def program(x):
+        x = x.detach().requires_grad_()
+        y = checkpoint(block, x, use_reentrant=False, preserve_rng_state=preserve)
+        return y.detach(), torch.autograd.grad((y * y).sum(), x)[0], torch.rand(2)
+
+    graph = trace(program, (torch.ones(3, 4),)).graph
+    x = torch.ones(5, 4)
+    torch.manual_seed(0)
+    expected = program(x)
+    torch.manual_seed(0)
+    assert all(map(torch.equal, graph(x), expected))
+
+
+def test_contexts_of_the_program_are_refused() -> None:
+    """A checkpoint whose contexts may draw or keep anything is traced as if it had none."""
+
+    def program(x):
+        return checkpoint(torch.sin, x, use_reentrant=False, context_fn=lambda: (nullcontext(), nullcontext()))
+
+    with pytest.raises(Unsupported, match="contexts of the program's own"):
+        trace(program, (torch.ones(3),))
