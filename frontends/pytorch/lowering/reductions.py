@@ -57,11 +57,6 @@ def _is_positive(at: Site, size: Expr) -> bool:
     return at.is_nonnegative(size - 1) is True
 
 
-@lowering(aten.aminmax.default)
-def aminmax(at: Site, x: Value, *, dim: int | None = None, keepdim: bool = False) -> Lowered:
-    return [_extreme(at, x, operation, dim, keepdim) for operation in ("minimum", "maximum")]
-
-
 @lowering(aten.max.dim, aten.min.dim)
 def extreme_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
     index = extreme_index(at, x, axis, keepdim)
@@ -83,21 +78,9 @@ def extreme_index(at: Site, x: Value, axis: int | None = None, keepdim: bool = F
     return found.select(at.iota(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
 
 
-@lowering(aten.nansum.default)
-def nansum(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
-    x = x.cast(computed_as(at.dtype))
-    numbers = x.apply("isnan").select(0, x) if x.is_float else x
-    return numbers.sum(axes_of(axes, x.rank), keepdim=keepdim)
-
-
 @lowering(aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims)
 def truth(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
     return x.cast("bool").reduce(at.name, axes_of(axes, x.rank), keepdim=keepdim)
-
-
-@lowering(aten.count_nonzero.default, aten.count_nonzero.dim_IntList)
-def count_nonzero(at: Site, x: Value, axes: object = None) -> Value:
-    return x.cast("bool").cast("int64").sum(axes_of(axes, x.rank))
 
 
 # ---------------------------------------------------------------------- variance
@@ -173,18 +156,6 @@ def norm(
         return _extreme(at, x.apply("abs"), "maximum" if order > 0 else "minimum", list(axes), keepdim)
     power = x.apply("abs").apply("pow", order).sum(axes, keepdim=keepdim)
     return power.apply("pow", 1 / order)
-
-
-@lowering(aten.logsumexp.default)
-def logsumexp(at: Site, x: Value, axes: object, keepdim: bool = False) -> Value:
-    axes = axes_of(axes, x.rank)
-    if not is_float(x.dtype) or not axes:
-        raise Declined
-    x = x.computed()
-    most = x.reduce("maximum", axes, keepdim=True)
-    most = most.apply("isinf").select(0.0, most)
-    total = (x - most).apply("exp").sum(axes, keepdim=True).apply("log") + most
-    return total if keepdim else total.of(total.build.squeeze(total.tensor, axes), at.sizes)
 
 
 @lowering(aten._softmax.default, aten._safe_softmax.default)
