@@ -11,7 +11,9 @@ that is not known, or has a part without a lowering.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import torch
 from torch._decomp import decomposition_table
@@ -19,10 +21,12 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from backends.loops.affine import packed
 from backends.loops.nodes import Memory
+from backends.loops.program import Program
 from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Site, in_order, lowering
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Operation, flat, listed
 from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node, Nodes
 from frontends.pytorch.symbolic.tensor import Result, tensor_of
@@ -70,19 +74,39 @@ STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"
 """The arithmetic of floats that are computed from sizes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The operations of a decomposition, with what stands for the operator's arguments and results."""
+
+    operations: list[Operation]
+    given: list[object]
+    outputs: list[Result | None]
+
+
+_known: Final[WeakKeyDictionary[Program, dict[object, Parts | None]]] = WeakKeyDictionary()
+"""By program, the decompositions of its operators; None for one that needs more facts about sizes."""
+
+
 @lowering(*DECOMPOSED)
 def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
     """The values of an operator's parts."""
-    given = in_order(at.operation)
-    values: dict[Result, Value] = {
-        result: value for result, value in zip(flat(given), flat((args, kwargs))) if isinstance(value, Value)
+    positional, named = in_order(at.operation)
+    known, key = _known.setdefault(at.program, {}), described((at.operation.target, positional, *named.items()))
+    if key not in known:
+        known[key] = parts(at, positional, named)
+    found = known[key]
+    if found is None:
+        raise Declined
+    sources = dict(zip(found.given, flat((positional, *named.values()))))
+    values: dict[object, Value | None] = {
+        result: value for result, value in zip(found.given, flat((args, *kwargs.values()))) if isinstance(value, Value)
     }
-    outside = set(values)
 
     def memory(result: Result) -> Memory:
-        if result in outside:
-            return at.memory(result)
-        value = values[result]
+        source, value = sources.get(result), values[result]
+        if isinstance(source, Result):
+            return at.memory(source)
+        assert value is not None
         return value.memory or at.program.stored(value.tensor, packed(value.sizes))
 
     def operand(argument: object) -> object:
@@ -99,8 +123,7 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
                 return [operand(each) for each in argument]
         return argument
 
-    operations, outputs = parts(at, *given)
-    for each in operations:
+    for each in found.operations:
         function = LOWERINGS.get(each.target)
         if function is None:
             raise Declined
@@ -109,10 +132,19 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
         positional, named = in_order(each)
         made = function(site, *map(operand, positional), **{name: operand(value) for name, value in named.items()})
         for result, kind, value in zip(each.outputs, kinds, listed(made)):
-            if value is not None:
-                converted = value.cast(name_of(kind.dtype))
-                values[result] = converted.of(converted.tensor, site.sizes_of(kind))
-    return [None if each is None else values[each] for each in outputs]
+            converted = value and value.cast(name_of(kind.dtype))
+            values[result] = converted and converted.of(converted.tensor, site.sizes_of(kind))
+    return [None if each is None else values[each] for each in found.outputs]
+
+
+def described(value: Any) -> object:
+    """A key for an argument: equal ones have the same decomposition."""
+    match value:
+        case Result(metadata=Metadata() as kind):
+            return kind.key
+        case list() | tuple():
+            return tuple(map(described, value))
+    return type(value), value
 
 
 def computed(at: Site, step: Step, arguments: Sequence[Expr]) -> Value:
@@ -129,32 +161,31 @@ def computed(at: Site, step: Step, arguments: Sequence[Expr]) -> Value:
     return first.apply(STEPS[step.operation], *rest)
 
 
-def parts(at: Site, args: list[object], kwargs: dict[str, object]) -> tuple[list[Operation], list[Result | None]]:
-    """The operations of an operator's decomposition, and which of their results are the operator's."""
+def parts(at: Site, args: list[object], kwargs: dict[str, object]) -> Parts | None:
+    """Trace an operator's decomposition; None if it needs more facts about sizes."""
     env = at.program.decisions.env
-    kinds = [value.metadata for value in flat((args, kwargs)) if isinstance(value, Result)]
+    kinds = [value.metadata for value in flat((args, *kwargs.values())) if isinstance(value, Result)]
     numbers = [part for kind in kinds if kind is not None for part in kind.key if isinstance(part, Node)]
     recorder = Recorder(env, numbers[0].nodes if numbers else Nodes(env))
+    given: list[object] = []
 
     def outside(value: Any) -> object:
-        match value:
-            case Result(metadata=Metadata() as kind):
-                kind = recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
-                return tensor_of(kind, value)
-            case Node():
-                return value.outside
-            case list():
-                return [outside(each) for each in value]
-        return value
+        if isinstance(value, list):
+            return [outside(each) for each in value]
+        if isinstance(value, Result) and value.metadata is not None:
+            kind = value.metadata
+            kind = recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
+            result = recorder.recording.result(kind)
+            given.append(result)
+            return tensor_of(kind, result)
+        given.append(value)
+        return value.outside if isinstance(value, Node) else value
 
-    with env.speculate(), recorder, enable_python_dispatcher(), torch.no_grad():
+    with env.speculate(), recorder, enable_python_dispatcher(), replaced(), torch.no_grad():
         before = env.facts
-        found = decomposition_table[at.operation.target](
-            *map(outside, args), **{name: outside(value) for name, value in kwargs.items()}
-        )
+        positional, named = [outside(each) for each in args], {name: outside(each) for name, each in kwargs.items()}
+        found = decomposition_table[at.operation.target](*positional, **named)
         outputs = [None if each is None else recorder.result_of(each) for each in flat(found)]
         is_known = env.facts is before
     recorder.kinds.let_go_of_tensors()
-    if not is_known:
-        raise Declined
-    return recorder.recording.operations, outputs
+    return Parts(recorder.recording.operations, given, outputs) if is_known else None
