@@ -54,7 +54,7 @@ DECOMPOSED: Final = (
     aten.xlogy.Scalar_Self, aten.xlogy.Tensor,
     # reductions
     aten.aminmax.default, aten.count_nonzero.default, aten.count_nonzero.dim_IntList, aten.logsumexp.default,
-    aten.nansum.default,
+    aten.linalg_vector_norm.default, aten.nansum.default, aten.norm.Scalar, aten.norm.ScalarOpt_dim,
     # losses
     aten.binary_cross_entropy_backward.default, aten.binary_cross_entropy_with_logits.default,
     aten.huber_loss.default, aten.huber_loss_backward.default, aten.mse_loss.default, aten.mse_loss_backward.default,
@@ -63,7 +63,7 @@ DECOMPOSED: Final = (
     aten._fused_rms_norm.default, aten._fused_rms_norm_backward.default, aten._native_batch_norm_legit.default,
     aten._native_batch_norm_legit.no_stats, aten._native_batch_norm_legit_functional.default,
     aten._native_batch_norm_legit_no_training.default, aten.native_batch_norm.default,
-    aten.native_batch_norm_backward.default,
+    aten.native_batch_norm_backward.default, aten.native_layer_norm.default,
     # views and copies
     aten.diag_embed.default, aten.eye.default, aten.eye.m, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
     aten.repeat.default, aten.replication_pad1d.default, aten.replication_pad2d.default,
@@ -128,7 +128,7 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
         if function is None:
             raise Declined
         kinds = [result.metadata for result in each.outputs]
-        site = Site(at.program, each, kinds, memory)
+        site = Site(at.program, each, kinds, memory, is_part=True)
         positional, named = in_order(each)
         made = function(site, *map(operand, positional), **{name: operand(value) for name, value in named.items()})
         for result, kind, value in zip(each.outputs, kinds, listed(made)):
@@ -173,15 +173,16 @@ def parts(at: Site, args: list[object], kwargs: dict[str, object]) -> Parts | No
         if isinstance(value, list):
             return [outside(each) for each in value]
         if isinstance(value, Result) and value.metadata is not None:
-            kind = value.metadata
-            kind = recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
+            # values do not depend on the layout, so any will do
+            kind = recorder.kinds.packed(value.metadata.sizes, value.metadata.dtype, value.metadata.device)
             result = recorder.recording.result(kind)
             given.append(result)
             return tensor_of(kind, result)
         given.append(value)
         return value.outside if isinstance(value, Node) else value
 
-    with env.speculate(), recorder, enable_python_dispatcher(), replaced(), torch.no_grad():
+    nodes = recorder.nodes
+    with env.speculate(), recorder, enable_python_dispatcher(), replaced(), torch.no_grad(), nodes.lays_out():
         before = env.facts
         positional, named = [outside(each) for each in args], {name: outside(each) for name, each in kwargs.items()}
         found = decomposition_table[at.operation.target](*positional, **named)

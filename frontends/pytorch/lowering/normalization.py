@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization, and their gradients."""
+"""Group normalization and gradients; other normalizations are decomposed (`decomposed`)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.lowering.channels_last import Groups, are_channels_last, group_norm, group_norm_backward
-from frontends.pytorch.lowering.reductions import moments, plain_moments
+from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-LONG: Final = 8192
-"""Rows of at least this length use the corrected two-pass algorithm. For shorter ones a plain sum is as accurate as
-eager's, and correction would take a tenth longer in cache."""
-
-
-def _moments(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
-    """Mean, variance, and one over the deviation, with the axes kept."""
-    long = x.count(axes).evaluate(x.build.decisions.hints) >= LONG
-    variance, mean = moments(x, axes, 0, keepdim=True) if long else plain_moments(x, axes)
-    return mean, variance, (variance + eps).apply("rsqrt")
 
 
 def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
@@ -31,50 +21,8 @@ def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
     return x if bias is None else x + bias.cast(x.dtype)
 
 
-def _gradient(grad: Value, normalized: Value, deviation: Value, axes: tuple[int, ...]) -> Value:
-    """The gradient of the normalization's input."""
-    average = grad.mean(axes, keepdim=True)
-    along = (grad * normalized).mean(axes, keepdim=True)
-    return (grad - average - normalized * along) * deviation
-
-
 def _asked(wanted: list[bool], *gradients: Value) -> Lowered:
     return [gradient if is_wanted else None for gradient, is_wanted in zip(gradients, wanted)]
-
-
-# ---------------------------------------------------------------------- over the last axes
-
-
-@lowering(aten.native_layer_norm.default)
-def native_layer_norm(
-    at: Site, x: Value, shape: list[object], weight: Value | None, bias: Value | None, eps: float
-) -> Lowered:
-    axes = tuple(range(x.rank - len(shape), x.rank))
-    mean, _, deviation = _moments(x, axes, eps)
-    return [_scaled((x.computed() - mean) * deviation, weight, bias), mean, deviation]
-
-
-@lowering(aten.native_layer_norm_backward.default)
-def native_layer_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    shape: list[object],
-    mean: Value,
-    deviation: Value,
-    weight: Value | None,
-    bias: Value | None,
-    wanted: list[bool],
-) -> Lowered:
-    first = x.rank - len(shape)
-    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
-    grad, x = grad.computed(), x.computed()
-    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
-    inner = _gradient(_scaled(grad, weight, None), normalized, deviation.cast(x.dtype), axes)
-    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
-
-
-# ---------------------------------------------------------------------- over groups of channels
 
 
 def _grouped(x: Value, groups: int) -> Value:
@@ -104,6 +52,28 @@ def _by_group(vector: Value | None, like: Value) -> Value | None:
     return made.unsqueezed([0, *range(3, like.rank)])
 
 
+@lowering(aten.native_layer_norm_backward.default)
+def native_layer_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    shape: list[object],
+    mean: Value,
+    deviation: Value,
+    weight: Value | None,
+    bias: Value | None,
+    wanted: list[bool],
+) -> Lowered:
+    first = x.rank - len(shape)
+    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
+    grad, x = grad.computed(), x.computed()
+    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
+    scaled = _scaled(grad, weight, None)
+    average, along = [each.mean(axes, keepdim=True) for each in (scaled, scaled * normalized)]
+    inner = (scaled - average - normalized * along) * deviation.cast(x.dtype)
+    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
+
+
 @lowering(aten.native_group_norm.default)
 def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | None, *numbers: Any) -> Lowered:
     *_, groups, eps = numbers
@@ -112,7 +82,8 @@ def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | No
         normalized, mean, deviation = group_norm(at, x, Groups(at, x, *parts.sizes[1:3]), eps)
         vectors = [None if each is None else each.unsqueezed((0, *range(2, x.rank))) for each in (weight, bias)]
         return [_scaled(normalized, *vectors), mean, deviation]
-    mean, _, deviation = _moments(parts, tuple(range(2, parts.rank)), eps)
+    variance, mean = moments(parts, tuple(range(2, parts.rank)), 0, keepdim=True, normalizes=True)
+    deviation = (variance + eps).apply("rsqrt")
     normalized = (parts.computed() - mean) * deviation
     whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
     return [_ungrouped(whole, x.sizes), _first_two(mean), _first_two(deviation)]
@@ -147,6 +118,3 @@ def native_group_norm_backward(
     vector = (x.sizes[1],)
     vectors = [_ungrouped(each.sum(rest), vector) for each in (along, total)]
     return _asked(wanted, _ungrouped(inner, x.sizes), *vectors)
-
-
-# ---------------------------------------------------------------------- over the batch

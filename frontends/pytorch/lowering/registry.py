@@ -70,6 +70,7 @@ class Site:
     Attributes:
         kinds: the metadata of each result; None for one that is no tensor.
         memory: materializes an argument with any strides.
+        is_part: True if it is a part of a decomposed operator.
     """
 
     def __init__(
@@ -78,7 +79,10 @@ class Site:
         operation: Operation,
         kinds: list[Metadata | None],
         memory: Callable[[Result], Memory],
+        *,
+        is_part: bool = False,
     ) -> None:
+        self.is_part = is_part
         self.program = program
         self.memory = memory
         self.build = program.build
