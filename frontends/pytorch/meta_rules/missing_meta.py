@@ -181,19 +181,6 @@ def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
 
 
-@kind_rule(
-    aten.adaptive_max_pool3d_backward.default,
-    aten.fractional_max_pool2d_backward.default,
-    aten.fractional_max_pool3d_backward.default,
-    aten._ctc_loss_backward.default,
-    aten._ctc_loss_backward.Tensor,
-    aten.glu_backward.default,
-)
-def gradient(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object) -> object:
-    """A new tensor of the input's sizes."""
-    return packed(recorder, sizes_of(self), self.dtype, self.device)
-
-
 # ---------------------------------------------------------------------- products
 
 

@@ -156,26 +156,6 @@ def batch_norm_backward(
 # ---------------------------------------------------------------------- softmax
 
 
-@kind_rule(aten._softmax.default, aten._log_softmax.default)
-def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
-    """The sizes of the input, contiguous."""
-    x = metadata_of(recorder, self)
-    if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
-        return NotImplemented
-    return packed(recorder, x.shape, x.dtype, x.device)
-
-
-@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
-def softmax_backward(
-    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
-) -> object:
-    """The sizes of the gradient, contiguous."""
-    grad, out = given(recorder, grad_output, output)
-    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
-        return NotImplemented
-    return packed(recorder, grad.shape, grad.dtype, grad.device)
-
-
 @kind_rule(aten._safe_softmax.default)
 def safe_softmax(recorder: Trace, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
     """The sizes of the input."""
