@@ -33,8 +33,6 @@ LIKE: Final = {
     aten.embedding_dense_backward.default: 0,
     aten.nll_loss_backward.default: 1,
     aten.nll_loss2d_backward.default: 1,
-    aten._softmax_backward_data.default: 0,
-    aten._log_softmax_backward_data.default: 0,
     aten.adaptive_max_pool3d_backward.default: 1,
     aten.fractional_max_pool2d_backward.default: 1,
     aten.fractional_max_pool3d_backward.default: 1,
@@ -73,8 +71,6 @@ def along_axes(
 def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
     """A new tensor of an argument's sizes; of the whole table for an embedding."""
     like = metadata_of(recorder, args[LIKE[func]])
-    if any(isinstance(each, torch.dtype) and each is not like.dtype for each in args):
-        return NotImplemented
     sizes = like.shape if func is not aten.embedding_dense_backward.default else (sizes_of(args[2]), like.shape[-1])
     return packed(recorder, sizes, like.dtype, like.device)
 

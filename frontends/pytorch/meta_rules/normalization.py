@@ -72,38 +72,6 @@ def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) 
     ])  # fmt: skip
 
 
-# ---------------------------------------------------------------------- group normalization
-
-
-@kind_rule(aten.native_group_norm.default)
-def group_norm(recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, *numbers: object) -> object:
-    """The sizes of the input; mean and deviation of each group."""
-    x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b) or not is_packed(x):
-        return NotImplemented
-    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, *numbers)
-    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
-
-
-def packed_gradients(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, wanted: Sequence[bool]
-) -> object:
-    """Gradients of a contiguous input, of its weight and of its bias."""
-    x, w, grad = given(recorder, input, weight, grad_out)
-    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
-        return NotImplemented
-    return gradients(recorder, wanted, x, w, w)
-
-
-@kind_rule(aten.native_group_norm_backward.default)
-def group_norm_backward(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
-    weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
-) -> object:  # fmt: skip
-    """The wanted gradients of the input and the weight."""
-    return packed_gradients(recorder, grad_out, input, weight, output_mask)
-
-
 # ---------------------------------------------------------------------- batch normalization
 
 
@@ -154,6 +122,17 @@ def batch_norm_backward(
 
 
 # ---------------------------------------------------------------------- softmax
+
+
+@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
+def softmax_backward(
+    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
+) -> object:
+    """The sizes of the gradient, contiguous."""
+    grad, out = given(recorder, grad_output, output)
+    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
+        return NotImplemented
+    return packed(recorder, grad.shape, grad.dtype, grad.device)
 
 
 @kind_rule(aten._safe_softmax.default)

@@ -37,13 +37,6 @@ def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
     return viewed(recorder, ruled(recorder, aten.view.default, base, size), base)
 
 
-@kind_rule(aten._reshape_alias.default)
-def reshape_alias(recorder: Trace, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
-    """The given sizes and strides."""
-    base = metadata_of(recorder, self)
-    return recorder.kinds.laid(sizes_of(size), sizes_of(stride), base.shape.storage_offset, base.dtype, base.device)
-
-
 @kind_rule(aten.expand.default)
 def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
     """Expand axes of size 1 by a stride of 0. An axis whose hint equals the requested size is guarded to be equal."""
@@ -107,12 +100,6 @@ def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.T
     base = metadata_of(recorder, self)
     found = ruled(recorder, operator, base, *args)
     return viewed(recorder, found, base) if type(found) is Shape else [viewed(recorder, one, base) for one in found]
-
-
-@kind_rule(aten.alias.default)
-def alias(recorder: Trace, self: torch.Tensor) -> object:
-    """The same elements."""
-    return metadata_of(recorder, self)
 
 
 @kind_rule(aten.slice.Tensor)
