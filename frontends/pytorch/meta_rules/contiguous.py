@@ -9,6 +9,7 @@ import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import is_number, order_of
+from frontends.pytorch.meta_rules.normalization import given
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
@@ -30,17 +31,18 @@ ALONG_AXES: Final = (
     aten.any.dims, aten.all.dims, aten.var.correction, aten.std.correction, aten.logsumexp.default,
 )  # fmt: skip
 LIKE: Final = {
-    aten.embedding_dense_backward.default: 0,
-    aten.nll_loss_backward.default: 1,
-    aten.nll_loss2d_backward.default: 1,
-    aten.adaptive_max_pool3d_backward.default: 1,
-    aten.fractional_max_pool2d_backward.default: 1,
-    aten.fractional_max_pool3d_backward.default: 1,
-    aten._ctc_loss_backward.default: 1,
-    aten._ctc_loss_backward.Tensor: 1,
-    aten.glu_backward.default: 1,
+    aten.embedding_dense_backward.default: (0,),
+    aten.nll_loss_backward.default: (1,),
+    aten.nll_loss2d_backward.default: (1,),
+    aten.adaptive_max_pool3d_backward.default: (1,),
+    aten.fractional_max_pool2d_backward.default: (1,),
+    aten.fractional_max_pool3d_backward.default: (1,),
+    aten._ctc_loss_backward.default: (1,),
+    aten._ctc_loss_backward.Tensor: (1,),
+    aten.glu_backward.default: (1,),
+    aten.native_layer_norm_backward.default: (1, 5, 6),
 }
-"""Gradients with the metadata of the argument at this index, but contiguous."""
+"""Gradients like the arguments at these indices, but contiguous; of several the last argument says which are wanted."""
 
 
 @kind_rules(*BY_RULE)
@@ -69,10 +71,13 @@ def along_axes(
 
 @kind_rules(*LIKE)
 def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
-    """A new tensor of an argument's sizes; of the whole table for an embedding."""
-    like = metadata_of(recorder, args[LIKE[func]])
-    sizes = like.shape if func is not aten.embedding_dense_backward.default else (sizes_of(args[2]), like.shape[-1])
-    return packed(recorder, sizes, like.dtype, like.device)
+    """New tensors of the arguments' sizes; of the whole table for an embedding."""
+    kinds = given(recorder, *[args[place] for place in LIKE[func]])
+    if func is aten.embedding_dense_backward.default:
+        return packed(recorder, (sizes_of(args[2]), kinds[0].shape[-1]), kinds[0].dtype, kinds[0].device)
+    wanted = args[-1] if len(kinds) > 1 else [True]
+    made = [kind and packed(recorder, kind.shape, kind.dtype, kind.device) for kind in kinds]
+    return tuple([each if want else None for each, want in zip(made, wanted)]) if len(kinds) > 1 else made[0]
 
 
 def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:

@@ -74,6 +74,7 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
     aten._batch_norm_no_update.default: (as_normalized, None, None, None),
     aten._native_batch_norm_legit.no_stats: (as_normalized, None, None),
     aten._native_batch_norm_legit_functional.default: (as_normalized, *(None,) * 4),
+    aten.native_batch_norm_backward.default: (as_gradient_of_normalized, None, None),
     aten.batch_norm_backward.default: (as_gradient_of_normalized, None, None),
     # the mean is expanded to the sizes of both
     aten.normal.Tensor_Tensor: (packed,),
