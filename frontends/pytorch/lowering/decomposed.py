@@ -32,7 +32,7 @@ from frontends.pytorch.symbolic.node import Node, Nodes
 from frontends.pytorch.symbolic.tensor import Result, tensor_of
 from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats.programs import Node as Step
-from solver.terms.expr import Expr
+from solver.terms.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
 
@@ -98,24 +98,25 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
     if found is None:
         raise Declined
     sources = dict(zip(found.given, flat((positional, *named.values()))))
-    values: dict[object, Value | None] = {
-        result: value for result, value in zip(found.given, flat((args, *kwargs.values()))) if isinstance(value, Value)
-    }
+    values: dict[object, Any] = dict(zip(found.given, flat((args, *kwargs.values()))))
+    bound = frozenset().union(*map(symbols_of, values.values()))
 
     def memory(result: Result) -> Memory:
         source, value = sources.get(result), values[result]
         if isinstance(source, Result):
             return at.memory(source)
-        assert value is not None
+        assert isinstance(value, Value)
         return value.memory or at.program.stored(value.tensor, packed(value.sizes))
 
     def operand(argument: object) -> object:
         match argument:
             case Result():
                 return values[argument]
-            case Node(value=SymInt() as size):
+            case Node() if argument in values:
+                return values[argument]
+            case Node(value=SymInt() as size) if size.expr.symbols <= bound:
                 return at.build.lift(size.expr)
-            case Node(value=SymFloat() as number):
+            case Node(value=SymFloat() as number) if all(each.symbols <= bound for each in number.value.arguments):
                 return computed(at, number.value.program.node, number.value.arguments)
             case Node():
                 raise Declined
@@ -135,6 +136,12 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
             converted = value and value.cast(name_of(kind.dtype))
             values[result] = converted and converted.of(converted.tensor, site.sizes_of(kind))
     return [None if each is None else values[each] for each in found.outputs]
+
+
+def symbols_of(value: object) -> frozenset[Atom]:
+    """The symbols in an argument, which the program has computed."""
+    sizes = value.sizes if isinstance(value, Value) else (value,)
+    return frozenset().union(*[size.symbols for size in sizes if isinstance(size, Expr)])
 
 
 def described(value: Any) -> object:

@@ -8,9 +8,9 @@ from typing import Final
 import torch
 
 from backends.loops.operations import is_float
-from frontends.pytorch.lowering.promotion import dtype_of
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.symbolic.metadata import name_of
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -39,8 +39,19 @@ def rounding(at: Site, x: Value) -> Value:
 
 @lowering(*[getattr(getattr(aten, name), of) for name in COMPARISONS for of in ("Tensor", "Scalar")])
 def comparison(at: Site, x: Value, y: Argument) -> Value:
-    dtype = dtype_of(x, y)
+    dtype = _promoted(x, y)
     return at.operand(x, dtype).apply(at.name, at.operand(y, dtype))
+
+
+def _promoted(*operands: Argument) -> str:
+    """The dtype in which two operands are compared."""
+    given = [
+        torch.empty((1,) * min(each.rank, 1), dtype=getattr(torch, each.dtype), device="meta")
+        if isinstance(each, Value)
+        else 1 if isinstance(each, Expr) else each
+        for each in operands
+    ]
+    return name_of(torch.result_type(*given))
 
 
 @lowering(*[getattr(aten, f"logical_{name}").default for name in LOGIC])

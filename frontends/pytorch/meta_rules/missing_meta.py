@@ -203,31 +203,12 @@ def trilinear(
 # ---------------------------------------------------------------------- where the meta function differs from the kernel
 
 
-@kind_rule(aten.linalg_eig.default)
-def eigen(recorder: Trace, self: torch.Tensor) -> object:
-    """Eigenvalues, and a column-major matrix of eigenvectors."""
-    found: Ruled = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
-    values, vectors = found
-    dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
-    matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
-    return packed(recorder, values, dtype, self.device), matrix
-
-
 @kind_rule(aten.glu.default)
 def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     """One axis halved; contiguous for a contiguous tensor of any sizes."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
     return packed(recorder, ruled(recorder, aten.glu.default, self, dim), self.dtype, self.device)
-
-
-@kind_rule(aten.flip.default)
-def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
-    """The same sizes; contiguous for a contiguous tensor of any sizes."""
-    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
-        return NotImplemented
-    ruled(recorder, aten.flip.default, self, dims)
-    return self.metadata
 
 
 @kind_rule(aten.hash_tensor.default)
