@@ -68,7 +68,7 @@ DECOMPOSED: Final = (
     aten.diag_embed.default, aten.eye.default, aten.eye.m, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
     aten.repeat.default, aten.replication_pad1d.default, aten.replication_pad2d.default,
     aten.replication_pad3d.default, aten.rot90.default, aten.stack.default, aten.tril.default, aten.triu.default,
-    aten.unfold_copy.default,
+    aten.unfold_copy.default, aten.upsample_nearest2d.default,
 )  # fmt: skip
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
