@@ -108,16 +108,22 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
         assert isinstance(value, Value)
         return value.memory or at.program.stored(value.tensor, packed(value.sizes))
 
+    def known_size(expr: Expr) -> Expr:
+        size = at.build.lift(expr)
+        if not size.symbols <= bound:
+            raise Declined
+        return size
+
     def operand(argument: object) -> object:
         match argument:
             case Result():
                 return values[argument]
             case Node() if argument in values:
                 return values[argument]
-            case Node(value=SymInt() as size) if size.expr.symbols <= bound:
-                return at.build.lift(size.expr)
-            case Node(value=SymFloat() as number) if all(each.symbols <= bound for each in number.value.arguments):
-                return computed(at, number.value.program.node, number.value.arguments)
+            case Node(value=SymInt() as size):
+                return known_size(size.expr)
+            case Node(value=SymFloat() as number):
+                return computed(at, number.value.program.node, [known_size(each) for each in number.value.arguments])
             case Node():
                 raise Declined
             case list():

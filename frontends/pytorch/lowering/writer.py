@@ -164,14 +164,12 @@ class Writer:
         kinds = [each.metadata if isinstance(each, Result) else None for each in operation.outputs]
         if not all(kind is None or self._is_loopable(kind, function) for kind in kinds):
             return None
-        written = len(self.program.steps)
         try:
             args, named = in_order(operation)
             args = [self._operand(arg, function) for arg in args]
             named = {name: self._operand(value, function) for name, value in named.items()}
             made = function(Site(self.program, operation, kinds, self.results.anyhow), *args, **named)
         except Declined:
-            del self.program.steps[written:]
             return None
         return made if isinstance(made, list) else [made]
 

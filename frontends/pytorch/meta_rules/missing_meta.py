@@ -211,6 +211,15 @@ def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     return packed(recorder, ruled(recorder, aten.glu.default, self, dim), self.dtype, self.device)
 
 
+@kind_rule(aten.flip.default)
+def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
+    """The same sizes; contiguous for a contiguous tensor of any sizes."""
+    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
+        return NotImplemented
+    ruled(recorder, aten.flip.default, self, dims)
+    return self.metadata
+
+
 @kind_rule(aten.hash_tensor.default)
 def hashed(
     recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
