@@ -24,7 +24,6 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import tree_unflatten
 
-from frontends.pytorch.decompositions import COMPOSITES
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located, unsupported
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
@@ -37,7 +36,6 @@ from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder
-from frontends.pytorch.recording.resampling import RESAMPLED
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.autocast import casting_anew
 from frontends.pytorch.symbolic.function_mode import TorchFunctions
@@ -54,8 +52,6 @@ for name in ("masks", "torch_functions"):
     # they register themselves
     importlib.import_module(f"frontends.pytorch.recording.{name}")
 
-OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
-"""The operators that have another kernel in a trace."""
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("
 """The beginning of the engine's advice for an undecided guard."""
@@ -119,7 +115,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
     with (
         recorder,
         enable_python_dispatcher(),
-        replaced(OPERATORS),
+        replaced(),
         casting_anew(),
         saving_plainly(),
         # autograd has a thread for each accelerator, in which no trace is active

@@ -8,8 +8,7 @@ from typing import Final
 import torch
 
 from backends.cpu.mersenne import bernoulli
-from backends.loops.operations import computed_as
-from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Site, Size, lowering
+from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
@@ -53,51 +52,6 @@ def arange(at: Site, *numbers: Argument, **options: object) -> Value:
     if not (type(start) is int and start == 0):
         place = place + start
     return place.cast(at.dtype)
-
-
-@lowering(aten.eye.default, aten.eye.m)
-def eye(at: Site, *sizes: object, **options: object) -> Value:
-    return at.iota(0).equals(at.iota(1)).cast(at.dtype)
-
-
-@lowering(aten.tril.default)
-def tril(at: Site, x: Value, diagonal: Size = 0) -> Value:
-    return _below(at, x, diagonal).select(x, 0)
-
-
-@lowering(aten.triu.default)
-def triu(at: Site, x: Value, diagonal: Size = 0) -> Value:
-    return _below(at, x, diagonal - 1).select(0, x)
-
-
-def _below(at: Site, x: Value, diagonal: Size) -> Value:
-    """A mask of the index pairs on a diagonal or below it."""
-    if x.rank < 2 or isinstance(diagonal, Value):
-        raise Declined
-    return at.iota(x.rank - 1) <= at.iota(x.rank - 2) + diagonal
-
-
-@lowering(aten.linspace.default)
-def linspace(at: Site, start: Argument, end: Argument, steps: Size, **options: object) -> Value:
-    """Computed from both ends towards the middle."""
-    if (
-        not (type(start) is int or type(start) is float)
-        or not (type(end) is int or type(end) is float)
-        or at.dtype not in ("float32", "float64")
-    ):
-        raise Declined
-    if type(steps) is int and steps < 2:
-        raise Declined
-    count = at.size(steps)
-    place = at.iota(0)
-    number = computed_as(at.dtype)
-    step = at.full(float(end) - float(start), number) / at.full(
-        at.build.interner.maximum(count - 1, 1), number
-    )
-    left = at.full(float(start), number) + step * place.cast(number)
-    right = at.full(float(end), number) - step * (at.full(count - 1, "int64") - place).cast(number)
-    # one element is the start
-    return (place < at.build.interner.maximum(count // 2, 1)).select(left, right)
 
 
 @dataclass(frozen=True, slots=True)

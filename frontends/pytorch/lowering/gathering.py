@@ -51,8 +51,10 @@ def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
             places.append(at.build.axis(axis if axis < first else axis - behind + first + count))
         else:
             index = index.cast("int64")
-            index = (index < 0).select(index + x.sizes[axis], index)
-            index = index.apply("minimum", x.sizes[axis] - 1).apply("maximum", 0)
+            if not at.is_part:
+                # those of a decomposition are never negative
+                index = (index < 0).select(index + x.sizes[axis], index).apply("maximum", 0)
+            index = index.apply("minimum", x.sizes[axis] - 1)
             sizes = at.sizes[first : first + count]
             broadcast = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
             places.append(broadcast.expanded(at.sizes).tensor)

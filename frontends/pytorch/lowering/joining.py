@@ -56,15 +56,6 @@ def _with(sizes: tuple[Expr, ...], axis: int, size: Expr) -> tuple[Expr, ...]:
     return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
-@lowering(aten.stack.default)
-def stack(at: Site, tensors: list[Value], axis: int = 0) -> Value:
-    axis %= len(at.sizes)
-    whole = at.new()
-    for place, piece in enumerate(tensors):
-        at.assign(selected(whole, axis, at.build.lift(place)), piece)
-    return whole
-
-
 @lowering(aten.constant_pad_nd.default)
 def constant_pad_nd(at: Site, x: Value, pad: list[Size], value: Argument = 0) -> Value:
     """Negative padding removes elements, as in the gradient of padding."""
@@ -93,24 +84,6 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
         return x
     tensors, bounds = tensors[first : 3 - last], bounds[first : 2 - last]
     return Value(at.build, at.build.concat(tensors, axis, bounds, sizes), sizes)
-
-
-@lowering(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
-def replication_pad(at: Site, x: Value, pad: list[Size]) -> Value:
-    """Repeat the first and the last element."""
-    widths = [at.size(each) for each in pad]
-    if not all(map(at.is_nonnegative, widths)):
-        raise Declined
-    made = x
-    for place in range(len(pad) // 2):
-        axis = x.rank - 1 - place
-        before, after = widths[2 * place : 2 * place + 2]
-        ends = (at.build.zero, before), (made.sizes[axis] - 1, after)
-        first, last = [sliced(at, made, axis, start, 0, _with(made.sizes, axis, count)) for start, count in ends]
-        sizes = _with(made.sizes, axis, at.sizes[axis])
-        tensors, bounds = [first.tensor, made.tensor, last.tensor], (before, before + made.sizes[axis])
-        made = Value(at.build, at.build.concat(tensors, axis, bounds, sizes), sizes)
-    return made
 
 
 def _slice_of(
@@ -165,11 +138,6 @@ def slice_backward(
 def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
     """A gradient in the place of a view, zeros elsewhere."""
     return scatter(at, at.full(0), grad, *place)
-
-
-@lowering(aten.diag_embed.default)
-def diag_embed(at: Site, x: Value, offset: int = 0, first: int = -2, second: int = -1) -> Value:
-    return scatter(at, at.full(0), x, offset, first, second)
 
 
 @lowering(aten.roll.default)

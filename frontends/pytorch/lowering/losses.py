@@ -7,108 +7,11 @@ from typing import Final
 import torch
 
 from backends.loops.nodes import GatherIndices
-from frontends.pytorch.lowering.activations import log_sigmoid
-from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
 MEAN: Final = 1
-
-
-def _reduced(loss: Value, reduction: int) -> Value:
-    axes = range(loss.rank)
-    loss = loss.computed()
-    return loss if reduction == 0 else loss.mean(axes) if reduction == MEAN else loss.sum(axes)
-
-
-def _both(x: Value, y: Value) -> tuple[Value, Value]:
-    """Operands of equal sizes: losses have broadcast them."""
-    if x.rank != y.rank or not all(map(x.build.decisions.equal, x.sizes, y.sizes)) or x.dtype != y.dtype:
-        raise Declined
-    return x, y.expanded(x.sizes)
-
-
-def _share(at: Site, grad: Value, x: Value, reduction: int) -> Value:
-    """The gradient of each element's loss."""
-    grad = at.operand(grad)
-    return grad / x.count(range(x.rank)) if reduction == MEAN else grad
-
-
-@lowering(aten.mse_loss.default)
-def mse_loss(at: Site, x: Value, y: Value, reduction: int = MEAN) -> Value:
-    x, y = _both(x, y)
-    return _reduced((x - y) * (x - y), reduction)
-
-
-@lowering(aten.mse_loss_backward.default)
-def mse_loss_backward(at: Site, grad: Value, x: Value, y: Value, reduction: int) -> Value:
-    x, y = _both(x, y)
-    return 2 * (x - y) * _share(at, grad, x, reduction)
-
-
-@lowering(aten.smooth_l1_loss.default)
-def smooth_l1_loss(at: Site, x: Value, y: Value, reduction: int = MEAN, beta: Number = 1.0) -> Value:
-    x, y = _both(x, y)
-    away = (x - y).apply("abs")
-    return _reduced((away < beta).select(0.5 * away * away / beta, away - _half(beta)), reduction)
-
-
-def _half(number: Number) -> float:
-    if not isinstance(number, int | float):
-        raise Declined
-    return 0.5 * number
-
-
-@lowering(aten.smooth_l1_loss_backward.default)
-def smooth_l1_loss_backward(at: Site, grad: Value, x: Value, y: Value, reduction: int, beta: Number) -> Value:
-    x, y = _both(x, y)
-    if not isinstance(beta, int | float):
-        raise Declined
-    away, share = x - y, _share(at, grad, x, reduction)
-    return (away <= -beta).select(-share, (away >= beta).select(share, share * away / beta))
-
-
-@lowering(aten.huber_loss.default)
-def huber_loss(at: Site, x: Value, y: Value, reduction: int = MEAN, delta: Number = 1.0) -> Value:
-    x, y = _both(x, y)
-    away = (x - y).apply("abs")
-    return _reduced((away <= delta).select(0.5 * away * away, (away - _half(delta)) * delta), reduction)
-
-
-@lowering(aten.huber_loss_backward.default)
-def huber_loss_backward(at: Site, grad: Value, x: Value, y: Value, reduction: int, delta: Number) -> Value:
-    x, y = _both(x, y)
-    if not isinstance(delta, int | float):
-        raise Declined
-    away, share = x - y, _share(at, grad, x, reduction)
-    outside = (away > delta).select(share * delta, share * away)
-    return (away < -delta).select(share * -delta, outside)
-
-
-@lowering(aten.binary_cross_entropy_backward.default)
-def binary_cross_entropy_backward(
-    at: Site, grad: Value, x: Value, y: Value, weight: Value | None = None, reduction: int = MEAN
-) -> Value:
-    x, y = _both(x, y)
-    made = _share(at, grad, x, reduction) * (x - y) / ((1 - x) * x).apply("maximum", 1e-12)
-    return made if weight is None else made * at.operand(weight)
-
-
-@lowering(aten.binary_cross_entropy_with_logits.default)
-def binary_cross_entropy_with_logits(
-    at: Site,
-    x: Value,
-    y: Value,
-    weight: Value | None = None,
-    positive: Value | None = None,
-    reduction: int = MEAN,
-) -> Value:
-    x, y = _both(x, y)
-    if positive is None:
-        loss = (1 - y) * x - log_sigmoid(x)
-    else:
-        loss = (1 - y) * x - ((positive.cast(x.dtype).expanded(x.sizes) - 1) * y + 1) * log_sigmoid(x)
-    return _reduced(loss if weight is None else loss * weight.cast(x.dtype), reduction)
 
 
 @lowering(aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)

@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization, and their gradients."""
+"""Group normalization and gradients; other normalizations are decomposed (`decomposed`)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,13 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.lowering.channels_last import Groups, are_channels_last, group_norm, group_norm_backward
-from frontends.pytorch.lowering.reductions import moments, plain_moments
+from frontends.pytorch.lowering.decomposed import decomposed
+from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-LONG: Final = 8192
-"""Rows of at least this length use the corrected two-pass algorithm. For shorter ones a plain sum is as accurate as
-eager's, and correction would take a tenth longer in cache."""
-
-
-def _moments(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
-    """Mean, variance, and one over the deviation, with the axes kept."""
-    long = x.count(axes).evaluate(x.build.decisions.hints) >= LONG
-    variance, mean = moments(x, axes, 0, keepdim=True) if long else plain_moments(x, axes)
-    return mean, variance, (variance + eps).apply("rsqrt")
 
 
 def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
@@ -31,81 +22,8 @@ def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
     return x if bias is None else x + bias.cast(x.dtype)
 
 
-def _gradient(grad: Value, normalized: Value, deviation: Value, axes: tuple[int, ...]) -> Value:
-    """The gradient of the normalization's input."""
-    average = grad.mean(axes, keepdim=True)
-    along = (grad * normalized).mean(axes, keepdim=True)
-    return (grad - average - normalized * along) * deviation
-
-
 def _asked(wanted: list[bool], *gradients: Value) -> Lowered:
     return [gradient if is_wanted else None for gradient, is_wanted in zip(gradients, wanted)]
-
-
-# ---------------------------------------------------------------------- over the last axes
-
-
-@lowering(aten.native_layer_norm.default)
-def native_layer_norm(
-    at: Site, x: Value, shape: list[object], weight: Value | None, bias: Value | None, eps: float
-) -> Lowered:
-    axes = tuple(range(x.rank - len(shape), x.rank))
-    mean, _, deviation = _moments(x, axes, eps)
-    return [_scaled((x.computed() - mean) * deviation, weight, bias), mean, deviation]
-
-
-@lowering(aten.native_layer_norm_backward.default)
-def native_layer_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    shape: list[object],
-    mean: Value,
-    deviation: Value,
-    weight: Value | None,
-    bias: Value | None,
-    wanted: list[bool],
-) -> Lowered:
-    first = x.rank - len(shape)
-    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
-    grad, x = grad.computed(), x.computed()
-    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
-    inner = _gradient(_scaled(grad, weight, None), normalized, deviation.cast(x.dtype), axes)
-    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
-
-
-@lowering(aten._fused_rms_norm.default)
-def rms_norm(at: Site, x: Value, shape: list[object], weight: Value | None, eps: float | None) -> Lowered:
-    if not x.is_float:
-        raise Declined
-    axes = tuple(range(x.rank - len(shape), x.rank))
-    eps = torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps
-    x = x.computed()
-    deviation = ((x * x).mean(axes, keepdim=True) + eps).apply("rsqrt")
-    return [_scaled(x * deviation, weight, None), deviation]
-
-
-@lowering(aten._fused_rms_norm_backward.default)
-def rms_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    shape: list[object],
-    deviation: Value,
-    weight: Value | None,
-    wanted: list[bool],
-) -> Lowered:
-    first = x.rank - len(shape)
-    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
-    grad, x = grad.computed(), x.computed()
-    deviation = deviation.cast(x.dtype)
-    normalized = x * deviation
-    scaled = _scaled(grad, weight, None)
-    inner = (scaled - normalized * (scaled * normalized).mean(axes, keepdim=True)) * deviation
-    return _asked(wanted, inner, (grad * normalized).sum(outer))
-
-
-# ---------------------------------------------------------------------- over groups of channels
 
 
 def _grouped(x: Value, groups: int) -> Value:
@@ -135,6 +53,28 @@ def _by_group(vector: Value | None, like: Value) -> Value | None:
     return made.unsqueezed([0, *range(3, like.rank)])
 
 
+@lowering(aten.native_layer_norm_backward.default)
+def native_layer_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    shape: list[object],
+    mean: Value,
+    deviation: Value,
+    weight: Value | None,
+    bias: Value | None,
+    wanted: list[bool],
+) -> Lowered:
+    first = x.rank - len(shape)
+    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
+    grad, x = grad.computed(), x.computed()
+    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
+    scaled = _scaled(grad, weight, None)
+    average, along = [each.mean(axes, keepdim=True) for each in (scaled, scaled * normalized)]
+    inner = (scaled - average - normalized * along) * deviation.cast(x.dtype)
+    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
+
+
 @lowering(aten.native_group_norm.default)
 def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | None, *numbers: Any) -> Lowered:
     *_, groups, eps = numbers
@@ -143,7 +83,8 @@ def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | No
         normalized, mean, deviation = group_norm(at, x, Groups(at, x, *parts.sizes[1:3]), eps)
         vectors = [None if each is None else each.unsqueezed((0, *range(2, x.rank))) for each in (weight, bias)]
         return [_scaled(normalized, *vectors), mean, deviation]
-    mean, _, deviation = _moments(parts, tuple(range(2, parts.rank)), eps)
+    variance, mean = moments(parts, tuple(range(2, parts.rank)), 0, keepdim=True, normalizes=True)
+    deviation = (variance + eps).apply("rsqrt")
     normalized = (parts.computed() - mean) * deviation
     whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
     return [_ungrouped(whole, x.sizes), _first_two(mean), _first_two(deviation)]
@@ -158,151 +99,9 @@ def native_group_norm_backward(
     at: Site, grad: Value, x: Value, mean: Value, deviation: Value, weight: Value | None, *numbers: Any
 ) -> Lowered:
     *_, groups, wanted = numbers
-    grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
-    if are_channels_last(grad, x):
-        grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
-        inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
-        return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
-    inside = range(2, parts.rank)
-    mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
-    normalized = (parts - mean) * deviation
-    # per-channel sums first: everything else follows from them, so the large tensors are read once
-    space_axes = tuple(range(3, parts.rank))
-    total = grads.sum(space_axes, keepdim=True)
-    along = (grads * normalized).sum(space_axes, keepdim=True)
-    by_group = _by_group(weight, parts)
-    count = parts.count(tuple(inside))
-    average, slope = [_scaled(each, by_group, None).sum((2,), keepdim=True) / count for each in (total, along)]
-    inner = (_scaled(grads, by_group, None) - average - normalized * slope) * deviation
-    rest = (0, *space_axes)
-    vector = (x.sizes[1],)
-    vectors = [_ungrouped(each.sum(rest), vector) for each in (along, total)]
-    return _asked(wanted, _ungrouped(inner, x.sizes), *vectors)
-
-
-# ---------------------------------------------------------------------- over the batch
-
-
-@lowering(aten._native_batch_norm_legit_functional.default)
-def batch_norm_functional(
-    at: Site,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    running_mean: Value,
-    running_variance: Value,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Lowered:
-    if not training:
-        found = _by_statistics(at, x, weight, bias, running_mean, running_variance, eps)
-        return [*found, running_mean, running_variance]
-    axes = (0, *range(2, x.rank))
-    mean, variance, deviation = _moments(x, axes, eps)
-    count = x.count(axes)
-    mean, variance, deviation = [_vector(each) for each in (mean, variance, deviation)]
-    unbiased = variance * variance.number(count) / variance.number(count - 1)
-    return [
-        _along_channels(x.computed(), mean, deviation, weight, bias),
-        mean,
-        deviation,
-        _moved(running_mean, mean, momentum),
-        _moved(running_variance, unbiased, momentum),
-    ]
-
-
-def _vector(x: Value) -> Value:
-    axes = (0, *range(2, x.rank))
-    return Value(x.build, x.build.squeeze(x.tensor, axes), (x.sizes[1],))
-
-
-def _moved(running: Value, value: Value, momentum: float) -> Value:
-    return running.computed() * (1 - momentum) + value.cast(running.computed().dtype) * momentum
-
-
-def _along_channels(
-    x: Value, mean: Value, deviation: Value, weight: Value | None, bias: Value | None
-) -> Value:
-    mean, deviation = [each.cast(x.dtype).along(1, x.rank) for each in (mean, deviation)]
-    vectors = [None if each is None else each.along(1, x.rank) for each in (weight, bias)]
-    return _scaled((x - mean) * deviation, *vectors)
-
-
-def _by_statistics(
-    at: Site,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
-    eps: float,
-) -> list[Value | None]:
-    if mean is None or variance is None:
-        raise Declined
-    x = x.computed()
-    deviation = (variance.cast(x.dtype) + eps).apply("rsqrt")
-    made: list[Value | None] = [_along_channels(x, mean, deviation, weight, bias)]
-    for kind in at.kinds[1:3]:
-        if kind is None or not _is_empty(at.sizes_of(kind)):
-            raise Declined
-        made.append(at.full(0, "float32", at.sizes_of(kind)))
-    return made
-
-
-def _is_empty(sizes: tuple[Expr, ...]) -> bool:
-    return any(size.is_constant and size.constant == 0 for size in sizes)
-
-
-@lowering(aten._native_batch_norm_legit.default, aten.native_batch_norm.default)
-def batch_norm(at: Site, *given: Any) -> Lowered:
-    x, weight, bias, mean, variance, training, _, eps = given
-    return _by_itself(x, weight, bias, eps) if training else _by_statistics(at, x, weight, bias, mean, variance, eps)
-
-
-@lowering(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_no_training(at: Site, *given: Any) -> Lowered:
-    x, weight, bias, mean, variance, _, eps = given
-    return _by_statistics(at, x, weight, bias, mean, variance, eps)
-
-
-@lowering(aten._native_batch_norm_legit.no_stats)
-def batch_norm_no_stats(
-    at: Site, x: Value, weight: Value | None, bias: Value | None, training: bool, momentum: float, eps: float
-) -> Lowered:
-    return _by_itself(x, weight, bias, eps)
-
-
-def _by_itself(x: Value, weight: Value | None, bias: Value | None, eps: float) -> Lowered:
-    mean, _, deviation = _moments(x, (0, *range(2, x.rank)), eps)
-    mean, deviation = _vector(mean), _vector(deviation)
-    return [_along_channels(x.computed(), mean, deviation, weight, bias), mean, deviation]
-
-
-@lowering(aten.native_batch_norm_backward.default)
-def native_batch_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    weight: Value | None,
-    running_mean: Value | None,
-    running_variance: Value | None,
-    mean: Value | None,
-    deviation: Value | None,
-    training: bool,
-    eps: float,
-    wanted: list[bool],
-) -> Lowered:
-    axes = (0, *range(2, x.rank))
-    grad, x = grad.computed(), x.computed()
-    if not training:
-        if running_mean is None or running_variance is None:
-            raise Declined
-        mean, deviation = running_mean, (running_variance.cast(x.dtype) + eps).apply("rsqrt")
-    if mean is None or deviation is None:
-        raise Declined
-    mean, deviation = [each.cast(x.dtype).along(1, x.rank) for each in (mean, deviation)]
-    normalized = (x - mean) * deviation
-    inner = _gradient(grad, normalized, deviation, axes) if training else grad * deviation
-    inner = _scaled(inner, None if weight is None else weight.along(1, x.rank), None)
-    return _asked(wanted, inner, (grad * normalized).sum(axes), grad.sum(axes))
+    if not are_channels_last(grad, x):
+        return decomposed(at, grad, x, mean, deviation, weight, *numbers)
+    parts = _grouped(x, groups)
+    grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
+    inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
+    return _asked(wanted, inner, *[each.sum((0,)) for each in sums])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import torch
 
 from backends.loops.operations import is_float
-from frontends.pytorch.lowering.promotion import dtype_of
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.symbolic.metadata import name_of
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -40,8 +39,19 @@ def rounding(at: Site, x: Value) -> Value:
 
 @lowering(*[getattr(getattr(aten, name), of) for name in COMPARISONS for of in ("Tensor", "Scalar")])
 def comparison(at: Site, x: Value, y: Argument) -> Value:
-    dtype = dtype_of(x, y)
+    dtype = _promoted(x, y)
     return at.operand(x, dtype).apply(at.name, at.operand(y, dtype))
+
+
+def _promoted(*operands: Argument) -> str:
+    """The dtype in which two operands are compared."""
+    given = [
+        torch.empty((1,) * min(each.rank, 1), dtype=getattr(torch, each.dtype), device="meta")
+        if isinstance(each, Value)
+        else 1 if isinstance(each, Expr) else each
+        for each in operands
+    ]
+    return name_of(torch.result_type(*given))
 
 
 @lowering(*[getattr(aten, f"logical_{name}").default for name in LOGIC])
@@ -62,11 +72,6 @@ def bitwise(at: Site, x: Argument, y: Argument) -> Value:
 @lowering(aten.add.Tensor, aten.add.Scalar, aten.sub.Tensor, aten.sub.Scalar)
 def add(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
     return _sum(at, x, y, alpha, at.name)
-
-
-@lowering(aten.rsub.Tensor, aten.rsub.Scalar)
-def rsub(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
-    return _sum(at, y, x, alpha, "sub")
 
 
 def _sum(at: Site, x: Argument, y: Argument, alpha: Argument, operation: str) -> Value:
@@ -118,15 +123,10 @@ def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
     return at.operand(x).apply(operation, at.operand(y))
 
 
-def _ramp(x: Value) -> Value:
-    return (x + 3).apply("maximum", 0).apply("minimum", 6)
-
-
 FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
     aten.silu.default: lambda x: x / (1 + (-x).apply("exp")),
-    aten.mish.default: lambda x: x * x.apply("exp").apply("log1p").apply("tanh"),
-    aten.hardsigmoid.default: lambda x: _ramp(x) / 6,
-    aten.hardswish.default: lambda x: x * _ramp(x) / 6,
+    # of two zeros x
+    aten.relu.default: lambda x: x.number(0).apply("maximum", x),
     aten.neg.default: lambda x: -x,
     aten.logical_not.default: lambda x: x.equals(0),
     aten.bitwise_not.default: lambda x: ~x,
@@ -187,41 +187,6 @@ def extreme(at: Site, x: Value, y: Value) -> Value:
     return at.operand(x).apply(at.name if is_float(at.dtype) else WHOLE.get(at.name, at.name), at.operand(y))
 
 
-ANGLES: Final = {"deg2rad": math.pi / 180, "rad2deg": 180 / math.pi}
-
-
-@lowering(aten.deg2rad.default, aten.rad2deg.default)
-def angle(at: Site, x: Value) -> Value:
-    return at.operand(x) * ANGLES[at.name]
-
-
-@lowering(aten.round.decimals)
-def round_decimals(at: Site, x: Value, *, decimals: int = 0) -> Value:
-    if not x.is_float or decimals:
-        raise Declined
-    return x.apply("round")
-
-
-@lowering(aten.addcmul.default)
-def addcmul(at: Site, x: Value, first: Value, second: Value, *, value: Argument = 1) -> Value:
-    product = at.operand(first) * at.operand(second)
-    return at.operand(x) + (product if value == 1 else product * at.operand(value))
-
-
-@lowering(aten.addcdiv.default)
-def addcdiv(at: Site, x: Value, first: Value, second: Value, *, value: Argument = 1) -> Value:
-    numerator = at.operand(first) if value == 1 else at.operand(first) * at.operand(value)
-    return at.operand(x) + numerator / at.operand(second)
-
-
-@lowering(aten.lerp.Scalar, aten.lerp.Tensor)
-def lerp(at: Site, x: Value, end: Value, weight: Argument) -> Value:
-    """Computed from the nearer end, so that both ends are exact."""
-    x, end, weight = at.operand(x), at.operand(end), at.operand(weight)
-    step = end - x
-    return (weight.apply("abs") < 0.5).select(x + weight * step, end - step * (1 - weight))
-
-
 # ---------------------------------------------------------------------- logic and choice
 
 
@@ -268,11 +233,6 @@ def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
     return at.operand(condition, "bool").select(at.operand(yes), at.operand(no))
 
 
-@lowering(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
-def masked_fill(at: Site, x: Value, mask: Value, value: Argument) -> Value:
-    return at.operand(mask, "bool").select(at.operand(value), at.operand(x))
-
-
 @lowering(aten.clamp.default, aten.clamp.Tensor)
 def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None = None) -> Value:
     x = at.operand(x)
@@ -283,28 +243,6 @@ def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None
             # of two zeros x
             x = at.operand(bound).apply(operation, x)
     return x
-
-
-@lowering(aten.clamp_min.default, aten.clamp_min.Tensor)
-def clamp_min(at: Site, x: Value, low: Argument) -> Value:
-    return clamp(at, x, low)
-
-
-@lowering(aten.clamp_max.default, aten.clamp_max.Tensor)
-def clamp_max(at: Site, x: Value, high: Argument) -> Value:
-    return clamp(at, x, None, high)
-
-
-@lowering(aten.nan_to_num.default)
-def nan_to_num(
-    at: Site, x: Value, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Value:
-    if not x.is_float:
-        return x
-    range_ = torch.finfo(getattr(torch, x.dtype))
-    x = x.apply("isnan").select(x.number(0.0 if nan is None else nan), x)
-    x = x.equals(float("inf")).select(x.number(range_.max if posinf is None else posinf), x)
-    return x.equals(float("-inf")).select(x.number(range_.min if neginf is None else neginf), x)
 
 
 # ---------------------------------------------------------------------- copies and dtypes
@@ -331,4 +269,3 @@ def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -
 @lowering(aten.fill.Scalar, aten.fill.Tensor)
 def fill(at: Site, x: Value, value: Argument) -> Value:
     return at.operand(value)
-

@@ -1,4 +1,4 @@
-"""Lowering of max pooling and resampling."""
+"""Lowering of max pooling and bilinear resampling."""
 
 from __future__ import annotations
 
@@ -66,20 +66,6 @@ def _two(numbers: list[Number] | int) -> tuple[int, int]:
     if len(given) not in (1, 2) or len(known) < len(given):
         raise Declined
     return known[0], known[-1]
-
-
-@lowering(aten.upsample_nearest2d.default)
-def nearest(at: Site, x: Value, size: object, by_rows: Number | None = None, by_columns: Number | None = None) -> Value:
-    """Nearest-neighbor resampling: indices are computed in float32 and rounded down."""
-    if by_rows is not None or by_columns is not None:
-        raise Declined
-    rows, columns = [_nearest(at, axis, x.sizes[axis]) for axis in (2, 3)]
-    return _taken(at, x, rows, columns)
-
-
-def _nearest(at: Site, axis: int, given: Expr) -> Value:
-    scale = at.full(given, "float32") / at.sizes[axis]
-    return (at.iota(axis).cast("float32") * scale).apply("floor").cast("int64").apply("minimum", given - 1)
 
 
 @lowering(aten.upsample_bilinear2d.default)

@@ -70,6 +70,7 @@ class Site:
     Attributes:
         kinds: the metadata of each result; None for one that is no tensor.
         memory: materializes an argument with any strides.
+        is_part: True if it is a part of a decomposed operator.
     """
 
     def __init__(
@@ -78,7 +79,10 @@ class Site:
         operation: Operation,
         kinds: list[Metadata | None],
         memory: Callable[[Result], Memory],
+        *,
+        is_part: bool = False,
     ) -> None:
+        self.is_part = is_part
         self.program = program
         self.memory = memory
         self.build = program.build
@@ -183,3 +187,18 @@ def axes_of(axes: object, rank: int) -> tuple[int, ...]:
     if len(known) < len(listed):
         raise Declined
     return tuple(sorted([axis % rank for axis in known])) if rank else ()
+
+
+def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
+    """Convert an operator's arguments to positional ones where possible."""
+    args, named = list(operation.args), dict(operation.kwargs)
+    if not isinstance(operation.target, torch._ops.OpOverload):
+        return args, named
+    for place, argument in enumerate(operation.target._schema.arguments):
+        if argument.kwarg_only or not named:
+            break
+        if place >= len(args):
+            if argument.name not in named and not argument.has_default_value():
+                break
+            args.append(named.pop(argument.name, argument.default_value))
+    return args, named

@@ -25,7 +25,7 @@ from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
 from frontends.pytorch.lowering.numbers import Numbers
-from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
+from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Branch, Operation, is_custom, is_view, is_viewing, results_of
@@ -382,21 +382,6 @@ def checking(operation: Operation, made: Sequence[object]) -> Callable[..., obje
         return check_results(results, operands, predicted, *what)
 
     return checked
-
-
-def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
-    """Convert an operator's arguments to positional ones where possible."""
-    args, named = list(operation.args), dict(operation.kwargs)
-    if not isinstance(operation.target, torch._ops.OpOverload):
-        return args, named
-    for place, argument in enumerate(operation.target._schema.arguments):
-        if argument.kwarg_only or not named:
-            break
-        if place >= len(args):
-            if argument.name not in named and not argument.has_default_value():
-                break
-            args.append(named.pop(argument.name, argument.default_value))
-    return args, named
 
 
 def _then(target: Callable[..., object], convert: Callable[[object], object]) -> Callable[..., object]:

@@ -110,40 +110,14 @@ def convolution_backward(
 # ---------------------------------------------------------------------- permuted pixels
 
 
-@kind_rules(
-    aten.reflection_pad2d.default,
-    aten.replication_pad2d.default,
-    aten.pixel_shuffle.default,
-    aten.pixel_unshuffle.default,
-)
+@kind_rules(aten.pixel_shuffle.default, aten.pixel_unshuffle.default)
 def moved(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
-    """Pixels moved, and some repeated."""
+    """Pixels moved to channels, or back."""
     x = metadata_of(recorder, self)
     return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
 
 
-@kind_rule(aten.roll.default)
-def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
-    """Two pieces in swapped order; contiguous if the tensor is rolled as a flat one."""
-    x = metadata_of(recorder, self)
-    sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
-    if not dims or len(x.sizes) < 4:
-        return packed(recorder, sizes, x.dtype, x.device)
-    return image(recorder, sizes, x) if settles_layout(recorder, x) else NotImplemented
-
-
 # ---------------------------------------------------------------------- pooling
-
-
-@kind_rule(aten.max_pool2d_with_indices.default)
-def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
-    """The maximum of each window, and its index."""
-    x = metadata_of(recorder, self)
-    if not on_cpu_and_packed(x):
-        return NotImplemented
-    found = ruled(recorder, aten.max_pool2d_with_indices.default, x, *args)
-    values, places = found if isinstance(found, tuple) and isinstance(found[0], tuple) else (found, found)
-    return packed(recorder, values, x.dtype, x.device), packed(recorder, places, torch.int64, x.device)
 
 
 @kind_rule(aten.adaptive_max_pool2d.default)

@@ -58,6 +58,11 @@ def as_image(place: int = 0) -> Strides:
     return strides
 
 
+def as_rolled(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+    """Contiguous if the first argument is rolled as a flat one."""
+    return as_image()(recorder, sizes, args) if len(args) > 2 and args[2] else contiguous_strides(sizes)
+
+
 def as_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
     """The layout that batch normalization gives to the first argument."""
     return normalized_strides(recorder, metadata_of(recorder, args[0]))
@@ -74,12 +79,17 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
     aten._batch_norm_no_update.default: (as_normalized, None, None, None),
     aten._native_batch_norm_legit.no_stats: (as_normalized, None, None),
     aten._native_batch_norm_legit_functional.default: (as_normalized, *(None,) * 4),
+    aten.native_batch_norm_backward.default: (as_gradient_of_normalized, None, None),
     aten.batch_norm_backward.default: (as_gradient_of_normalized, None, None),
     # the mean is expanded to the sizes of both
     aten.normal.Tensor_Tensor: (packed,),
     aten.huber_loss_backward.default: (packed,),
     aten.nll_loss2d_forward.default: (packed, None),
     aten._linalg_svd.default: (by_columns, None, by_columns),
+    aten.linalg_eig.default: (None, by_columns),
+    aten.roll.default: (as_rolled,),
+    aten.reflection_pad2d.default: (as_image(),),
+    aten.replication_pad2d.default: (as_image(),),
     aten.channel_shuffle.default: (as_image(),),
     aten.native_channel_shuffle.default: (as_image(),),
     aten.max_unpool2d.default: (as_image(),),

@@ -102,49 +102,12 @@ def fresh(
     return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], CPU)
 
 
-@kind_rule(aten.randint.default, aten.randint.low, aten.randint.generator, aten.randint.low_generator)
-def integers(recorder: Trace, *bounds_and_size: object, **options: object) -> object:
-    """Random integers of given sizes."""
-    if not is_on_cpu(options):
-        return NotImplemented
-    return packed(recorder, sizes_of(bounds_and_size[-1]), options.get("dtype") or torch.int64, CPU)
-
-
-@kind_rules(
-    aten.randperm.default, aten.randperm.generator, aten.arange.default, aten.arange.start, aten.arange.start_step
-)
-def counted(
-    operator: torch._ops.OpOverload, recorder: Trace, *numbers: object, **options: object
-) -> object:
-    """Evenly spaced numbers, or a random permutation of those below n."""
-    if not is_on_cpu(options) or any(isinstance(one, float | torch.SymFloat) for one in numbers):
-        return NotImplemented
-    sizes = ruled(recorder, operator.overloadpacket.default, *numbers)
-    return packed(recorder, sizes, options.get("dtype") or torch.int64, CPU)
-
-
 @kind_rule(aten.copy_.default)
 def copy_into(recorder: Trace, self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> object:
     """The tensor written to."""
     target, source = metadata_of(recorder, self).shape, metadata_of(recorder, src).shape
     alike = len(target) == len(source) and all(same(one, other) for one, other in zip(target, source))
     return 0 if alike or not source else NotImplemented
-
-
-@kind_rule(aten.fill_.Scalar, aten.fill_.Tensor, aten.zero_.default)
-def filled(recorder: Trace, self: torch.Tensor, value: object = 0) -> object:
-    """The tensor written to."""
-    return NotImplemented if isinstance(value, torch.Tensor) and value.dim() else 0
-
-
-@kind_rule(aten.native_dropout.default)
-def dropout(recorder: Trace, input: torch.Tensor, p: float, train: bool | None) -> object:
-    """The input with elements dropped, and the mask of those that are kept."""
-    x = metadata_of(recorder, input)
-    order = order_of(recorder.env, x)
-    if order is None or not order.dense or not x.dtype.is_floating_point:
-        return NotImplemented
-    return recorder.kinds.like(x), recorder.kinds.like(x, torch.bool)
 
 
 # ---------------------------------------------------------------------- numbers that are plain ints in the schema

@@ -181,19 +181,6 @@ def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
 
 
-@kind_rule(
-    aten.adaptive_max_pool3d_backward.default,
-    aten.fractional_max_pool2d_backward.default,
-    aten.fractional_max_pool3d_backward.default,
-    aten._ctc_loss_backward.default,
-    aten._ctc_loss_backward.Tensor,
-    aten.glu_backward.default,
-)
-def gradient(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object) -> object:
-    """A new tensor of the input's sizes."""
-    return packed(recorder, sizes_of(self), self.dtype, self.device)
-
-
 # ---------------------------------------------------------------------- products
 
 
@@ -214,16 +201,6 @@ def trilinear(
 
 
 # ---------------------------------------------------------------------- where the meta function differs from the kernel
-
-
-@kind_rule(aten.linalg_eig.default)
-def eigen(recorder: Trace, self: torch.Tensor) -> object:
-    """Eigenvalues, and a column-major matrix of eigenvectors."""
-    found: Ruled = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
-    values, vectors = found
-    dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
-    matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
-    return packed(recorder, values, dtype, self.device), matrix
 
 
 @kind_rule(aten.glu.default)

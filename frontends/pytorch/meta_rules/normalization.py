@@ -52,58 +52,6 @@ def layer_norm(
     return packed(recorder, shape, x.dtype, x.device), *statistics
 
 
-@kind_rule(aten.native_layer_norm_backward.default)
-def layer_norm_backward(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
-    mean: torch.Tensor, rstd: torch.Tensor, weight: Optional, bias: Optional, output_mask: Sequence[bool],
-) -> object:  # fmt: skip
-    """The wanted gradients of the input and the weights, contiguous."""
-    x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b, metadata_of(recorder, grad_out)):
-        return NotImplemented
-    return gradients(recorder, output_mask, x, w, b)
-
-
-def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
-    """Contiguous tensors like these where they are wanted."""
-    return tuple([
-        packed(recorder, kind.shape, kind.dtype, kind.device) if want and kind is not None else None
-        for want, kind in zip(wanted, kinds)
-    ])  # fmt: skip
-
-
-# ---------------------------------------------------------------------- group normalization
-
-
-@kind_rule(aten.native_group_norm.default)
-def group_norm(recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, *numbers: object) -> object:
-    """The sizes of the input; mean and deviation of each group."""
-    x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b) or not is_packed(x):
-        return NotImplemented
-    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, *numbers)
-    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
-
-
-def packed_gradients(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, wanted: Sequence[bool]
-) -> object:
-    """Gradients of a contiguous input, of its weight and of its bias."""
-    x, w, grad = given(recorder, input, weight, grad_out)
-    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
-        return NotImplemented
-    return gradients(recorder, wanted, x, w, w)
-
-
-@kind_rule(aten.native_group_norm_backward.default)
-def group_norm_backward(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
-    weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
-) -> object:  # fmt: skip
-    """The wanted gradients of the input and the weight."""
-    return packed_gradients(recorder, grad_out, input, weight, output_mask)
-
-
 # ---------------------------------------------------------------------- batch normalization
 
 
@@ -137,32 +85,7 @@ def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
     return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
 
 
-@kind_rule(aten.native_batch_norm_backward.default)
-def batch_norm_backward(
-    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, running_mean: Optional,
-    running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
-    output_mask: Sequence[bool],
-) -> object:  # fmt: skip
-    """The wanted gradients: the input's in the layout of the kernel's result, and the weight's."""
-    x, w, grad = given(recorder, input, weight, grad_out)
-    strides = normalized_strides(recorder, x)
-    if not one_dtype(x, w, grad) or strides is None or (w is None and any(output_mask[1:])):
-        return NotImplemented
-    beside = gradients(recorder, (False, *output_mask[1:]), None, w, w)
-    laid = recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device) if output_mask[0] else None
-    return laid, *beside[1:]
-
-
 # ---------------------------------------------------------------------- softmax
-
-
-@kind_rule(aten._softmax.default, aten._log_softmax.default)
-def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
-    """The sizes of the input, contiguous."""
-    x = metadata_of(recorder, self)
-    if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
-        return NotImplemented
-    return packed(recorder, x.shape, x.dtype, x.device)
 
 
 @kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)

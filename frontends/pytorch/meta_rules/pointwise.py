@@ -18,7 +18,7 @@ from frontends.pytorch.meta_rules.layouts import (
     is_ambiguously_channels_last,
     order_of,
 )
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
+from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
@@ -144,28 +144,6 @@ def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) 
     if strides is None:
         return NotImplemented
     return recorder.kinds.laid(sizes, strides, 0, dtype, device)
-
-
-@kind_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
-def masked_fill(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
-    """The sizes to which tensor and mask broadcast, contiguous."""
-    kinds = [metadata_of(recorder, self), metadata_of(recorder, mask)]
-    ranked = [kind for kind in kinds if kind.sizes]
-    if mask.dtype is not torch.bool:
-        return NotImplemented
-    sizes = common_sizes(recorder.env, ranked) if ranked else ()
-    return recorder.kinds.laid(sizes, None, 0, kinds[0].dtype, kinds[0].device)
-
-
-@kind_rule(aten.masked_fill_.Scalar, aten.masked_fill_.Tensor)
-def masked_fill_in_place(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
-    """The tensor written to, if the mask broadcasts to it."""
-    made = masked_fill(recorder, self, mask, value)
-    if not isinstance(made, Metadata):
-        return made
-    target = metadata_of(recorder, self)
-    alike = len(made.shape) == len(target.shape) and all(same(a, b) for a, b in zip(made.shape, target.shape))
-    return 0 if alike else NotImplemented
 
 
 @kind_rules(*in_place_overloads())

@@ -37,13 +37,6 @@ def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
     return viewed(recorder, ruled(recorder, aten.view.default, base, size), base)
 
 
-@kind_rule(aten._reshape_alias.default)
-def reshape_alias(recorder: Trace, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
-    """The given sizes and strides."""
-    base = metadata_of(recorder, self)
-    return recorder.kinds.laid(sizes_of(size), sizes_of(stride), base.shape.storage_offset, base.dtype, base.device)
-
-
 @kind_rule(aten.expand.default)
 def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
     """Expand axes of size 1 by a stride of 0. An axis whose hint equals the requested size is guarded to be equal."""
@@ -61,58 +54,16 @@ def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, impli
     return viewed(recorder, ruled(recorder, aten.expand.default, base, size), base)
 
 
-@kind_rule(aten.permute.default)
-def permute(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
-    """The axes in the order given."""
-    base = metadata_of(recorder, self)
-    rank = len(base.sizes)
-    return reordered(recorder, base, [axis_of(dim, rank, "dims") for dim in dims])
-
-
-@kind_rule(aten.transpose.int)
-def transpose(recorder: Trace, self: torch.Tensor, dim0: int, dim1: int) -> object:
-    """Swap two axes."""
-    base = metadata_of(recorder, self)
-    rank = len(base.sizes)
-    order = list(range(rank))
-    if rank:
-        one, other = axis_of(dim0, rank, "dim0"), axis_of(dim1, rank, "dim1")
-        order[one], order[other] = other, one
-    return reordered(recorder, base, order)
-
-
-@kind_rule(aten.t.default)
-def t(recorder: Trace, self: torch.Tensor) -> object:
-    """Rows become columns."""
-    base = metadata_of(recorder, self)
-    if len(base.sizes) > 2:
-        return NotImplemented
-    return reordered(recorder, base, range(len(base.sizes) - 1, -1, -1))
-
-
-def reordered(recorder: Trace, base: Metadata, order: Sequence[int]) -> object:
-    """The axes in another order."""
-    if len(order) != len(base.sizes) or len(set(order)) != len(order):
-        return NotImplemented
-    sizes, strides = [[each[axis] for axis in order] for each in (base.shape, strides_of(base.shape))]
-    return recorder.kinds.laid(sizes, strides, base.shape.storage_offset, base.dtype, base.device)
-
-
 @kind_rules(
-    aten.unsqueeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default, aten.select.int,
-    aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int,
+    aten.permute.default, aten.transpose.int, aten.t.default, aten.unsqueeze.default, aten.squeeze.dim,
+    aten.squeeze.dims, aten.squeeze.default, aten.select.int, aten.split.Tensor, aten.split_with_sizes.default,
+    aten.unbind.int,
 )  # fmt: skip
 def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object) -> object:
     """One view or several, with the sizes and strides of the shape rule; a size that `squeeze` drops is a branch."""
     base = metadata_of(recorder, self)
     found = ruled(recorder, operator, base, *args)
     return viewed(recorder, found, base) if type(found) is Shape else [viewed(recorder, one, base) for one in found]
-
-
-@kind_rule(aten.alias.default)
-def alias(recorder: Trace, self: torch.Tensor) -> object:
-    """The same elements."""
-    return metadata_of(recorder, self)
 
 
 @kind_rule(aten.slice.Tensor)

@@ -3,7 +3,7 @@
     >>> import torch
     >>> from frontends.pytorch.recording.torch_internals import REPLACED, replaced
     >>> before = [getattr(module, name) for module, name, _ in REPLACED]
-    >>> with replaced({}):
+    >>> with replaced():
     ...     all(getattr(module, name) is function for module, name, function in REPLACED)
     True
     >>> before == [getattr(module, name) for module, name, _ in REPLACED]
@@ -23,7 +23,7 @@ Traces in several threads share the replacements; the last one removes them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Final
@@ -32,8 +32,9 @@ import torch
 from torch import _prims_common
 from torch._higher_order_ops import utils as higher_order
 
-from frontends.pytorch.decompositions import standing_in
+from frontends.pytorch.decompositions import COMPOSITES, standing_in
 from frontends.pytorch.recording import cond, randomness
+from frontends.pytorch.recording.resampling import RESAMPLED
 from frontends.pytorch.symbolic.node import TorchValue, ours
 
 DENSE: Final = _prims_common._is_non_overlapping_and_dense_or_false
@@ -49,7 +50,8 @@ def dense(sizes: Sequence[TorchValue], strides: Sequence[TorchValue]) -> bool:
     return DENSE(sizes, strides)
 
 
-Kernels = Mapping[torch._ops.OpOverload, Callable[..., object] | None]
+OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
+"""The operators that have another kernel in a trace."""
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (_prims_common, DENSE.__name__, dense),
     (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
@@ -65,13 +67,13 @@ _count = 0
 
 
 @contextmanager
-def replaced(operators: Kernels) -> Iterator[None]:
-    """Replace these parts for the duration of the block, and the kernels of `operators`, the same in all traces."""
+def replaced() -> Iterator[None]:
+    """Replace these parts for the duration of the block, and the kernels of `OPERATORS`."""
     global _count
     with _lock:
         _count += 1
         if _count == 1:
-            _replace(operators)
+            _replace()
     _here.count = getattr(_here, "count", 0) + 1
     try:
         yield
@@ -88,8 +90,8 @@ def is_tracing() -> bool:
     return getattr(_here, "count", 0) > 0
 
 
-def _replace(operators: Kernels) -> None:
-    _stack.enter_context(standing_in(operators, is_tracing))
+def _replace() -> None:
+    _stack.enter_context(standing_in(OPERATORS, is_tracing))
     for module, name, value in REPLACED:
         _stack.callback(setattr, module, name, getattr(module, name))
         setattr(module, name, value)

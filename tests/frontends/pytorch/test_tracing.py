@@ -17,9 +17,8 @@ from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.errors import EscapedTensor, Unsupported
-from frontends.pytorch.recording.torch_internals import REPLACED
+from frontends.pytorch.recording.torch_internals import OPERATORS, REPLACED
 from frontends.pytorch.symbolic.tensor import Traced
-from frontends.pytorch.tracing import OPERATORS
 from shapes.errors import ShapeError
 
 layer = torch.nn.Linear(4, 2)

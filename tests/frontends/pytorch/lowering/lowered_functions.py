@@ -140,7 +140,6 @@ FLOATS: dict[str, Function] = {
     "arange": lambda x: x + torch.arange(x.shape[1]) * torch.arange(2, 2 + x.shape[0])[:, None],
     "eye": lambda x: torch.eye(x.shape[0], x.shape[1]) + torch.ones_like(x) + x.new_zeros(x.shape),
     "full": lambda x: torch.full((x.shape[0], 3), 2.5) * x.shape[1],
-    "linspace": lambda x: torch.linspace(-3, 4, x.shape[1]) + x,
     "literal": lambda x: x * torch.tensor(2.5),
     # normalization and losses
     "layer norm": lambda x: F.layer_norm(x.clamp(-5, 5), (16,), torch.ones(16) * 2, torch.ones(16)),
