@@ -30,6 +30,13 @@ def has_subclasses(graph: torch.fx.Graph) -> bool:
     return any(isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value) for value in inputs)
 
 
+def changes_learned(graph: torch.fx.Graph) -> bool:
+    """Return True if a graph changes an input in place of which gradients are asked, or a view of it: autograd follows
+    the change in the caller's tensor."""
+    inputs = [node.meta.get("example_value") for node in graph.find_nodes(op="placeholder")]
+    return any(isinstance(value, torch.Tensor) and value.requires_grad and value._version for value in inputs)
+
+
 def by_autograd(
     module: torch.fx.GraphModule, inputs: Sequence[Any], compiled: Callable[[torch.fx.GraphModule], CompiledGraph]
 ) -> Callable[..., Any]:
