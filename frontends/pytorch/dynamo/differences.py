@@ -169,11 +169,14 @@ def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Call
     return found
 
 
-def changed_order(captured: Captured) -> Iterator[None]:
-    """Ordered dictionaries of the caller that the frame changes."""
-    for value, _ in captured.tracked:
-        if isinstance(value, collections.OrderedDict) and id(value) in captured.changed:
-            yield None
+def moved_order(captured: Captured) -> Iterator[Origin | None]:
+    """Ordered dictionaries of the caller whose order is not that of insertion, which guards test, or will not be."""
+    given = [value for value, _ in captured.tracked if isinstance(value, collections.OrderedDict)]
+    if any(list(each) != list(dict.keys(each)) for each in given):
+        yield None
+    if any(id(each) in captured.changed for each in given):
+        for code in captured.codes:
+            yield from code_facts.attribute_reads(code, "move_to_end")
 
 
 def changed_class(captured: Captured) -> Iterator[None]:
@@ -385,7 +388,7 @@ DIFFERENCES: Final = (
     Difference("a text of an error with a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic of NumPy's numbers", "Dynamo gives arrays", numpy_values),
     Difference("format()", "Dynamo ignores the format", reads("format")),
-    Difference("an OrderedDict is changed", "Dynamo loses the order", changed_order),
+    Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
     Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", absent_gradients),

@@ -177,7 +177,7 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "a closure of a method of a new object": closure_of_a_method,
     "a memoized function has state": memoized,
     "an attribute that may be missing is set on a function": attribute_of_a_function,
-    "an OrderedDict is changed": order_of_a_dictionary,
+    "an OrderedDict whose order is changed": order_of_a_dictionary,
     "backward() after a graph break": plain(backward_after_a_break),
     "an autograd.Function without materialized gradients": plain(partial_gradient),
     "an attribute of a class is set": attribute_of_a_class,
@@ -316,6 +316,21 @@ def test_a_closure_that_is_bound_anew() -> None:
 class Output(collections.OrderedDict[str, torch.Tensor]): ...
 
 
+def test_ordered_dictionaries_in_order_are_graphs() -> None:
+    """An ordered dictionary of the caller that is extended is part of a graph; guards see the order of insertion."""
+    table = collections.OrderedDict(a=1, b=2)
+
+    def step(x: torch.Tensor) -> object:
+        table["b"] = table.pop("a") + 1
+        table["a"] = table["c"] = 3
+        return x * next(iter(table.values())), list(table)
+
+    expected = did(step, table)
+    table = collections.OrderedDict(a=1, b=2)
+    compiled = compile(step, dynamic=True)
+    assert did(compiled, table) == expected and compiled.graphs and not compiled.fallbacks
+
+
 def test_new_ordered_dictionaries_are_graphs() -> None:
     """Programs that return new ordered dictionaries, as most of transformers, are graphs."""
 
@@ -422,6 +437,16 @@ def test_listed_absent_attribute_of_a_module() -> None:
     compiled = compile(lambda x: x * getattr(settings, "scale", 1))
     compiled(torch.ones(3))
     settings.scale = 2  # type: ignore[attr-defined]
+    assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
+
+
+def test_listed_order_of_a_dictionary() -> None:
+    """Torch does not guard the order of an OrderedDict that is moved: once mended, its line leaves the page, and the
+    refusal of such changes goes."""
+    table = collections.OrderedDict(a=1, b=2)
+    compiled = compile(lambda x: x * next(iter(table.values())))
+    compiled(torch.ones(3))
+    table.move_to_end("a")
     assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
 
 
