@@ -354,24 +354,28 @@ class Three:
     __hash__ = None  # type: ignore[assignment]
 
 
-LOOKED_FOR: dict[str, Callable[[torch.Tensor], object]] = {
+OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "a size among numbers": lambda x: x.shape[0] in (3, 4),
     "a number among sizes": lambda x: 3 in x.shape,
     "a size among others": lambda x: x.shape[0] not in [x.shape[0] + 1, None, "text"],
     "sizes among sizes": lambda x: x.shape in [(3,), (4,)],
     "a tensor among tensors": lambda x: x in [x],
     "not a number": lambda x: float("nan") in (x.shape[0],),
+    "a quotient of sizes": lambda x: (divmod(-x.shape[0], 3), divmod(7, x.shape[0])),
+    "sizes in order": lambda x: sorted([x.shape[0], 4, 3], reverse=True),
+    "texts in an order of sizes": lambda x: sorted([(4, "a"), (x.shape[0], "b"), (4, "c")], key=lambda it: -it[0]),
+    "keys that are counted": lambda x: (lambda seen: [sorted("ba", key=lambda it: seen.append(it) or it), seen])([]),
     "an object among sizes": lambda x: Three() in x.shape,
     "a tensor among numbers": lambda x: x.sum() in [5, 3],
 }
 
 
-@pytest.mark.parametrize("name", LOOKED_FOR)
-def test_membership(name: str) -> None:
-    """`in` gives the truth value that it has in Python; that of sizes and tensors themselves is part of the graph."""
+@pytest.mark.parametrize("name", OF_SIZES)
+def test_python_of_sizes(name: str) -> None:
+    """`in`, `divmod` and sorting do what they do in Python; of sizes and of tensors themselves, within a graph."""
 
     def step(x: torch.Tensor) -> object:
-        return LOOKED_FOR[name](x), x + 1
+        return OF_SIZES[name](x), x + 1
 
     expected = did(step, None)
     compiled = compile(step, dynamic=True)
@@ -382,10 +386,10 @@ def test_membership(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a number among sizes", "a tensor among numbers"])
 def test_torch_still_differs_in_membership(name: str) -> None:
-    """Torch still differs from eager: once it is mended, `shape_env/membership.py` goes."""
+    """Torch still differs from eager: once it is mended, `shape_env/python_rules.py` goes."""
 
     def step(x: torch.Tensor) -> object:
-        return LOOKED_FOR[name](x), x + 1
+        return OF_SIZES[name](x), x + 1
 
     assert did(torch.compile(step, backend="eager", dynamic=True), None) != did(step, None)
 
