@@ -1,4 +1,4 @@
-"""Graphs that go through AOTAutograd: their inputs are wrapper subclasses, whose operators are those of inner tensors.
+"""Graphs that go through AOTAutograd: of wrapper subclasses, and those that change an input that has a gradient.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -7,8 +7,8 @@
     >>> [each.sum().item() for each in f(rows).unbind()], len(f.graphs), f.fallbacks
     ([12.0, 0.0], 1, [])
 
-AOTAutograd takes the subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors, which
-are compiled as any other graph.
+AOTAutograd takes subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors that change
+nothing, which are compiled as any other graph. It writes to the inputs afterwards, so that autograd follows.
 """
 
 from __future__ import annotations
