@@ -20,6 +20,7 @@ Differences that are not refused are listed in docs/differences.md.
 from __future__ import annotations
 
 import collections
+import gc
 import inspect
 import itertools
 import operator
@@ -40,7 +41,7 @@ from torch._guards import TracingContext
 from frontends.pytorch.dynamo import code_facts
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of
-from frontends.pytorch.source_location import INSTALLED, is_users
+from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
 FRAME: Final = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
@@ -49,7 +50,7 @@ SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
 AUTOCAST: Final = ("set_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_dtype")
-UNCHANGING: Final = (FunctionType, type, ModuleType, str, BuiltinFunctionType, torch.dtype)
+UNCHANGING: Final = (FunctionType, type, ModuleType, BuiltinFunctionType, torch.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Captured:
         tracked: the objects of the program that the frame reads or changes, with Dynamo's variables for them.
             codes: the program's code that was traced, the frame's first.
         changed: the ids of the caller's objects that the frame changes.
+        met: the objects that the frame reads, changes or makes, also those of which nothing is left.
         live: the variables that the code after the graph reads.
         memoized: the code of functions that have a cache.
         line: of the frame, at which a graph break ends the graph.
@@ -87,6 +89,7 @@ class Captured:
     tracked: list[tuple[object, Any]]
     codes: list[CodeType]
     changed: set[int] = field(default_factory=set)
+    met: list[object] = field(default_factory=list)
     live: list[Any] = field(default_factory=list)
     memoized: list[CodeType] = field(default_factory=list)
     line: int | None = None
@@ -116,7 +119,7 @@ class Captured:
         memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
         line = translator.output.root_tx.lineno if breaks else None
-        return cls(module, breaks, tracked, codes, changed, live, memoized, line)
+        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, line)
 
     @property
     def nodes(self) -> Iterator[torch.fx.Node]:
@@ -166,16 +169,23 @@ def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Call
     return found
 
 
-def changed_order(captured: Captured) -> Iterator[None]:
-    """Ordered dictionaries of the caller that the frame changes."""
-    for value, _ in captured.tracked:
-        if isinstance(value, collections.OrderedDict) and id(value) in captured.changed:
-            yield None
+def moved_order(captured: Captured) -> Iterator[Origin | None]:
+    """Ordered dictionaries of the caller whose order is not that of insertion, which guards test, or will not be."""
+    given = [value for value, _ in captured.tracked if isinstance(value, collections.OrderedDict)]
+    if any(list(each) != list(dict.keys(each)) for each in given):
+        yield None
+    if any(id(each) in captured.changed for each in given):
+        for code in captured.codes:
+            yield from code_facts.attribute_reads(code, "move_to_end")
 
 
 def changed_class(captured: Captured) -> Iterator[None]:
-    """Classes of which the frame sets attributes, and whose objects it may ask for them."""
-    return (None for value, _ in captured.tracked if isinstance(value, type) and id(value) in captured.changed)
+    """Classes of which the frame sets attributes, and has objects or subclasses that it may ask for them."""
+    for changed, _ in captured.tracked:
+        if isinstance(changed, type) and id(changed) in captured.changed:
+            classes = [each if isinstance(each, type) else type(each) for each in captured.met if each is not changed]
+            if any(issubclass(each, changed) for each in classes):
+                yield None
 
 
 def closure_without_source(captured: Captured) -> Iterator[Origin | None]:
@@ -186,8 +196,17 @@ def closure_without_source(captured: Captured) -> Iterator[Origin | None]:
                 content = value.cell_contents
             except ValueError:
                 continue
-            if not isinstance(content, UNCHANGING) and type(content).__module__ != "dataclasses":
+            is_constant = isinstance(content, UNCHANGING) or type(content).__module__ == "dataclasses"
+            if not is_constant and is_of_users(value):
                 yield None
+
+
+def is_of_users(cell: CellType) -> bool:
+    """Return True if a function of the program may have made or may change what a cell holds. Those of named tuples and
+    dataclasses hold the cells of the standard library's own functions."""
+    closures = [each for each in gc.get_referrers(cell) if isinstance(each, tuple)]
+    holders = [each for closure in closures for each in gc.get_referrers(closure) if isinstance(each, FunctionType)]
+    return not holders or any(is_users(each.__code__.co_filename) for each in holders)
 
 
 def live(captured: Captured, kinds: type | tuple[type, ...]) -> list[Any]:
@@ -266,17 +285,6 @@ def maximum_of_tensors(captured: Captured) -> Iterator[Origin]:
                 yield place
 
 
-def tensor_in_container(captured: Captured) -> Iterator[Origin]:
-    """A tensor that is looked for in a container, or a number in one that holds a tensor."""
-    lines = {(each.file, each.line) for code in captured.codes for each in code_facts.membership_tests(code)}
-    for node in captured.nodes:
-        if lines and node.target in (operator.eq, operator.or_):
-            value = node.meta.get("example_value")
-            place = code_facts.place_of(node)
-            if isinstance(value, torch.Tensor) and place is not None and (place.file, place.line) in lines:
-                yield place
-
-
 def numpy_values(captured: Captured) -> Iterator[Origin | None]:
     """NumPy's numbers, which torch's tensors stand for."""
     kinds = utils.numpy_operator_wrapper, utils.numpy_method_wrapper, utils.numpy_to_tensor_wrapper
@@ -347,13 +355,6 @@ def missing_attribute(captured: Captured) -> Iterator[Origin]:
     return code_facts.missing_attributes(captured.codes[0]) if captured.breaks and captured.codes else iter(())
 
 
-def number_in_sizes(captured: Captured) -> Iterator[Origin]:
-    """A number that is looked for in a container of sizes, by the program itself: installed libraries look in tables
-    and settings, of which this cannot be told apart."""
-    codes = [code for code in captured.codes if INSTALLED not in code.co_filename]
-    return (place for code in codes for place in code_facts.numbers_looked_for(code))
-
-
 LIMITED: Final = tracks(collections.deque, lambda it: it.maxlen is not None)
 DIVIDED: Final = (
     Difference("a frame that reads its variables and has a graph break", "Dynamo adds variables of its own", own_frame),
@@ -384,15 +385,13 @@ DIFFERENCES: Final = (
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
     Difference("max or min of an integer and a float", "Dynamo gives a float", mixed_maximum),
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
-    Difference("a tensor is looked for in a container", "Dynamo gives a tensor for a bool", tensor_in_container),
     Difference("a text of an error with a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic of NumPy's numbers", "Dynamo gives arrays", numpy_values),
     Difference("format()", "Dynamo ignores the format", reads("format")),
-    Difference("an OrderedDict is changed", "Dynamo loses the order", changed_order),
+    Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
     Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", absent_gradients),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
-    Difference("a number is looked for in a container", "Dynamo does not find it among sizes", number_in_sizes),
 )
 """All refused differences."""

@@ -48,7 +48,7 @@ def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | Non
     text = str(reason.reason)
     cause = next((name for begin, name in CAUSES.items() if text.startswith(begin)), "")
     if not cause:
-        cause = "print" if "`print`" in text else text.partition("\n")[0].partition("(")[0].strip()
+        cause = "print" if "builtin operator `print`" in text else text.partition("\n")[0].partition("(")[0].strip()
     place = innermost(reason.user_stack)
     if place is not None and place.function.startswith(RESUMED):
         name = place.function.removeprefix(RESUMED).rpartition("_at_")[0]

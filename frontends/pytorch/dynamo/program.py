@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import logging
 import operator
+import re
 import sys
 import weakref
 from collections import Counter
@@ -38,7 +39,7 @@ from frontends.pytorch.dynamo.direct_calls import DIRECT, MISSED, NUMBER, RESUME
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import Break
 from frontends.pytorch.dynamo.skipped_frames import noted
-from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
+from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
 from frontends.pytorch.variant import Variant
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from solver.decide.verdict import Verdict
 
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
+INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
+"""A failed guard on an integer."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -95,6 +98,7 @@ class Program:
         self._cause = "first call"
         self._asked: Counter[str] = Counter()
         self._varied: set[str] = set()
+        self._numbers: set[str] = set()
         self._direct = direct_calls(fn)
         self._rests: dict[FunctionType, Callable[..., object]] = {}
         self.entry: Enter | None = None
@@ -165,6 +169,7 @@ class Program:
                 # torch counts the graphs of all programs with the same code: of all modules of a class
                 accumulated_recompile_limit=sys.maxsize,
             ),
+            varying(self._numbers),
             register_bytecode_hook(self._transformed),
         ):
             yield
@@ -247,6 +252,11 @@ class Program:
                 # it becomes a symbol, unless the program specializes it
                 self._varied.add(key)
                 return False
+        number = INTEGER.match(found.text)
+        if number is not None and self.dynamic is not False and number["source"] not in self._numbers:
+            # the same for an integer that Dynamo takes for constant, such as a global
+            self._numbers.add(number["source"])
+            return False
         graph = next((each for each in self.graphs if each.name + DIRECT in found.code.co_names), None)
         if graph is not None and graph.compiled is not None:
             cause = graph.compiled.cause(self._direct.locals_of(args, kwargs))

@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NoReturn
 
@@ -71,6 +72,15 @@ SURVIVING: Final = WeakTensorKeyDictionary()
 def settings(**others: object) -> Iterator[None]:
     """Dynamo's settings, and others, for captures inside of the block."""
     with config.patch({**SETTINGS, **others}):
+        yield
+
+
+@contextmanager
+def varying(sources: Collection[str]) -> Iterator[None]:
+    """Have Dynamo take integers for symbols inside of the block; `sources` are their names in its guards."""
+    known = torch.compiler.config.dynamic_sources
+    named = [f"{re.escape(each)}$" for each in sorted(sources)]
+    with torch.compiler.config.patch(dynamic_sources=",".join([known, *named] if known else named)):
         yield
 
 

@@ -8,8 +8,8 @@
     >>> type(ShapeEnv()).__name__
     'ShapeEnv'
 
-Replaced meanwhile are some of torch's shape rules, and the constructors of its environments and nodes: they make ours
-in the thread of the block.
+Replaced meanwhile are some of torch's shape rules, some of Dynamo's rules of Python, and the constructors of torch's
+environments and nodes: they make ours in the thread of the block.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import torch_rules
+from frontends.pytorch.shape_env import python_rules, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -79,6 +79,7 @@ class Installation:
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
                 torch_rules.replace()
+                python_rules.replace()
 
     def leave(self) -> None:
         with self.lock:
@@ -87,6 +88,7 @@ class Installation:
                 Torchs.__init__, SymNode.__init__ = BEGIN, BEGIN_NODE
                 uninteresting_files().difference_update(OWN)
                 torch_rules.restore()
+                python_rules.restore()
 
     def is_tested(self) -> bool:
         """Return True if this version of torch is tested; warn once if it is not."""

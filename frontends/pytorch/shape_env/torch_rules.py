@@ -2,7 +2,7 @@
 
     >>> from frontends.pytorch.shape_env.torch_rules import RULES
     >>> sorted(str(operator) for operator in RULES)[:3]
-    ['aten._unsafe_view.default', 'aten.gru.input', 'aten.lstm.input']
+    ['aten._new_zeros_with_same_feature_meta.default', 'aten._unsafe_view.default', 'aten.gru.input']
 
 They apply to tensors of an environment of ours only; for others, and in other threads, torch's are called.
 """
@@ -40,6 +40,24 @@ def view(mode: Any, operator: Any, tensor: torch.Tensor, *shape: Any, **named: A
             # it depends on the sizes
             pass
     return VIEWS[operator](mode, operator, tensor, *shape, **named)
+
+
+TANGENT: Final = aten._new_zeros_with_same_feature_meta.default
+"""Zeros that become the tangent of a tensor: torch's own rule reads the storage offset as a number."""
+
+
+def tangent(mode: Any, operator: Any, like: torch.Tensor, primal: torch.Tensor, *, self_num_batch_dims: int = 0) -> Any:
+    """The shape rule of a tangent in an environment of ours: laid out as the primal, one after another in a batch."""
+    batch = like.shape[:self_num_batch_dims]
+    if not isinstance(mode.shape_env, EngineShapeEnv) or (batch and not primal.is_contiguous()):
+        return NotImplemented
+    stride = primal.numel()
+    strides: list[Any] = list(primal.stride())
+    for size in reversed(batch):
+        strides.insert(0, stride)
+        stride = stride * size
+    with mode:
+        return like.new_empty_strided((*batch, *primal.shape), strides)
 
 
 RECURRENT: Final = {
@@ -84,6 +102,7 @@ def asks_sizes_alone(tensor: torch.Tensor) -> bool:
 
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
+    TANGENT: tangent,
     **{
         operator: {key: recurrent(operator, key) for key in kernels}
         for operator, kernels in RECURRENT.items()
@@ -94,7 +113,7 @@ RULES: Final[dict[Any, object]] = {
 
 def replace() -> None:
     """Put the rules into torch's tables."""
-    op_implementations_dict.update(dict.fromkeys(VIEWS, view))
+    op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -102,6 +121,7 @@ def replace() -> None:
 def restore() -> None:
     """Put torch's own rules back."""
     op_implementations_dict.update(VIEWS)
+    op_implementations_dict.pop(TANGENT, None)
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 

@@ -1,0 +1,125 @@
+"""`in`, `divmod` and sorting of sizes, as Dynamo traces them in an environment of ours.
+
+    >>> import torch
+    >>> from frontends.pytorch.shape_env import installed
+    >>> with installed():
+    ...     sized = lambda x: (x + 1, x.shape[0] in (3, 4), divmod(x.shape[0], 2))
+    ...     f = torch.compile(sized, backend="eager", dynamic=True)
+    ...     f(torch.ones(3))[1:], f(torch.ones(5))[1:]
+    ((True, (1, 1)), (False, (2, 1)))
+
+Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor is no truth value; it
+has no `divmod` of sizes, and no order of them. Here Dynamo traces a function that does what Python does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from torch._dynamo.exc import unimplemented
+from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariable, SymNodeVariable, UserDefinedVariable
+from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.lists import BaseListVariable
+
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+
+
+def contains(container: Iterable[object], item: object) -> bool:
+    """Return True if an element is the item or equals it."""
+    for each in container:  # noqa: SIM110  # Dynamo traces a loop faster than a generator
+        if each is item or each == item:
+            return True
+    return False
+
+
+def quotient(a: int, b: int) -> tuple[int, int]:
+    """The results of `divmod`."""
+    return a // b, a % b
+
+
+def sort(items: list[object], keys: Sequence[int], reverse: bool) -> None:
+    """Sort a list by keys; equals keep their order."""
+    sorted_items: list[object] = []
+    sorted_keys: list[int] = []
+    places = range(len(items))
+    for index in reversed(places) if reverse else places:
+        place = len(sorted_items)
+        while place > 0 and keys[index] < sorted_keys[place - 1]:
+            place -= 1
+        sorted_items.insert(place, items[index])
+        sorted_keys.insert(place, keys[index])
+    items[:] = sorted_items[::-1] if reverse else sorted_items
+
+
+def traced(tx: Any, function: object, *args: VariableTracker) -> VariableTracker:
+    """The result of a function that Dynamo traces."""
+    return VariableTracker.build(tx, function).call_function(tx, list(args), {})
+
+
+def are_sizes(tx: Any, values: Sequence[VariableTracker]) -> bool:
+    """Return True if values are integers, and some are sizes of an environment of ours."""
+    if not isinstance(tx.output.shape_env, EngineShapeEnv):
+        return False
+    symbolic = [isinstance(each, SymNodeVariable) for each in values]
+    return any(symbolic) and all(
+        (is_symbolic or each.is_python_constant()) and each.python_type() is int
+        for each, is_symbolic in zip(values, symbolic)
+    )
+
+
+def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
+    """The truth of `item in self`, for Dynamo's variable of a list, a tuple or sizes."""
+    compared = [*self.items, item]
+    if not isinstance(tx.output.shape_env, EngineShapeEnv) or all(each.is_python_constant() for each in compared):
+        return CONTAINS(self, tx, item)
+    if any(isinstance(each, SymNodeVariable) for each in compared):
+        if any(isinstance(each, UserDefinedVariable) for each in compared):
+            unimplemented(
+                gb_type="an object is looked for among sizes",
+                context="",
+                explanation="the object may define what it is equal to",
+                hints=[],
+            )
+    return traced(tx, contains, self, item)
+
+
+def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
+    """The results of `divmod(a, b)`."""
+    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else DIVMOD(self, tx, a, b)
+
+
+def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
+    """A method of a list: `sort` where sizes are compared."""
+    key, reverse = kwargs.get("key"), kwargs.get("reverse")
+    is_known = reverse is None or reverse.is_python_constant()
+    if name == "sort" and not args and is_known and self.is_mutable():
+        keys = list(self.items)
+        if key is not None and not key.is_constant_none():
+            keys = [key.call_function(tx, [each], {}) for each in keys]
+            # called once for each
+            known = iter(keys)
+            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
+        if are_sizes(tx, keys):
+            is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
+            return traced(tx, sort, self, ListVariable(keys), is_reversed)
+    return METHOD(self, tx, name, args, kwargs)
+
+
+CONTAINS: Final = BaseListVariable.sq_contains
+DIVMOD: Final = BuiltinVariable.call_divmod
+METHOD: Final = ListVariable.call_method
+
+
+def replace() -> None:
+    """Replace torch's."""
+    BaseListVariable.sq_contains = sq_contains
+    BuiltinVariable.call_divmod = call_divmod
+    ListVariable.call_method = call_method
+
+
+def restore() -> None:
+    """Put torch's back."""
+    BaseListVariable.sq_contains = CONTAINS
+    BuiltinVariable.call_divmod = DIVMOD
+    ListVariable.call_method = METHOD
