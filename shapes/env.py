@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Literal, Self, TypedDict, overload
+from typing import TYPE_CHECKING, Final, Literal, Self, overload
 
 from shapes.accepted import one_of, shown
 from shapes.asking import Asking
@@ -40,15 +41,12 @@ from shapes.environment.ledger import Checkpoint
 from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import Attempt, supposing
 from shapes.errors import Contradiction, ShapeError
-from shapes.origin import Origin, OriginProvider, pickled_provider
-from shapes.policies import Policy
+from shapes.origin import Origin, pickled_provider
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Kind
-from solver.syntax.tokens import Decimals
 from solver.terms.expr import Atom, Expr
-from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
@@ -56,15 +54,6 @@ if TYPE_CHECKING:
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
-
-
-class EnvironmentSettings(TypedDict):
-    """The arguments of an environment, besides its interner."""
-
-    policy: Policy
-    origin: OriginProvider
-    solvers: bool
-    decimals: Decimals
 
 
 class ShapeEnv(Asking):
@@ -441,15 +430,10 @@ class ShapeEnv(Asking):
     def __reduce__(self) -> tuple[object, ...]:
         """Everything that was committed to; listeners, attached states, open answers and a source of origins that
         pickle cannot take along (a lambda) stay behind. `save` writes a text that other versions read."""
+        origin = pickled_provider(self.origin)
+        empty = partial(type(self), policy=self.policy, origin=origin, solvers=self.solvers, decimals=self.decimals)
         ledger = self._ledger
-        settings = {
-            "policy": self.policy,
-            "origin": pickled_provider(self.origin),
-            "solvers": self.solvers,
-            "decimals": self.decimals,
-        }
-        strict = tuple(ledger.table.strict)
-        return _restored, (type(self), settings, self.known, self.events, ledger.hypotheses, strict)
+        return _restored, (empty, self.known, self.events, ledger.hypotheses, tuple(ledger.table.strict))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
@@ -473,17 +457,14 @@ class ShapeEnv(Asking):
 
 
 def _restored(
-    kind: type[ShapeEnv],
-    settings: EnvironmentSettings,
+    empty: partial[ShapeEnv],
     facts: Facts,
     commitments: tuple[Commitment, ...],
     hypotheses: tuple[Prop, ...],
     strict: tuple[Atom, ...],
 ) -> ShapeEnv:
-    """An environment as it was pickled, with its interner."""
-    interner = facts.interner
-    assert isinstance(interner, Interner)
-    env = kind(interner=interner, **settings)
+    """An environment as it was pickled: an empty one with the interner of its facts, and these."""
+    env = empty(interner=facts.interner)
     env._ledger.restore(facts, commitments, hypotheses)
     env._ledger.table.strict |= {atom: atom.name for atom in strict}
     return env
