@@ -45,9 +45,8 @@ def pure(graph: torch.fx.GraphModule) -> None:
     assert set(mutable) <= {torch.ops.aten.copy_.default}, mutable
 
 
-ONE = sorted(test_mutation.ONE - {test_mutation.resized, test_mutation.argument_turned, test_mutation.written_down},
+ONE = sorted(test_mutation.ONE - {test_mutation.resized, test_mutation.written_down},
              key=lambda each: each.__name__)  # fmt: skip
-ONE = [each for each in ONE if each not in (test_mutation.argument_squeezed,)]
 
 
 @pytest.mark.parametrize("program", ONE)
@@ -97,7 +96,7 @@ def test_random_numbers() -> None:
     agrees(program, (randn(4, 3),), (randn(5, 2),))
 
 
-@pytest.mark.parametrize("program", [test_mutation.resized_argument, test_mutation.resized_smaller])
+@pytest.mark.parametrize("program", [test_mutation.resized_smaller])
 def test_refused(program: Program) -> None:
     """Fails when memory that grows or moves is left out without a word."""
     with pytest.raises(Unsupported, match="in place"):

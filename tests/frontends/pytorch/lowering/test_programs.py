@@ -18,8 +18,7 @@ from tests.frontends.pytorch.lowering.lowered import Function, agrees, written
 
 randn = torch.randn
 
-ONE = sorted(test_mutation.ONE - {test_mutation.resized, test_mutation.argument_turned, test_mutation.written_down,
-             test_mutation.argument_squeezed}, key=lambda each: each.__name__)  # fmt: skip
+ONE = sorted(test_mutation.ONE - {test_mutation.resized, test_mutation.written_down}, key=lambda each: each.__name__)
 
 
 @pytest.mark.parametrize("function", ONE)
