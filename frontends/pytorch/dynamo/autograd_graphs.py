@@ -1,4 +1,4 @@
-"""Graphs that go through AOTAutograd: of wrapper subclasses, and those that change an input that has a gradient.
+"""Graphs that go through AOTAutograd: their inputs are wrapper subclasses, whose operators are those of inner tensors.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -7,8 +7,8 @@
     >>> [each.sum().item() for each in f(rows).unbind()], len(f.graphs), f.fallbacks
     ([12.0, 0.0], 1, [])
 
-AOTAutograd takes subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors that change
-nothing, which are compiled as any other graph. It writes to the inputs afterwards, so that autograd follows.
+AOTAutograd takes the subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors, which
+are compiled as any other graph.
 """
 
 from __future__ import annotations
@@ -30,13 +30,6 @@ def has_subclasses(graph: torch.fx.Graph) -> bool:
     return any(isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value) for value in inputs)
 
 
-def changes_learned(graph: torch.fx.Graph) -> bool:
-    """Return True if a graph changes an input in place of which gradients are asked, or a view of it: autograd follows
-    the change in the caller's tensor."""
-    inputs = [node.meta.get("example_value") for node in graph.find_nodes(op="placeholder")]
-    return any(isinstance(value, torch.Tensor) and value.requires_grad and value._version for value in inputs)
-
-
 def by_autograd(
     module: torch.fx.GraphModule, inputs: Sequence[Any], compiled: Callable[[torch.fx.GraphModule], CompiledGraph]
 ) -> Callable[..., Any]:
@@ -47,12 +40,4 @@ def by_autograd(
         return run
 
     found: Callable[..., Any] = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(module, inputs)
-
-    def call(*args: Any) -> Any:
-        try:
-            return found(*args)
-        except Exception:
-            # nothing is changed before the end: the operators raise the error, and change what eager torch changes
-            return module.forward(*args)
-
-    return call
+    return found

@@ -21,7 +21,7 @@ import sympy
 import torch
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from frontends.pytorch.dynamo.autograd_graphs import by_autograd, changes_learned, has_subclasses
+from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
@@ -136,7 +136,7 @@ class Graph:
         self.call: Callable[..., Any] = module.forward
         self.parts: list[CompiledGraph] = []
         try:
-            if has_subclasses(module.graph) or changes_learned(module.graph):
+            if has_subclasses(module.graph):
                 self.call = by_autograd(module, inputs, lambda inner: self._part(inner, GraphSizes(inner.graph)))
             else:
                 self._compile()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import compile, trace
+from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from tests.frontends.pytorch.against_eager import Program, admits, agrees
 
@@ -313,37 +313,3 @@ def test_a_copy_that_nobody_tells_from_a_view() -> None:
     """Fails when copies that are only read cost guards."""
     variant = agrees(lambda x: x.t().reshape(-1).relu() + x.sum(), (randn(4, 3),), (randn(4, 1),), (randn(1, 1),))
     assert variant.guards == ()
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
-def test_an_argument_with_a_gradient(backend: str) -> None:
-    """A graph that changes an argument with a gradient is traced; autograd follows what becomes of the argument."""
-
-    def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        x[0].mul_(y)
-        return x.exp()
-
-    found = []
-    compiled = compile(step, dynamic=True, backend=backend)
-    for function in (step, compiled):
-        leaf, y = torch.ones(3, 2, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
-        x = leaf * 2
-        (function(x, y).sum() + x.sum()).backward()
-        found.append([x.detach(), leaf.grad, y.grad])
-    assert all(torch.allclose(one, other) for one, other in zip(*found))
-    assert compiled.variants and not any(graph.reason for graph in compiled.graphs)
-
-
-def test_an_argument_with_a_gradient_before_an_error() -> None:
-    """If the graph raises, the argument is changed as far as eager torch has changed it."""
-
-    def step(x: torch.Tensor) -> torch.Tensor:
-        x.add_(1)
-        return x[[2]]
-
-    compiled = compile(step, dynamic=True)
-    compiled(torch.ones(3, requires_grad=True) * 1)
-    x = torch.ones(2, requires_grad=True) * 1
-    with pytest.raises(IndexError):
-        compiled(x)
-    assert x.tolist() == [2.0, 2.0]
