@@ -27,6 +27,7 @@ import sympy
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeGuard
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
+from torch.utils._sympy.functions import Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
@@ -34,7 +35,7 @@ from frontends.pytorch.shape_env.advice import advise
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
 from frontends.pytorch.shape_env.made import made_by
-from frontends.pytorch.shape_env.marking import Marking
+from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.nodes import Operations
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
@@ -57,6 +58,9 @@ class Beyond:
 
 NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
 BEYOND: Final = Beyond()
+ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
+ENDS: Final = (-1, 0, 1, 2)
+"""Sizes with which operators compare to save work; -1 stands for one that is inferred."""
 Answer: TypeAlias = Any
 """A value of sympy's, `BEYOND`, or None where it is open."""
 
@@ -221,11 +225,23 @@ class EngineShapeEnv(Torchs):
                     return answer
             if self.policies.oblivious and fallback_value is not None:
                 saves_an_expansion = fallback_value is False and isinstance(orig_expr, sympy.Ne)
-                if hint is None or bool(hint) is fallback_value or saves_an_expansion:
+                is_general = bool(hint) is fallback_value and not self._lays_out(orig_expr, fallback_value)
+                if hint is None or saves_an_expansion or is_general:
                     return sympy.true if fallback_value else sympy.false
         return super().evaluate_expr(
             orig_expr, hint, fx_node, size_oblivious, fallback_value, forcing_spec=forcing_spec
         )
+
+    def _lays_out(self, expr: sympy.Basic, fallback: bool) -> bool:
+        """Return True if the layout of an operator's result may follow from a question, so that neither side is the
+        general one: it is about strides of an argument, or orders axes by their sizes."""
+        if any(map(is_of_layout, self._sources_in(expr))):
+            return True
+        is_order = isinstance(expr, ORDERS) and not any(side in ENDS for side in expr.args)
+        return not fallback and (is_order or expr.has(Mod, PythonMod))
+
+    def _sources_in(self, expr: sympy.Basic) -> list[Any]:
+        return [source for symbol in expr.free_symbols for source in self.var_to_sources.get(symbol, ())]
 
     def _make_data_dependent_error(
         self, expr: sympy.Basic, unhinted_expr: sympy.Basic, **named: Any
@@ -321,9 +337,15 @@ class EngineShapeEnv(Torchs):
     # ------------------------------------------------------------------ new symbols
 
     def create_symbol(self, val: Any, source: Any, *args: Any, **named: Any) -> sympy.Expr:
-        args, named = self.marking.altered(val, source, args, named)
-        found = super().create_symbol(val, source, *args, **named)
+        named = self.marking.altered(val, source, {**dict(zip(PARAMETERS, args)), **named})
+        may_be_zero = is_of_layout(source) and not self.specialize_zero_one
+        if may_be_zero:
+            # to sympy a positive symbol is never 0
+            named["positive"] = None
+        found = super().create_symbol(val, source, **named)
         if isinstance(found, sympy.Symbol):
+            if may_be_zero:
+                self._update_var_to_range(found, ValueRanges(0, int_oo))
             self.symbols.of(found)
         self.marking.relate(source, found)
         return found
@@ -389,6 +411,11 @@ class EngineShapeEnv(Torchs):
         kept = {guard.fact.prop for guard in self.engine.guards()}
         dropped = {event.fact.prop for event in self.engine.events if isinstance(event, Guarded)} - kept
         return [guard for guard in self.guards if self._told.get(guard.expr) not in dropped]
+
+
+def is_of_layout(source: Any) -> bool:
+    """Return True if a source is a stride or an offset of a tensor."""
+    return isinstance(source, TensorPropertySource) and source.prop is not TensorProperty.SIZE
 
 
 def is_size(source: Any) -> bool:

@@ -86,14 +86,11 @@ class Marking:
                 self.symbols.choices[source.name] = found
         return found
 
-    def altered(
-        self, value: Any, source: Any, args: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def altered(self, value: Any, source: Any, named: dict[str, Any]) -> dict[str, Any]:
         """The arguments of `create_symbol` as the mark has it."""
         choice = self.choice(source, value)
         if choice is None:
-            return args, named
-        named = {**dict(zip(PARAMETERS, args)), **named}
+            return named
         lo = 1 if choice.lo is None and isinstance(source, TensorPropertySource) else choice.lo
         if choice.kind != "dynamic":
             named.update(dynamic_dim=KINDS[choice.kind], constraint_dim=None)
@@ -102,7 +99,7 @@ class Marking:
             bounds = ValueRanges(-int_oo if lo is None else lo, int_oo if choice.hi is None else choice.hi)
             named["constraint_dim"] = StrictMinMaxConstraint(warn_only=False, vr=bounds)
             named.update(dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True)
-        return (), named
+        return named
 
     def context(self, sizes: Sequence[Any], source: Any, context: Any) -> Any:
         """A tensor's symbolic context as the marks have it."""
