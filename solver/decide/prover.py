@@ -22,7 +22,7 @@ from typing import Final
 from solver.knowledge import differences, remainder, shift
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.comparisons import decided
-from solver.knowledge.extremes import prove_nonnegative as prove_clamps
+from solver.knowledge.extremes import prove_clamps
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import rewritten
