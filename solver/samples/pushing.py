@@ -79,7 +79,7 @@ class Pushing(Variation):
                 return None
             if self.budget is not None:
                 self.budget.work -= EVALUATED * (count + 1)
-                if self.budget.work <= 0:
+                if self.budget.work <= 0 or self.budget.is_late():
                     return None
             while touching is not None:
                 for p in (touching.fact.domain, touching.fact.prop):
