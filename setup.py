@@ -31,10 +31,11 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
-        base by_intervals clamps comparisons decided_atoms draft equalities explain extremes factor_cancellation facts
-        inequalities isolation laws multiples propagation remainder roots samples shift single substitution symbols
+        base by_intervals clamps comparisons decided_atoms differences draft equalities explain extremes
+        factor_cancellation facts inequalities isolation laws multiples propagation remainder roots samples shift
+        single substitution symbols
         """,
-    "solver/samples": "repair replenish sampling shrinking variation witness witness_search",
+    "solver/samples": "pushing repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split

@@ -31,6 +31,7 @@ ORDER = (
     "bounds",
     "shift",
     "remainder",
+    "differences",
     "search",
     "factor",
     "linear",

@@ -86,6 +86,12 @@ NAMED = (
         "all(c > 0 for _, c in e.terms)",
         "any(c > 0 for _, c in e.terms)",
     ),
+    Named(
+        "differences: an edge that is no lower bound",
+        "solver/knowledge/differences.py",
+        "if sign < 0 and p.kind",
+        "if sign < -1 and p.kind",
+    ),
     Named("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
     Named(
         "isolate: the divisor's last residue is lost",

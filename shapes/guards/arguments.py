@@ -87,12 +87,13 @@ class Arguments:
             if not several:
                 raise ShapeError(f"sources[{symbol!r}]=[]: a symbol needs at least one source")
         parameters = _parameters(by_symbol) if names is None else tuple(names)
+        named = frozenset(parameters)
         paths: dict[Path, int] = {}
         positions: dict[str, tuple[int, ...]] = {}
         for symbol, several_paths in by_symbol.items():
             found = []
             for path in several_paths:
-                resolved = (_parameter(symbol, path, parameters), *path[1:])
+                resolved = (_parameter(symbol, path, parameters, named), *path[1:])
                 found.append(paths.setdefault(resolved, len(paths)))
             positions[symbol] = tuple(dict.fromkeys(found))
         by_name = any(isinstance(path[0], str) for several in by_symbol.values() for path in several)
@@ -152,19 +153,24 @@ def _parameters(by_symbol: Mapping[str, Sequence[Path]]) -> tuple[str, ...]:
         )
     count = 1 + max([head for head in heads if isinstance(head, int)])
     names = [f"argument{position}" for position in range(count)]
+    taken = set(names)
     for symbol, paths in by_symbol.items():
+        if len(paths) > 1 or symbol in taken or not usable(symbol):
+            continue
         for path in paths:
-            if len(path) == 1 and isinstance(path[0], int) and names[path[0]].startswith("argument") and usable(symbol):
-                names[path[0]] = symbol if len(paths) == 1 and symbol not in names else names[path[0]]
+            if len(path) == 1 and isinstance(path[0], int) and names[path[0]].startswith("argument"):
+                taken.discard(names[path[0]])
+                taken.add(symbol)
+                names[path[0]] = symbol
     return tuple(names)
 
 
-def _parameter(symbol: str, path: Path, parameters: Sequence[str]) -> str:
+def _parameter(symbol: str, path: Path, parameters: Sequence[str], named: frozenset[str]) -> str:
     head = path[0]
     if isinstance(head, int):
         if head < len(parameters):
             return parameters[head]
-    elif head in parameters:
+    elif head in named:
         return head
     raise ShapeError(f"sources[{symbol!r}]={path!r}: the arguments are {', '.join(parameters) or 'none'}")
 

@@ -22,8 +22,9 @@ from shapes.accepted import shown, whole_number
 from shapes.environment.answers import Answers, decided
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized, within
 from shapes.errors import ShapeError, fact_place
+from shapes.guards.components import connected_components
 from shapes.guards.congruences import implied
-from shapes.guards.rejection import OneMoved, rejected_alone
+from shapes.guards.rejection import Changed, rejected_alone
 from shapes.origin import Origin
 from solver.decide.assume import assume
 from solver.decide.verdict import Always, Depends, Verdict
@@ -131,8 +132,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     """The guards none of which follows from the others, with what each alone rejects.
 
     Congruences of one expression are sorted out by arithmetic. Most of the rest are seen to be needed by sizes beside
-    the hints. Of the others, half are tested under the other half, recursively, so that n guards cost n log n
-    assumptions.
+    the hints. Of the others, half are tested under the other half, recursively, so that n guards that share symbols
+    cost n log n assumptions. Guards that share none, not even through others, are independent.
     """
     committed = [event.fact for event in events if isinstance(event, Guarded | Specialized)]
     guards = [fact for fact in committed if fact.kind == "guard"]
@@ -140,66 +141,65 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         return ()
     inputs = _inputs(events)
     given = _given(events, inputs)
-
-    def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
-        return Guard.of(fact, {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()})
-
-    usual = {event.name: _some_value(event) for event in inputs.values()}
-
-    def rejecting_one(fact: Fact, sizes: OneMoved[Atom]) -> Guard:
-        return Guard.of(fact, OneMoved(usual, inputs[sizes.place].name, sizes[sizes.place]))
-
     conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
     hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
     redundant = implied([within(fact) for fact in guards], hints)
     guards = [fact for index, fact in enumerate(guards) if index not in redundant]
     alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
-    needed = {index: rejecting_one(guards[index], sizes) for index, sizes in enumerate(alone) if sizes is not None}
+    needed: dict[int, Mapping[Atom, int] | None] = {
+        index: sizes.changed for index, sizes in enumerate(alone) if sizes is not None
+    }
+    accepted = bool(needed)  # by the hints
+    usual = {atom: _some_value(event) for atom, event in inputs.items()}
+    declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
+    ages = {atom: age for age, atom in enumerate(declared)}
+    for component in connected_components([within(fact).symbols for fact in [*guards, *given]]):
+        doubtful = [index for index in component if index < len(guards) and index not in needed]
+        if not doubtful:
+            continue
+        assumed = [given[index - len(guards)] for index in component if index >= len(guards)]
+        others = [guards[index] for index in component if index in needed]
+        tied = sorted(
+            _symbols([*assumed, *others, *[guards[index] for index in doubtful]]) & ages.keys(), key=ages.__getitem__
+        )
+        known = entry_facts([declared[atom] for atom in tied], assumed, interner)
+        found = _needed_under(extended(known, others), guards, doubtful, solvers=solvers)
+        needed |= found
+        if not accepted:
+            witness = extended(known, [guards[index] for index in found]).witness()
+            usual = {} if witness is None or not usual else usual | witness
+    sizes = {event.name: usual[atom] for atom, event in inputs.items() if usual}
 
-    def keep(known: Facts, rest: Sequence[int]) -> list[int]:
-        """Which of these are needed under what is known."""
-        if len(rest) > 1:
-            middle = len(rest) // 2
-            first = keep(extended(known, [guards[index] for index in rest[middle:]]), rest[:middle])
-            return first + keep(extended(known, [guards[index] for index in first]), rest[middle:])
-        (index,) = rest
-        fact = guards[index]
-        both = within(fact)
-        if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
-            return []
-        _, rejected = known.samples.classify(both, interner.true)
-        if rejected is None and isinstance(known.suppose(both.negation), Conflict):
-            return []
-        verdict = decided(known, both, interner.true, solvers=solvers)
-        if isinstance(verdict, Always):
-            return []
-        needed[index] = rejecting(fact, verdict.found[1]) if isinstance(verdict, Depends) else Guard.of(fact)
-        return [index]
+    def rejected(changed: Mapping[Atom, int] | None) -> Mapping[str, int] | None:
+        if changed is None or not sizes:
+            return None
+        return Changed(sizes, {inputs[atom].name: value for atom, value in changed.items() if atom in inputs})
 
-    doubtful = [index for index in range(len(guards)) if index not in needed]
-    if doubtful:
-        concerned = _connected(_symbols([guards[index] for index in doubtful]), [*guards, *given])
-        known = entry_facts(events, interner, concerned)
-        # all others hold at the hints, which is what their symbols are then
-        others = [guards[index] for index in needed if not concerned.isdisjoint(within(guards[index]).symbols)]
-        keep(extended(known, others), doubtful)
-    return tuple([needed[index] for index in sorted(needed)])
+    return tuple([Guard.of(guards[index], rejected(needed[index])) for index in sorted(needed)])
 
 
-def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
-    """These symbols, and those that facts tie to them."""
-    about: dict[Atom, list[frozenset[Atom]]] = {}
-    for fact in facts:
-        tied = within(fact).symbols
-        for atom in tied:
-            about.setdefault(atom, []).append(tied)
-    found, pending = set(symbols), list(symbols)
-    while pending:
-        for tied in about.pop(pending.pop(), ()):
-            new = tied - found
-            found |= new
-            pending += new
-    return found
+def _needed_under(
+    known: Facts, guards: Sequence[Fact], rest: Sequence[int], *, solvers: bool
+) -> dict[int, Mapping[Atom, int] | None]:
+    """The guards that are needed under what is known, each with sizes that it alone rejects, where some were found."""
+    if len(rest) > 1:
+        middle = len(rest) // 2
+        others = extended(known, [guards[index] for index in rest[middle:]])
+        first = _needed_under(others, guards, rest[:middle], solvers=solvers)
+        others = extended(known, [guards[index] for index in first])
+        return first | _needed_under(others, guards, rest[middle:], solvers=solvers)
+    (index,) = rest
+    both = within(guards[index])
+    if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
+        return {}
+    true = Prop.truth(known.interner, True)
+    _, rejected = known.samples.classify(both, true)
+    if rejected is None and isinstance(known.suppose(both.negation), Conflict):
+        return {}
+    verdict = decided(known, both, true, solvers=solvers)
+    if isinstance(verdict, Always):
+        return {}
+    return {index: verdict.found[1] if isinstance(verdict, Depends) else None}
 
 
 def _inputs(events: Iterable[Commitment]) -> dict[Atom, Declared]:
@@ -221,18 +221,13 @@ def extended(known: Facts, more: Iterable[Fact]) -> Facts:
     return known
 
 
-def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
-    """The facts known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
-    symbols.
-    """
-    given = _given(events, _inputs(events))
-    wanted = wanted | _symbols(given)
+def entry_facts(declared: Iterable[Declared], given: Iterable[Fact], interner: Interner) -> Facts:
+    """The facts known before any guard: the ranges of these symbols, and given facts."""
     known = Facts.empty(interner)
-    for event in events:
-        if isinstance(event, Declared) and not wanted.isdisjoint(event.symbol.symbols):
-            larger = known.declare(event.symbol, event.lo, event.hi, event.fact, hint=event.hint)
-            assert not isinstance(larger, Conflict)
-            known = larger
+    for event in declared:
+        larger = known.declare(event.symbol, event.lo, event.hi, event.fact, hint=event.hint)
+        assert not isinstance(larger, Conflict)
+        known = larger
     return extended(known, given)
 
 

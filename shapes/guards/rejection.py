@@ -35,15 +35,15 @@ ALONE: Final = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OneMoved(Mapping[Key, int]):
-    """An assignment that differs from another in one symbol, at `place`; the other is shared."""
+class Changed(Mapping[Key, int]):
+    """An assignment that differs from another, which is shared, in few symbols."""
 
     others: Mapping[Key, int]
-    place: Key
-    value: int
+    changed: Mapping[Key, int]
 
     def __getitem__(self, key: Key) -> int:
-        return self.value if key == self.place else self.others[key]
+        value = self.changed.get(key)
+        return self.others[key] if value is None else value
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self.others)
@@ -57,7 +57,7 @@ class OneMoved(Mapping[Key, int]):
 
 def rejected_alone(
     hints: Mapping[Atom, int], guards: Sequence[Prop], known: Sequence[Prop]
-) -> list[OneMoved[Atom] | None]:
+) -> list[Changed[Atom] | None]:
     """For each guard, sizes that it rejects while all others and what is `known` accept them, as far as changing one
     hint finds some."""
     try:
@@ -69,7 +69,7 @@ def rejected_alone(
         return [None] * len(guards)
 
 
-def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
+def _alone(conditions: Conditions, place: int) -> Changed[Atom] | None:
     """Sizes that only this condition rejects: when one symbol changes, only conditions about it can change."""
     guard, hints = conditions.props[place], conditions.hints
     for atom in sorted(guard.symbols, key=lambda atom: (len(conditions.about[atom]), atom.serial)):
@@ -77,9 +77,10 @@ def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
         def accepted(values: Mapping[Atom, int], atom: Atom = atom) -> bool:
             return conditions.rejecting(atom, values[atom]) == [place]
 
-        for value in chain(_beside(guard, conditions, atom), conditions.beyond(place, atom)):
+        edges = (*conditions.edge(place, atom), *_beside(guard, conditions, atom))
+        for value in chain(edges, conditions.beyond(place, atom)):
             if accepted({atom: value}):
-                return OneMoved(hints, atom, shrink_assignment({atom: value}, {atom: hints[atom]}, accepted)[atom])
+                return Changed(hints, shrink_assignment({atom: value}, {atom: hints[atom]}, accepted))
     return None
 
 
@@ -147,6 +148,12 @@ class Conditions:
             found = self._rejecting[key] = lines.rejecting(value)
             self._add_others(lines, atom, value, found)
         return found
+
+    def edge(self, place: int, atom: Atom) -> list[int]:
+        """The value closest to the hint at which this condition fails, if it is one of the tightest bounds."""
+        lines = self._lines_of(atom)
+        lows = [low - 1 for low, where in lines.lows if where == place]
+        return lows + [high + 1 for high, where in lines.highs if where == place]
 
     def beyond(self, place: int, atom: Atom) -> Iterator[int]:
         """Values that violate this congruence and keep the remainders that other conditions require: by the Chinese

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from solver.knowledge import remainder, shift
+from solver.knowledge import differences, remainder, shift
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.comparisons import decided
-from solver.knowledge.extremes import prove_nonnegative as prove_clamps
+from solver.knowledge.extremes import prove_clamps
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import rewritten
@@ -174,4 +174,5 @@ SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], ProofStep | None]]]] =
     ("shift", shift.prove_nonnegative),
     ("remainder", remainder.prove_nonnegative),
     ("extremes", prove_clamps),
+    ("differences", differences.prove_nonnegative),
 )

@@ -29,7 +29,7 @@ from solver.proofs.step import ProofStep
 from solver.rungs.effort import EFFORTS, WORK, Effort
 from solver.rungs.prover import Open
 from solver.samples.witness import Witness
-from solver.samples.witness_search import divisor_search, find, grid_search
+from solver.samples.witness_search import difference_search, divisor_search, find, grid_search
 from solver.terms.prop import Prop
 
 RESAMPLING: Final = {"fast": 0, "default": 160_000, "thorough": 400_000}
@@ -90,6 +90,8 @@ def _searched(question: Question, prover: LadderProver) -> Verdict:
         opposite = question.goal(not truth)
         budget = prover.budget_of(prover.work)
         found = find(facts, opposite, domain, rows=2, effort=1, budget=budget)
+        if found is None:
+            found = difference_search(facts, opposite, domain, budget=budget)
         if found is None:
             found = divisor_search(facts, opposite, domain, row=alive[0], budget=budget)
         prover.work = budget.work

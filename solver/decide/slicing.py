@@ -31,6 +31,7 @@ from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.samples.replenish import replenished
 from solver.terms.atoms import operands
+from solver.terms.coefficients import distinct_hash
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -196,8 +197,8 @@ class Order:
         for atom in e.schedule:
             self._mark(atom)
         monomials = e.interner.monomials
-        terms = [hash((c, *sorted([self._mark(atom) for atom in monomials[m]]))) for m, c in e.terms]
-        return hash((e.constant, *sorted(terms)))
+        terms = [hash((distinct_hash(c), *sorted([self._mark(atom) for atom in monomials[m]]))) for m, c in e.terms]
+        return hash((distinct_hash(e.constant), *sorted(terms)))
 
     def _mark(self, atom: Atom) -> int:
         """A number for an atom; those in its arguments, except names, have theirs already."""

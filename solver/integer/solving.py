@@ -52,18 +52,18 @@ def solve(
     if isinstance(outcome, list):
         spent = before - budget.work
         return Point(
-            tuple(_nearer(rows, outcome, Limits(min(budget.work, 10 * spent), budget.cuts, budget.branches)))
+            tuple(_nearer(rows, outcome, Limits(min(budget.work, 10 * spent), budget.cuts, budget.branches), budget))
         )
     return Infeasible(certificate(len(rows), system.journal, outcome))
 
 
-def _nearer(rows: Sequence[Row], values: list[int], limits: Limits) -> list[int]:
+def _nearer(rows: Sequence[Row], values: list[int], limits: Limits, budget: WorkBudget) -> list[int]:
     """A small point in place of a far one that a ray led to, where that is easy."""
     size = 16 + 2 * max([abs(row[1]) + max([abs(c) for _, c in row[0]], default=0) for row in rows], default=0)
     if max(map(abs, values), default=0) <= size:
         return values
     box = [Row(((variable, sign),), size, False) for variable in range(len(values)) for sign in (1, -1)]
-    system = System.of_question([*rows, *box], WorkBudget(limits))
+    system = System.of_question([*rows, *box], WorkBudget(limits, budget.deadline))
     try:
         nearer = explore(system)
     except Exhausted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,12 @@ class Exhausted(Exception):
 
 
 class WorkBudget:
-    """The rest of the limits of one call."""
+    """The rest of the limits of one call; a `deadline`, as `time.perf_counter` counts, ends it too."""
 
-    __slots__ = ("branches", "cuts", "work")
+    __slots__ = ("branches", "cuts", "deadline", "work")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, deadline: float | None = None) -> None:
+        self.deadline = deadline
         self.work = limits.work
         self.cuts = limits.cuts
         self.branches = limits.branches
@@ -36,6 +38,11 @@ class WorkBudget:
         self.work -= numbers + (numbers * bits >> 8)
         if self.work < 0:
             raise Exhausted("work")
+        if self.is_late():
+            raise Exhausted("time")
+
+    def is_late(self) -> bool:
+        return self.deadline is not None and perf_counter() > self.deadline
 
     def branch(self) -> None:
         self.branches -= 1

@@ -17,7 +17,7 @@ from solver.knowledge import extremes, remainder, shift, single
 from solver.knowledge.base import Knowledge, Rule
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.explain import prove_bound, prove_side
-from solver.knowledge.isolation import isolations
+from solver.knowledge.isolation import TERMS, isolations
 from solver.knowledge.laws import rewritten
 from solver.proofs.rewriting import apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep, equal
@@ -120,6 +120,8 @@ def _decided_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
 
 def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> ProofStep | None:
     """`e >= 0`, cheaply, and without facts about the clamp `without` that it decides."""
+    if len(e.terms) > TERMS:
+        return None
     goal = Prop.nonnegative(e)
     if goal.kind != "ge" or known.refuted(goal.expr):
         return None

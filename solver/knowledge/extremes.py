@@ -38,7 +38,14 @@ _nesting: Final = local()
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
     """`e >= 0` for an expression with a few relus, cheaply."""
-    if len(e.terms) > TERMS or outermost(e) is None:
+    return None if len(e.terms) > TERMS else prove_clamps(known, e)
+
+
+def prove_clamps(known: Knowledge, e: Expr) -> ProofStep | None:
+    """`e >= 0` for an expression with relus, few of which matter. Clamps of clamps are long sums in normal form, most
+    of which one relu cancels when it is replaced by its argument.
+    """
+    if outermost(e) is None:
         return None
     depth: int = getattr(_nesting, "depth", 0)
     if depth >= NESTED:
@@ -130,8 +137,9 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
             found.append((c < 0, atom.depth, atom.key, atom, c))
         others.update(dict.fromkeys(monomials[m]))
     found.sort(key=lambda each: each[:3], reverse=True)
-    for _, _, _, atom, c in found:
-        if not any(atom in other.expr.atoms for other in others if other is not atom):
+    deepest = sorted(others, key=lambda other: -other.depth) if len(found) > 1 else []
+    for _, depth, _, atom, c in found:
+        if not any(atom in other.expr.atoms for other in deepest if other.depth > depth):
             return atom, c
     return None
 

@@ -17,14 +17,14 @@ when few are left, `solver.samples.repair` repairs some. Columns are shared with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from solver.knowledge.base import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
 from solver.terms.atoms import arguments, operands
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.operations import Evaluate
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
@@ -35,6 +35,8 @@ one value for all symbols."""
 ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4
 TOUCHED: Final = 96
+LONG: Final = 32
+"""A sum of more terms is evaluated by its difference from another one, and kept."""
 SEEDS_KEPT: Final = 512
 SCATTERED: Final[dict[int, tuple[int, ...]]] = {}
 
@@ -53,14 +55,16 @@ class Touching:
 class Samples:
     """Rows of values; `alive` are the rows that satisfy every fact."""
 
-    __slots__ = ("alive", "cache", "columns", "dependents", "enough", "limits", "touching")
+    __slots__ = ("alive", "cache", "columns", "dependents", "enough", "limits", "longest", "touching")
 
     columns: ShardedMap[tuple[int, ...]]
     limits: ShardedMap[tuple[int | None, int | None]]
     touching: ShardedMap[Touching]
     dependents: ShardedMap[tuple[Atom, ...]]
     alive: tuple[int, ...]
-    cache: dict[Atom | int, list[int]]
+    cache: dict[Atom | int | Expr, list[int]]
+    longest: tuple[Expr, ...]
+    """The newest sums of many terms; the cache may have their values."""
     enough: int
     """No row is repaired while so many are alive."""
 
@@ -74,6 +78,7 @@ class Samples:
         samples.dependents = ShardedMap()
         samples.alive = tuple(range(ROWS))
         samples.cache = {}
+        samples.longest = ()
         return samples
 
     def copy(self) -> Samples:
@@ -85,6 +90,7 @@ class Samples:
         samples.dependents = self.dependents
         samples.alive = self.alive
         samples.cache = self.cache
+        samples.longest = self.longest
         return samples
 
     def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Samples:
@@ -236,10 +242,36 @@ class Samples:
 
     def values(self, e: Expr) -> list[int]:
         """The value of an expression in each row."""
+        if len(e.terms) > LONG:
+            return self._long_values(e)
+        return self._plus([e.constant] * ROWS, e.terms, e.interner)
+
+    def _long_values(self, e: Expr) -> list[int]:
+        """The values of a long sum, by what it adds to another one: clamps of clamps are ever longer sums."""
+        found = self.cache.get(e)
+        if found is not None:
+            return found.copy()
         total = [e.constant] * ROWS
-        monomials = e.interner.monomials
+        terms: Iterable[tuple[int, int]] = e.terms
+        for other in self.longest:
+            known = self.cache.get(other)
+            if known is not None:
+                own, others = set(e.terms), set(other.terms)
+                more = own - others
+                if len(more) < len(own) // 4:
+                    terms = [*more, *[(m, -c) for m, c in others - own]]
+                    total = [value - other.constant + e.constant for value in known]
+                    break
+        total = self._plus(total, terms, e.interner)
+        self.longest = (e, *self.longest[:1])
+        self.cache[e] = total.copy()
+        return total
+
+    def _plus(self, total: list[int], terms: Iterable[tuple[int, int]], interner: TermTable) -> list[int]:
+        """A column, to which terms are added."""
+        monomials = interner.monomials
         cache = self.cache
-        for m, c in e.terms:
+        for m, c in terms:
             column = cache.get(m)
             if column is None:
                 atoms = monomials[m]

@@ -13,8 +13,8 @@ Effort = Literal["fast", "default", "thorough"]
 
 RUNGS: Final = frozenset(
     (
-        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "split"),
-        *("refine", "search", "sympy", "z3"),
+        *("bounds", "shift", "remainder", "differences", "factor", "linear", "box", "residues", "extremes", "isolate"),
+        *("split", "refine", "search", "sympy", "z3"),
     )
 )
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}

@@ -93,7 +93,7 @@ class Prover(ABC):
 
     def budget_of(self, work: int) -> WorkBudget:
         """A budget with so much work."""
-        budget = WorkBudget(SOLVING)
+        budget = WorkBudget(SOLVING, self.deadline)
         budget.work = work
         return budget
 

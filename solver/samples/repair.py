@@ -102,7 +102,7 @@ class Search(Variation):
             if budget is not None:
                 budget.work -= 4 * price
             for place in self.places(target, atom, moved):
-                if self.left <= 0 or (budget is not None and budget.work <= 0):
+                if self.left <= 0 or (budget is not None and (budget.work <= 0 or budget.is_late())):
                     return None
                 self.left -= 1
                 if budget is not None:

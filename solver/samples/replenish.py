@@ -1,4 +1,4 @@
-"""Replenish the samples when a new fact refutes most of them: rows are repaired by local search.
+"""Replenish the samples when a new fact refutes most of them: rows are repaired, by pushing or by local search.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.samples.replenish import replenished
@@ -20,6 +20,7 @@ from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
 from solver.knowledge.samples import ROWS, Samples
 from solver.proofs.fact import Fact
+from solver.samples.pushing import Pushing
 from solver.samples.repair import Search
 
 REPAIRED: Final = 2
@@ -41,8 +42,12 @@ def replenished(
     for row in candidates:
         if not wanted:
             break
-        search = Search(facts, samples, row, effort=2 if samples.alive or rows else 5, budget=budget)
-        values = search.reach([fact.domain, fact.prop] if before.alive else None)
+        values = None
+        if before.alive and fact.domain.kind == "true":
+            values = Pushing(facts, samples, row, budget=budget).reach(fact.prop)
+        if values is None:
+            search = Search(facts, samples, row, effort=2 if samples.alive or rows else 5, budget=budget)
+            values = search.reach([fact.domain, fact.prop] if before.alive else None)
         if values is None:
             continue
         columns = columns or samples.columns.draft()

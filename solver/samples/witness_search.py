@@ -23,6 +23,7 @@ from typing import Final
 
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
+from solver.samples.pushing import Pushing
 from solver.samples.repair import Search, terms_evaluated
 from solver.samples.table import Table
 from solver.samples.witness import Witness
@@ -108,6 +109,19 @@ def find(
     samples = facts.samples
     for row in samples.alive[:rows]:
         moved = Search(facts, samples, row, effort=effort, budget=budget).reach([domain, goal])
+        if moved is not None:
+            return Witness(row, moved)
+    return None
+
+
+def difference_search(
+    facts: Facts, goal: Prop, domain: Prop, *, rows: int = 2, budget: WorkBudget | None = None
+) -> Witness | None:
+    """An assignment that satisfies a difference constraint: a sample in which a chain of symbols moves."""
+    if domain.kind != "true" or len(goal.terms) < 2:
+        return None
+    for row in facts.samples.alive[:rows]:
+        moved = Pushing(facts, facts.samples, row, room=False, budget=budget).reach(goal)
         if moved is not None:
             return Witness(row, moved)
     return None

@@ -201,11 +201,12 @@ class Printer(Writer):
         return text
 
     def plain(self, e: Expr) -> Sum:
-        """The terms, unchanged, each atom a piece."""
-        monomials = e.interner.monomials
+        """The terms, unchanged, each atom a piece. Structure numbers the pieces, not which expressions came first."""
+        monomials, keys = e.interner.monomials, e.interner.monomial_keys
         poly: Sum = {}
-        for m, c in e.terms:
-            poly[tuple(sorted([self.piece(atom) for atom in monomials[m]]))] = c
+        for m, c in sorted(e.terms, key=lambda term: keys[term[0]]):
+            atoms = sorted(monomials[m], key=lambda atom: atom.key)
+            poly[tuple(sorted([self.piece(atom) for atom in atoms]))] = c
         if e.constant:
             poly[()] = e.constant
         return poly

@@ -1,13 +1,29 @@
 """The coefficients of a polynomial: pairs of a monomial's number and a coefficient, sorted, none zero.
 
-    >>> from solver.terms.coefficients import merged
-    >>> merged(((1, 2), (3, 5)), ((1, 1), (2, 7)), -2)
-    ((2, -14), (3, 5))
+>>> from solver.terms.coefficients import merged
+>>> merged(((1, 2), (3, 5)), ((1, 1), (2, 7)), -2)
+((2, -14), (3, 5))
 """
 
 from __future__ import annotations
 
+from hashlib import blake2b
+from typing import Final
+
 Terms = tuple[tuple[int, int], ...]
+HASHED: Final = 1 << 60
+"""Smaller numbers but -2 have hashes of their own."""
+
+
+def distinct_hash(number: int) -> int:
+    """A number that Python hashes as no other: of its own, -1 and -2 have the same hash, as have k and k + 2**61 - 1.
+
+    >>> hash(distinct_hash(-1)) == hash(distinct_hash(-2)), hash(distinct_hash(2**61)) == hash(distinct_hash(1))
+    (False, False)
+    """
+    if number != -2 and -HASHED < number < HASHED:
+        return number
+    return int.from_bytes(blake2b(f"{number:x}".encode(), digest_size=7).digest(), "big")
 
 
 def merged(a: Terms, b: Terms, k: int) -> Terms:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from threading import RLock
 
-from solver.terms.coefficients import Terms, merged
+from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
 
@@ -152,7 +152,8 @@ class Expr(Node):
     def fingerprint(self) -> int:
         if self._fingerprint is None:
             keys = self.interner.monomial_keys
-            self._fingerprint = hash((self.constant, sum(hash((keys[m], c)) for m, c in self.terms)))
+            marks = sum([hash((keys[m], distinct_hash(c))) for m, c in self.terms])
+            self._fingerprint = hash((distinct_hash(self.constant), marks))
         return self._fingerprint
 
     @property

@@ -7,6 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapes import Always, Depends, Never, ShapeEnv, ShapeError
+from shapes.guards import guards
+from solver.decide.assume import assume
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
 
 
 def accepted(env: ShapeEnv, sizes: dict[str, int]) -> bool:
@@ -183,3 +187,67 @@ def test_a_guard_that_needs_a_proof_is_tested_beside_what_is_about_its_symbols()
         assert guard.rejects is not None
         values = {atoms[name]: size for name, size in guard.rejects.items()}
         assert [other for other in guards if not other.prop.evaluate(values)] == [guard]
+
+
+PAIRS = [
+    "0 <= s and s <= b",
+    "s <= b + 3",
+    "b >= 0",
+    "s + b >= 6",
+    "s % 2 == 1",
+    "b % 4 == 0 and b % 8 == 0",
+    "b % 2 == 0",
+]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(PAIRS), max_size=4), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_guards_that_share_no_symbol_are_independent(groups: list[list[str]], hinted: bool) -> None:
+    """The minimal guards of independent groups are those of each group; each `rejects` is rejected by its guard alone,
+    among the guards of all groups."""
+    together = ShapeEnv(solvers=False)
+    expected = []
+    for number, conditions in enumerate(groups):
+        alone = ShapeEnv(solvers=False)
+        for env, end in ((together, str(number)), (alone, str(number))):
+            for name, size in (("s", 5), ("b", 16)):
+                env.symbol(name + end, None, hint=size)
+            for condition in conditions:
+                env.guard(condition.replace("s", f"s{end}").replace("b", f"b{end}"))
+        expected += [guard.text for guard in alone.guards()]
+    if not hinted:
+        together.symbol("unrelated")
+    found = together.guards()
+    atoms = {declared.name: atom for atom, declared in together.symbols.items()}
+    assert [guard.text for guard in found] == expected
+    for guard in found:
+        assert guard.rejects is not None
+        values = {atoms[name]: size for name, size in guard.rejects.items()}
+        rejecting = [each for each in found if not (each.domain.evaluate(values) and each.prop.evaluate(values))]
+        assert rejecting == [guard]
+
+
+def test_redundant_guards_of_independent_pairs_cost_a_linear_number_of_assumptions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The guards on other pairs of sizes are not assumed for each redundant guard."""
+    learned: list[Fact] = []
+
+    def counted(facts: Facts, fact: Fact) -> Facts | Conflict:
+        learned.append(fact)
+        return assume(facts, fact)
+
+    monkeypatch.setattr(guards, "assume", counted)
+    counts = []
+    for pairs in (10, 40):
+        env = ShapeEnv(solvers=False)
+        for k in range(pairs):
+            s, b = env.symbol(f"s{k}", hint=5), env.symbol(f"b{k}", hint=20)
+            env.guard(s <= b + 3)
+            env.guard(s <= b)
+        learned.clear()
+        assert [guard.text for guard in env.guards()] == [f"b{k} >= s{k}" for k in range(pairs)]
+        counts.append(len(learned))
+    assert counts[1] == 4 * counts[0]

@@ -6,12 +6,16 @@ import random
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shapes import ShapeEnv
 from shapes.errors import Contradiction
+from solver.decide.ladder import decide
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, slice_of
-from solver.decide.verdict import Always, GaveUp, Never
-from solver.knowledge.facts import Conflict
+from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.knowledge.facts import Conflict, Facts
+from solver.terms.interner import Interner
 
 
 def environment(lows: dict[str, int | None], facts: list[str]) -> ShapeEnv:
@@ -129,3 +133,38 @@ def test_other_samples_of_a_slice_satisfy_its_facts() -> None:
                     assert found.known.holds_at(found.known.samples.row_values(found.known.all_symbols(), row))
     assert costs[: len(costs) // 2] == costs[len(costs) // 2 :]
     assert min(costs) > 0 and resampled
+
+
+@pytest.mark.parametrize("size", [1, 4, 10, 12, 28, 64, 100])
+def test_chains_of_clamps_are_decided_at_any_length(size: int) -> None:
+    """If this fails, where a slice begins is not seen to lie between 0 and the length, for chains of some length."""
+    interner = Interner()
+    n = interner.symbol("n")
+    known = Facts.empty(interner).declare_range(n, 0, None)
+    position = interner.zero
+    for i in range(size):
+        step = interner.symbol(f"s{i}")
+        known = known.declare_range(step, None, None)
+        position = interner.minimum(interner.maximum(step + position, interner.zero), n)
+    for goal in (interner.le(position, n), interner.ge(position, 0)):
+        verdict = decide(known, goal, effort="default")
+        assert isinstance(verdict, Always) and verdict.rung == "extremes"
+        assert size > 28 or verdict.check()
+    assert isinstance(decide(known, interner.lt(position, n), effort="default"), Depends)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(-9, 9)), min_size=1, max_size=12), st.integers(-9, 9))
+def test_long_sums_have_the_values_of_their_terms(changes: list[tuple[int, int]], constant: int) -> None:
+    """If this fails, a long sum that differs little from another one has wrong values in the samples."""
+    interner = Interner()
+    known = Facts.empty(interner)
+    symbols = [interner.symbol(f"s{i}") for i in range(40)]
+    for symbol in symbols:
+        known = known.declare_range(symbol, None, None)
+    e = interner.sum(symbols)
+    for position, coefficient in changes:
+        e = e + symbols[position] * coefficient + constant
+        for each in (e, -e):
+            rows = [known.samples.row_values(known.all_symbols(), row) for row in known.samples.alive]
+            values = known.samples.values(each)
+            assert [values[row] for row in known.samples.alive] == [each.evaluate(row) for row in rows]

@@ -38,6 +38,12 @@ ALONE = {
         "n .. d 1.. m 2..; m*d*(n//d) <= m*n",
         "a 2.. b 2.. u 0.. v 0..; min(a, u) + min(b, v)*a >= 0",
     ],
+    "differences": [
+        "a .. b .. c .. d ..; a <= b; b <= c; c <= d; a <= d",
+        "a .. b .. c .. d .. e ..; a < b; b < c; c < d; d < e; e >= a + 4",
+        "a .. b .. c .. u 1.. v 2..; a + u <= b; b + v <= c; c >= a + 3",
+        "a .. b .. c .. d ..9; a <= b - 1; b <= c - 1; c <= d - 1; a <= 6",
+    ],
     "linear": [
         "x 0.. y 0.. z 0..; x <= y; 2*y <= z; x + y <= z",
         "x .. y .. z ..; x < y; y < z; x + 2 <= z",
