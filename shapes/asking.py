@@ -253,12 +253,11 @@ class Asking(ABC):
 
     @synchronized
     def simplify(self, size: Size) -> SymInt | int:
-        """The same value in fewer operations, as far as the facts allow; every step is proven."""
-        from solver.decide.simplify import simplify
+        """The same value in fewer operations, as far as the facts allow, defined where it was; every step is proven."""
+        from solver.decide.simplify import simplify_pair
 
-        expr, domain = self._reader.read_expr(size)
-        simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
-        return simple.constant if simple.is_constant else self._size(simple, domain)
+        expr, domain = simplify_pair(self.facts, *self._reader.read_expr(size), solvers=self.solvers)
+        return expr.constant if expr.is_constant and domain is self._true else self._size(expr, domain)
 
     @synchronized
     def fits(self, size: Size, bits: int) -> Verdict:

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, NoReturn, Self
 
 from shapes.symbolic.operations import Interning, Key, Operations, line
 from solver.floats.values import Float
+from solver.syntax.defined import readable_text
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
@@ -107,7 +108,7 @@ class Integer(Symbolic):
         raise TypeError(f"unhashable: `{self}` is symbolic; int() of it specializes{line()}")
 
     def __str__(self) -> str:
-        return str(self.expr)
+        return readable_text(self.expr, self.domain)
 
     def __format__(self, spec: str) -> str:
         return format(self._value(f"the format {spec!r}"), spec) if spec else str(self)
@@ -145,7 +146,7 @@ class Boolean(Symbolic):
 
     def __str__(self) -> str:
         kind = self.prop.kind
-        return str(kind == "true") if kind in ("true", "false") else str(self.prop)
+        return str(kind == "true") if kind in ("true", "false") else readable_text(self.prop, self.domain)
 
     def __format__(self, spec: str) -> str:
         return format(bool(self), spec) if spec else str(self)
