@@ -54,7 +54,9 @@ class Fact:
 
 
 def _printed(prop: Prop, domain: Prop) -> str:
-    return readable_text(domain, Prop.truth(domain.interner, True)) if prop.kind == "true" else readable_text(prop, domain)
+    if prop.kind == "true":
+        return readable_text(domain, prop)
+    return readable_text(prop, domain)
 
 
 class Record:
