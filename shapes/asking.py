@@ -295,16 +295,16 @@ class Asking(ABC):
 
     @synchronized
     def simplify(self, size: Size) -> SymInt | int:
-        """The same value in fewer operations, as far as the facts allow; every step is proven."""
-        from solver.decide.simplify import simplify
+        """The same value in fewer operations, as far as the facts allow, defined where it was; every step is proven."""
+        from solver.decide.simplify import simplify_pair
 
         expr, domain = self._reader.read_expr(size)
         # a constant in place of a symbol is as many operations, so that `simplify` would not prefer it
         known = {atom: self.known.bounds(atom.expr) for atom in expr.symbols}
         fixed = {atom: lo for atom, (lo, hi) in known.items() if lo is not None and lo == hi}
         expr = expr.substitute({atom: self.interner.constant(value) for atom, value in fixed.items()})
-        simple = simplify(self.known, expr, domain=domain, solvers=self.solvers)
-        return simple.constant if simple.is_constant else self._size(simple, domain)
+        simple, where = simplify_pair(self.known, expr, domain, solvers=self.solvers)
+        return simple.constant if simple.is_constant and where is self._true else self._size(simple, where)
 
     @synchronized
     def fits(self, size: Size, bits: int) -> Verdict:

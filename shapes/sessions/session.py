@@ -23,6 +23,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -60,8 +61,8 @@ from shapes.sessions.recording import (
     read_sessions,
 )
 from solver.decide.verdict import Always, Depends, GaveUp, Never
-from solver.proofs.fact import Kind
-from solver.syntax.printer import text_of, text_of_both
+from solver.proofs.fact import Fact, Kind
+from solver.syntax.defined import defined_text, fact_text
 from solver.syntax.tokens import Decimals
 from solver.terms.prop import Prop
 
@@ -267,13 +268,13 @@ def _line(env: Recorded, event: Event) -> Record | None:
                 line["sources"] = list(sources)
             return line | _at(event.fact.origin)
         case Assumed(fact=fact):
-            line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "given"}
+            line = {"op": "assume", "prop": _fact_text(env, fact), "why": "given"}
             if fact.kind != "given":
                 line["as"] = fact.kind
         case Guarded(fact=fact) | Specialized(fact=fact):
-            line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "guard"}
+            line = {"op": "assume", "prop": _fact_text(env, fact), "why": "guard"}
         case Deferred(fact=fact, message=message):
-            line = {"op": "assume", "prop": _text(env, fact.prop, fact.domain, fact.text), "why": "assert"}
+            line = {"op": "assume", "prop": _fact_text(env, fact), "why": "assert"}
             if message:
                 line["message"] = message
         case _:
@@ -286,15 +287,19 @@ def _at(origin: object) -> Record:
 
 
 def _text(env: Recorded, prop: Prop, domain: Prop, written: str = "") -> str:
-    """Text that says exactly this proposition and domain: as it was written, as it prints, or with the domain before
-    it."""
-    for candidate in (written, text_of(prop)):
-        try:
-            if candidate and env.parse(candidate) == (prop, domain):
-                return candidate
-        except ParseError:
-            continue
-    return text_of_both(domain, prop)
+    """Text that says exactly this proposition and domain: as it was written, or as both print."""
+    with suppress(ParseError):
+        if written and env.parse(written) == (prop, domain):
+            return written
+    return defined_text(prop, domain)
+
+
+def _fact_text(env: Recorded, fact: Fact) -> str:
+    """Text of a fact, which asserts its domain: as it was written, or as both print."""
+    with suppress(ParseError):
+        if env.parse(fact.text) == (fact.prop, fact.domain):
+            return fact.text
+    return fact_text(fact.prop, fact.domain)
 
 
 def _stem(path: Path) -> str:

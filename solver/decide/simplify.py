@@ -33,7 +33,9 @@ from solver.knowledge.substitution import by_equalities, equalities, merged, nam
 from solver.knowledge.symbols import by_age
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
-from solver.syntax.printer import Printer
+from solver.syntax.connectives import same
+from solver.syntax.defined import domain_read
+from solver.syntax.printer import Printer, text_of
 from solver.terms.choice import ite
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -76,6 +78,19 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         return expr
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
     return expr if first > second else simple
+
+
+def simplify_pair(facts: Facts, expr: Expr, domain: Prop, *, solvers: bool = True) -> tuple[Expr, Prop]:
+    """The value with the fewest operators, and its domain: that of its plain text where the facts make it the same."""
+    simple = simplify(facts, expr, domain=domain, solvers=solvers)
+    plain = domain_read(text_of(simple), simple)
+    if plain is None or plain is domain:
+        return simple, domain
+    try:
+        alike = isinstance(decide(facts, same(plain, domain), domain=facts.interner.true), Always)
+    except Undefined:
+        alike = False
+    return simple, plain if alike else domain
 
 
 def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:

@@ -85,8 +85,15 @@ def _always_finite(a: Float) -> bool:
     return a.program.range(*[(None, None)] * len(a.arguments)).finite
 
 
-def at_least_zero(a: Float) -> Prop:
-    return compare(">=", a, constant(a.interner, 0.0))
+def not_negative(a: Float) -> Prop:
+    """Where a is at least zero or a NaN, so that Python takes its root."""
+    return compare("<", a, constant(a.interner, 0.0)).negation
+
+
+def not_a_number(a: Float) -> Prop:
+    """Where a is a NaN."""
+    may_be = a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan
+    return compare("==", a, a).negation if may_be else Prop.truth(a.interner, a.value != a.value)
 
 
 def nonzero(a: Float) -> Prop:

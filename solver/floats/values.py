@@ -18,6 +18,7 @@ two values that does not reduce to integers. A monotone program of one argument,
 the argument, found by bisection over the doubles.
 
 `domain` says where Python raises nothing: no conversion overflows, no divisor is zero, no root is of a negative number.
+NaNs and infinities are values: `sqrt(nan)`, `round(inf, 2)` and `nan**0.5` are defined.
 (For a quotient of integers it asks that the numerator fits a double, a little more than Python does.)
 """
 
@@ -30,12 +31,13 @@ from collections.abc import Callable
 from solver.errors import NotExpressible
 from solver.floats import ordinals as float_ordinals
 from solver.floats.order import (
-    at_least_zero,
     ceil,
     compare,
     finite,
     floor,
     nonzero,
+    not_a_number,
+    not_negative,
     ordinal,
     pattern_of,
     round_half_even,
@@ -74,8 +76,9 @@ __all__ = [
     "round_half_even",
     "finite",
     "compare",
-    "at_least_zero",
     "nonzero",
+    "not_a_number",
+    "not_negative",
 ]
 
 
@@ -217,11 +220,13 @@ def power(a: Float, b: Float) -> Float:
     if b.value == 1.0:
         return a
     raised = _combine("**", a, b)
-    if b.value == 0.5:  # never overflows
-        raised.domain = Prop.join(a.interner, "and", [raised.domain, at_least_zero(a)])
-        return raised
-    defined = a.interner.apply(function(f"int(-1e999 < {raised.text} < 1e999)"), *raised.arguments)
-    raised.domain = Prop.join(a.interner, "and", [raised.domain, Prop.ge(defined, 1)])
+    if b.value == 0.5:  # never overflows; `(-inf)**0.5` is inf
+        infinite = compare("==", a, constant(a.interner, -math.inf))
+        real = Prop.join(a.interner, "or", [not_negative(a), infinite])
+    else:
+        defined = a.interner.apply(function(f"int(-1e999 <= {raised.text} <= 1e999)"), *raised.arguments)
+        real = Prop.join(a.interner, "or", [Prop.ge(defined, 1), not_a_number(a), not_a_number(b)])
+    raised.domain = Prop.join(a.interner, "and", [raised.domain, real])
     return raised
 
 
@@ -253,7 +258,7 @@ def square_root(a: Float) -> Float:
     """
     if a.value is not None:
         return constant(a.interner, math.sqrt(a.value))
-    domain = Prop.join(a.interner, "and", [a.domain, at_least_zero(a)])
+    domain = Prop.join(a.interner, "and", [a.domain, not_negative(a)])
     return Float(a.interner, f"sqrt({a.text})", VALUE, a.arguments, domain)
 
 
@@ -261,7 +266,12 @@ def round_to(a: Float, digits: int) -> Float:
     """`round(a, digits)`, a float."""
     if a.value is not None:
         return constant(a.interner, round(a.value, digits))
-    return Float(a.interner, f"round({a.text}, {digits})", VALUE, a.arguments, finite(a))
+    domain, text = a.domain, f"round({a.text}, {digits})"
+    if digits < 0:  # the largest doubles are rounded beyond all doubles
+        defined = a.interner.apply(function(f"int(-1e999 <= {text} <= 1e999)"), *a.arguments)
+        rounds = Prop.join(a.interner, "or", [Prop.ge(defined, 1), not_a_number(a)])
+        domain = Prop.join(a.interner, "and", [domain, rounds])
+    return Float(a.interner, text, VALUE, a.arguments, domain)
 
 
 def choose(p: Prop, a: Float, b: Float) -> Float:

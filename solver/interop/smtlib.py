@@ -21,8 +21,9 @@
 `div` and `mod` there are Euclidean: `n = d*q + r` with `0 <= r < |d|`. For d > 0 that is Python's `//` and `%`. For
 d < 0 the remainder stays nonnegative, so `(div n d)` is `-(n // -d)` and `(mod n d)` is `n % -d`; and Python's `n // d`
 is `(div (- n) (- d))`. For a divisor of unknown sign both are written, under `(ite (> d 0) ...)`. A zero divisor, to
-which SMT-LIB gives an unknown value, is outside the domain here: say so by a fact. `&`, powers with a symbolic exponent
-and opaque functions are uninterpreted: "unsat" is still an answer about the integers, "sat" need not be.
+which SMT-LIB gives an unknown value, gives 0, as in the engine; `(div n d)` that is read asks for `d != 0`. `&`,
+powers with a symbolic exponent and opaque functions are uninterpreted: "unsat" is still an answer about the integers,
+"sat" need not be.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from typing import Final, Literal
 from solver.errors import ParseError
 from solver.interop.smtlib_reading import Reading, Script
 from solver.syntax.precedence import digits
-from solver.terms.atoms import operands
+from solver.terms.atoms import domain_of, operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -188,7 +189,9 @@ class Writing:
         texts = [self.expression(arg) if isinstance(arg, Expr) else self.proposition(arg) for arg in operands(atom)]
         name = opaque_name(atom)
         if name:
-            return f"({name} {' '.join(texts)})"
+            term = f"({name} {' '.join(texts)})"
+            domain = domain_of(atom.expr.interner, atom.operation, [arg for arg in atom.args if isinstance(arg, Expr)])
+            return term if domain.kind == "true" else f"(ite {self.proposition(domain)} {term} 0)"
         if atom.kind == "floordiv" and not atom.args[1].symbols:
             return f"(div {' '.join(texts)})"
         return atom.operation.smtlib.format(*texts)

@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import Final, NoReturn, TypeVar
 
 from solver.errors import NotExpressible, ParseError
-from solver.syntax.connectives import chosen, connective, domain_of_choice, same
+from solver.syntax.connectives import choice, connective, same
 from solver.syntax.parser import Parsed
 from solver.syntax.tokens import long_integer
 from solver.terms.atoms import domain_of
@@ -231,13 +231,13 @@ class Reading:
             case [[Token(text="_"), Token(text="divisible"), Token(text=text)], value]:
                 e, domain = self.term(value, local)
                 return self.interner.divides(int(text), self.integer(e, value)), domain
-            case [Token(text="ite"), _, [Token(text="div"), n, d], [Token(text="div"), _, _]] if same_shape(
-                sexp, floor_division(n, d)
+            case [Token(text="ite"), _, [Token(text="div"), n, d], _] if (
+                same_shape(sexp, floor_division(n, d)) or same_shape(sexp, total_division(n, d))
             ):
                 (a, of_a), (b, of_b) = self.term(n, local), self.term(d, local)
                 x, y = self.integer(a, n), self.integer(b, d)
-                domain = self.interner.conjunction([of_a, of_b, self.interner.ne(y, 0)])
-                return self.interner.floordiv(x, y), domain
+                defined = self.interner.true if same_shape(sexp, total_division(n, d)) else self.interner.ne(y, 0)
+                return self.interner.floordiv(x, y), self.interner.conjunction([of_a, of_b, defined])
             case [Token() as head, *arguments]:
                 return self.application(head, arguments, local)
         self.fail("expected a term", self.place(sexp))
@@ -341,8 +341,9 @@ class Reading:
             self.fail("`ite` takes a condition and two values", head.place)
         (condition, of_p), (a, of_a), (b, of_b) = read
         p, at = self.prop(condition, arguments[0]), arguments[2]
-        value = chosen(p, a, self.prop(b, at)) if isinstance(a, Prop) else chosen(p, a, self.integer(b, at))
-        return value, domain_of_choice(p, of_p, of_a, of_b)
+        if isinstance(a, Prop):
+            return choice((p, of_p), (a, of_a), (self.prop(b, at), of_b))
+        return choice((p, of_p), (a, of_a), (self.integer(b, at), of_b))
 
     # ------------------------------------------------------------------ sorts
 
@@ -368,6 +369,13 @@ def floor_division(n: Sexp, d: Sexp) -> Sexp:
     """Python's `n // d` as `solver.interop.smtlib` writes it."""
     minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
     return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], [div, [minus, n], [minus, d]]]
+
+
+def total_division(n: Sexp, d: Sexp) -> Sexp:
+    """The same, and 0 for d = 0: what the engine means by it."""
+    minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
+    negative = [Token("ite", 0), [Token("<", 0), d, zero], [div, [minus, n], [minus, d]], zero]
+    return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], negative]
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:

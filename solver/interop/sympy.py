@@ -22,13 +22,14 @@ rational coefficients inside a rounding or a comparison), and torch's own functi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from solver.interop.sympy_reading import Reading, as_integer
+from solver.syntax.defined import is_partial
 from solver.syntax.parser import Parsed, ParsedExpr
 from solver.syntax.printer import text_of
-from solver.terms.atoms import operands
+from solver.terms.atoms import domain_of, operands
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Key, Sum
 from solver.terms.interner import Interner
@@ -43,12 +44,25 @@ FACTORING_TERMS: Final = 60
 FACTORING_DEGREE: Final = 12
 
 
-def to_sympy(value: Expr | Prop, bounds: Bounds | None = None) -> sympy.Basic:
+def to_sympy(
+    value: Expr | Prop, bounds: Bounds | None = None, *, domain: Prop | None = None, protected: bool = True
+) -> sympy.Basic:
     """The value as sympy has it; with bounds, its symbols know their signs.
+
+    Read back, it is defined inside `domain`, by default everywhere: an operation that need not be has its condition in
+    a `Choice`. Unless `protected`, operations stand as they are, for whoever knows that they are defined.
 
     Two different symbols with one name are distinguished by their serial numbers, `u0` and `u0__7` (see `names_of`).
     """
-    return Writing(value, bounds).written(value)
+    inside = Prop.truth(value.interner, True) if domain is None else domain
+    plain = Writing((value,), bounds, protected=False).written(value)
+    if not protected or not is_partial(value) and inside.kind == "true":
+        return plain
+    if inside.kind != "true" and Reading(value.interner, names_of(value, inside)).read(plain)[1] is inside:
+        return plain
+    writing = Writing((value, inside), bounds, protected=True)
+    total = writing.written(value)
+    return total if inside.kind == "true" else writing.within(inside, total)
 
 
 def from_sympy(value: sympy.Basic, interner: Interner, names: Mapping[str, Expr]) -> ParsedExpr | Parsed:
@@ -65,10 +79,10 @@ def from_sympy(value: sympy.Basic, interner: Interner, names: Mapping[str, Expr]
     return ParsedExpr(as_integer(result, str(value)), domain)
 
 
-def names_of(value: Expr | Prop) -> dict[str, Expr]:
-    """The symbols of a value by the names that `to_sympy` gives them: what `from_sympy` needs to read it back."""
+def names_of(*values: Expr | Prop) -> dict[str, Expr]:
+    """The symbols of values by the names that `to_sympy` gives them: what `from_sympy` needs to read them back."""
     found: dict[str, Expr] = {}
-    for atom in sorted(value.symbols, key=_serial):
+    for atom in sorted({symbol for value in values for symbol in value.symbols}, key=_serial):
         found[atom.name if atom.name not in found else f"{atom.name}__{atom.serial}"] = atom.expr
     return found
 
@@ -119,18 +133,40 @@ def _serial(atom: Atom) -> int:
 
 
 class Writing:
-    """One value being converted, its atoms first."""
+    """Values being converted, their atoms first."""
 
-    def __init__(self, value: Expr | Prop, bounds: Bounds | None) -> None:
+    def __init__(self, values: Sequence[Expr | Prop], bounds: Bounds | None, *, protected: bool) -> None:
         import sympy
 
         self.sympy = sympy
         self.atoms: dict[Atom, sympy.Basic] = {}
-        for name, e in names_of(value).items():
+        for name, e in names_of(*values).items():
             (atom,) = e.symbols
             self.atoms[atom] = sympy.Symbol(name, integer=True, **_signs(e, bounds))
-        for atom in value.schedule:
-            self.atoms[atom] = self.operation(atom)
+        for atom in [atom for value in values for atom in value.schedule]:
+            if atom not in self.atoms:
+                self.atoms[atom] = self.operation(atom)
+                if protected:
+                    self.atoms[atom] = self.protected(atom, bounds)
+
+    def protected(self, atom: Atom, bounds: Bounds | None) -> sympy.Basic:
+        """An operation under its condition, unless bounds settle that."""
+        from solver.interop import sympy_functions as ours
+
+        domain = domain_of(atom.expr.interner, atom.operation, [arg for arg in atom.args if isinstance(arg, Expr)])
+        if domain.kind == "true" or bounds is not None and all(_settled(p, bounds) for p in domain.comparisons()):
+            return self.atoms[atom]
+        return ours.Choice(self.proposition(domain), self.atoms[atom], self.sympy.Integer(0))
+
+    def within(self, domain: Prop, value: sympy.Basic) -> sympy.Basic:
+        """A converted value where the domain holds, and elsewhere what is defined nowhere."""
+        from solver.interop import sympy_functions as ours
+
+        nowhere = ours.FloorDiv(self.sympy.Integer(1), self.sympy.Integer(0))
+        condition = self.proposition(domain)
+        if isinstance(value, self.sympy.logic.boolalg.Boolean):
+            return self.sympy.ITE(condition, value, self.sympy.Eq(nowhere, 0, evaluate=False), evaluate=False)
+        return ours.Choice(condition, value, nowhere)
 
     def written(self, value: Expr | Prop) -> sympy.Basic:
         return self.expression(value) if isinstance(value, Expr) else self.proposition(value)
@@ -169,6 +205,11 @@ class Writing:
         right = left - e
         relation = {"ge": self.sympy.Ge, "eq": self.sympy.Eq, "ne": self.sympy.Ne}[p.kind]
         return relation(self.expression(left), self.expression(right), evaluate=False)
+
+
+def _settled(p: Prop, bounds: Bounds) -> bool:
+    lo, hi = bounds(p.expr)
+    return (lo is not None and lo >= (1 if p.kind == "ne" else 0)) or (p.kind == "ne" and hi is not None and hi < 0)
 
 
 def _signs(e: Expr, bounds: Bounds | None) -> dict[str, bool]:

@@ -32,12 +32,14 @@ class IntegerFunction(sympy.Function):  # type: ignore[misc]
     @classmethod
     def eval(cls, *args: sympy.Expr) -> sympy.Expr | None:
         if all(arg.is_Integer for arg in args):
+            if any(args[i] == 0 for i in cls.operation.nonzero) or any(args[i] < 0 for i in cls.operation.nonnegative):
+                return None
             return sympy.Integer(cls.operation.evaluate(*[int(arg) for arg in args]))
         return None
 
 
 class FloorDiv(IntegerFunction):
-    """`n // d`, rounding down, as Python does; 0 for d = 0, which is outside the domain."""
+    """`n // d`, rounding down, as Python does; it stays as it is for d = 0."""
 
     nargs = (2,)
     operation = OPERATIONS["floordiv"]
@@ -92,7 +94,7 @@ class BitAnd(IntegerFunction):
 
 
 class IntegerPower(IntegerFunction):
-    """`base ** exponent`; 0 for a negative exponent, which is outside the domain."""
+    """`base ** exponent`; it stays as it is for a negative exponent."""
 
     nargs = (2,)
     operation = OPERATIONS["power"]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from solver.errors import NotExpressible
 from solver.floats import quotients as reals
 from solver.floats.quotients import Ratio
-from solver.syntax.connectives import chosen, connective, domain_of_choice, same
+from solver.syntax.connectives import choice, connective, same
 from solver.terms.atoms import domain_of
 from solver.terms.expr import Expr
 from solver.terms.functions import function
@@ -142,8 +142,8 @@ class Reading:
             condition_holds = prop(p)
             if type(a) is not type(value) or isinstance(a, Ratio):
                 raise NotExpressible("the values of a choice are not all integers, or not all propositions")
-            value = chosen(condition_holds, a, value)  # type: ignore[type-var]
-            domain = domain_of_choice(condition_holds, of_p, of_a, domain)
+            last = (value, domain)
+            value, domain = choice((condition_holds, of_p), (a, of_a), last)  # type: ignore[type-var]
         return value, domain
 
     def operation(self, kind: str, node: sympy.Basic, values: list[Value]) -> tuple[Value, list[Prop]]:

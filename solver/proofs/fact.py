@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from solver.syntax.defined import readable_text
 from solver.terms.prop import Prop
 
 Kind = Literal["range", "given", "guard", "assert", "hypothesis"]
@@ -44,12 +45,18 @@ class Fact:
         """As it was written, or else as it prints; computed on demand."""
         text = self._printed if self.written is None else self.written
         if text is None:
-            text = str(self.domain if self.prop.kind == "true" else self.prop)
+            text = _printed(self.prop, self.domain)
             object.__setattr__(self, "_printed", text)
         return text
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.text}>"
+
+
+def _printed(prop: Prop, domain: Prop) -> str:
+    if prop.kind == "true":
+        return readable_text(domain, prop)
+    return readable_text(prop, domain)
 
 
 class Record:
@@ -72,5 +79,5 @@ class Record:
     def is_shown_unchanged(self) -> bool:
         """Return True if the fact also prints as it did when it was recorded."""
         fact = self.fact
-        said = self.domain if self.prop.kind == "true" else self.prop
-        return self.is_unchanged() and fact.written == self.written and fact._printed in (None, str(said))
+        shown = fact._printed is None or fact._printed == _printed(self.prop, self.domain)
+        return self.is_unchanged() and fact.written == self.written and shown

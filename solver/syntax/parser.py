@@ -140,6 +140,8 @@ class Reader(Arithmetic):
         del self.obligations[of_condition:]
         self.oblige_under(p, of_value)
         self.oblige_under(p.negation, of_other)
+        if any(needed.kind == "false" for needed in of_other) and type(value) is type(other):
+            return value  # `a if p else 1//0` is a where p holds, and nothing elsewhere
         if isinstance(value, Prop) and isinstance(other, Prop):
             return chosen(p, value, other)
         a, b = self.number(value), self.number(other)

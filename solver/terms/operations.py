@@ -128,7 +128,7 @@ ATOMS: Final[tuple[Operation, ...]] = (
             Law("below negative", lambda q, n, d: d * q - n, [lambda q, n, d: -d - 1]),
             Law("above negative", lambda q, n, d: n - d * q - d - 1, [lambda q, n, d: -d - 1]),
         ),
-        smtlib="(ite (> {1} 0) (div {0} {1}) (div (- {0}) (- {1})))",
+        smtlib="(ite (> {1} 0) (div {0} {1}) (ite (< {1} 0) (div (- {0}) (- {1})) 0))",
         coq="{0} / {1}",
         sympy=("FloorDiv", "CleanDiv"),
         c="if (quotient({0}, {1}, &{v})) goto python;",

@@ -49,7 +49,7 @@ def answers(before: int) -> list[str]:
         for fact in facts:
             env.assume(fact)
         verdict = env.ask(question)
-        parts = [type(verdict).__name__, str(verdict.prop), *[str(fact.prop) for fact in env.facts.records()]]
+        parts = [type(verdict).__name__, str(verdict.prop), *[str(fact.prop) for fact in env.known.records()]]
         if isinstance(verdict, Always | Never):
             parts += [str(verdict.rung), *[str(fact.text) for fact in verdict.core]]
         if isinstance(verdict, Depends):

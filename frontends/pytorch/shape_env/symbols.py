@@ -155,7 +155,7 @@ class Symbols:
 
     def in_torchs(self, prop: Prop) -> sympy.Basic:
         """A proposition of ours as torch writes it."""
-        found = to_sympy(prop)
+        found = to_sympy(prop, protected=False)
         for ours, theirs in FUNCTIONS.items():
             found = found.replace(getattr(sympy_functions, ours), getattr(torch_functions, theirs))
         symbols = {sympy.Symbol(ours.atom.name, integer=True): symbol for symbol, ours in self.ours.items() if ours}

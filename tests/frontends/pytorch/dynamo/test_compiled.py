@@ -275,7 +275,7 @@ CALLABLES = {
 
 @pytest.mark.parametrize("make", CALLABLES.values(), ids=CALLABLES)
 def test_callables_without_a_frame_of_their_own_are_called_directly(make, monkeypatch):
-    """Torch's own modules and functions, objects and partials take the shortest route, too, and name their arguments."""
+    """Torch's own modules and functions, objects and partials take the shortest route, too, with named arguments."""
     fn = make()
     compiled = compile(fn)
     for rows in (2, 4, 5):
