@@ -87,7 +87,7 @@ def simplify_pair(facts: Facts, expr: Expr, domain: Prop, *, solvers: bool = Tru
     if plain is None or plain is domain:
         return simple, domain
     try:
-        alike = isinstance(decide(facts, same(plain, domain), domain=facts.interner.true), Always)
+        alike = isinstance(decide(facts, same(plain, domain), domain=Prop.truth(facts.interner, True)), Always)
     except Undefined:
         alike = False
     return simple, plain if alike else domain

@@ -374,7 +374,7 @@ def floor_division(n: Sexp, d: Sexp) -> Sexp:
 def total_division(n: Sexp, d: Sexp) -> Sexp:
     """The same, and 0 for d = 0: what the engine means by it."""
     minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
-    negative = [Token("ite", 0), [Token("<", 0), d, zero], [div, [minus, n], [minus, d]], zero]
+    negative: Sexp = [Token("ite", 0), [Token("<", 0), d, zero], [div, [minus, n], [minus, d]], zero]
     return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], negative]
 
 

@@ -58,7 +58,9 @@ def to_sympy(
     plain = Writing((value,), bounds, protected=False).written(value)
     if not protected or not is_partial(value) and inside.kind == "true":
         return plain
-    if inside.kind != "true" and Reading(value.interner, names_of(value, inside)).read(plain)[1] is inside:
+    interner = value.interner
+    assert isinstance(interner, Interner)
+    if inside.kind != "true" and Reading(interner, names_of(value, inside)).read(plain)[1] is inside:
         return plain
     writing = Writing((value, inside), bounds, protected=True)
     total = writing.written(value)

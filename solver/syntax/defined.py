@@ -20,10 +20,10 @@ own. Where that is not the domain of the value, each partial operation is writte
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeGuard
 
 from solver.errors import NotExpressible, ParseError
-from solver.floats.order import finite
+from solver.floats.order import ORDINAL_OF_PATTERN, finite
 from solver.floats.programs import ROUNDINGS, read_function
 from solver.floats.substitution import as_float
 from solver.syntax.connectives import at_equality
@@ -81,6 +81,25 @@ def domain_read(text: str, value: Expr | Prop, *others: Prop) -> Prop | None:
         return None
 
 
+def _reads_alike(text: str, value: Expr | Prop, domain: Prop) -> bool:
+    """Return True if the text has this domain, except for the range of the bits of a double, which are declared."""
+    read = domain_read(text, value, domain)
+    if read is domain:
+        return True
+    doubles = [atom.args[0] for atom in value.schedule if atom.name == ORDINAL_OF_PATTERN]
+    bits = {symbol for arg in doubles if _is_symbol(arg) for symbol in arg.symbols}
+    return read is not None and bool(bits) and _without(read, bits) == _without(domain, bits)
+
+
+def _is_symbol(arg: object) -> TypeGuard[Expr]:
+    return isinstance(arg, Expr) and not arg.schedule and len(arg.terms) == 1 and len(arg.symbols) == 1
+
+
+def _without(domain: Prop, bits: set[Atom]) -> set[Prop]:
+    parts = domain.parts if domain.kind == "and" else (domain,)
+    return {part for part in parts if part.kind != "true" and not (part.symbols <= bits and not part.schedule)}
+
+
 def total_text(value: Expr | Prop) -> str:
     """The text of a value that is defined everywhere."""
     return _total(value, text_of(value))
@@ -111,7 +130,7 @@ def _total(value: Expr | Prop, plain: str) -> str:
 def defined_text(value: Expr | Prop, domain: Prop) -> str:
     """The text of a value, defined exactly inside the domain."""
     plain = text_of(value)
-    if domain.kind == "true" and not is_partial(value) or domain_read(plain, value, domain) is domain:
+    if domain.kind == "true" and not is_partial(value) or _reads_alike(plain, value, domain):
         return plain
     total = _total(value, plain)
     if domain.kind == "true":
@@ -127,7 +146,7 @@ def defined_text(value: Expr | Prop, domain: Prop) -> str:
 def readable_text(value: Expr | Prop, domain: Prop) -> str:
     """The text of a value for people: defined at least inside the domain; what else the domain asks is not shown."""
     plain = text_of(value)
-    if not is_partial(value) or domain_read(plain, value, domain) in (None, domain):
+    if not is_partial(value) or _reads_alike(plain, value, domain) or domain_read(plain, value, domain) is None:
         return plain
     return _total(value, plain)
 
@@ -137,7 +156,7 @@ def fact_text(prop: Prop, domain: Prop) -> str:
     plain = text_of(domain if prop.kind == "true" else prop)
     if domain.kind == "true" and not is_partial(prop) or prop.kind == "true" and not is_partial(domain):
         return plain
-    if prop.kind != "true" and domain_read(plain, prop, domain) is domain:
+    if prop.kind != "true" and _reads_alike(plain, prop, domain):
         return plain
     if prop.kind == "true":
         return _total(domain, plain)
