@@ -82,7 +82,7 @@ def simplified(env: ShapeEnv, value: Value, domain: Prop) -> Callable[[Sizes], o
 
     if isinstance(value, Prop):
         value = env.interner.ite(value, env.interner.one, env.interner.zero)
-    simple = simplify_pair(env.facts, value, domain, solvers=False)
+    simple = simplify_pair(env.known, value, domain, solvers=False)
     text = defined_text(*simple)
     return lambda sizes: outcome(text, sizes)
 

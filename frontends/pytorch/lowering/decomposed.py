@@ -196,10 +196,10 @@ def parts(at: Site, args: list[object], kwargs: dict[str, object]) -> Parts | No
 
     nodes = recorder.nodes
     with env.speculate(), recorder, enable_python_dispatcher(), replaced(), torch.no_grad(), nodes.lays_out():
-        before = env.facts
+        before = env.known
         positional, named = [outside(each) for each in args], {name: outside(each) for name, each in kwargs.items()}
         found = decomposition_table[at.operation.target](*positional, **named)
         outputs = [None if each is None else recorder.result_of(each) for each in flat(found)]
-        is_known = env.facts is before
+        is_known = env.known is before
     recorder.kinds.let_go_of_tensors()
     return Parts(recorder.recording.operations, given, outputs) if is_known else None

@@ -25,7 +25,12 @@ from typing import Any, Final, TypeAlias
 
 import sympy
 from torch._dynamo.source import TensorProperty, TensorPropertySource
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeGuard
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    GuardOnDataDependentSymNode,
+    ShapeGuard,
+    StrictMinMaxConstraint,
+)
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.utils._sympy.functions import Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
@@ -338,14 +343,16 @@ class EngineShapeEnv(Torchs):
 
     def create_symbol(self, val: Any, source: Any, *args: Any, **named: Any) -> sympy.Expr:
         named = self.marking.altered(val, source, {**dict(zip(PARAMETERS, args)), **named})
-        may_be_zero = is_of_layout(source) and not self.specialize_zero_one
-        if may_be_zero:
+        least = None if self.specialize_zero_one else least_value(val, source, named)
+        if least == 0:
             # to sympy a positive symbol is never 0
             named["positive"] = None
+        elif least == 1 and val == 0:
+            named.update(dynamic_dim=DimDynamic.STATIC, constraint_dim=None)
         found = super().create_symbol(val, source, **named)
         if isinstance(found, sympy.Symbol):
-            if may_be_zero:
-                self._update_var_to_range(found, ValueRanges(0, int_oo))
+            if least is not None:
+                self._update_var_to_range(found, ValueRanges(least, int_oo))
             self.symbols.of(found)
         self.marking.relate(source, found)
         return found
@@ -416,6 +423,20 @@ class EngineShapeEnv(Torchs):
 def is_of_layout(source: Any) -> bool:
     """Return True if a source is a stride or an offset of a tensor."""
     return isinstance(source, TensorPropertySource) and source.prop is not TensorProperty.SIZE
+
+
+def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
+    """The least value of a number of a tensor that becomes a symbol: of a size 1, as a size of 0 has graphs of its own
+    unless its mark includes 0. None for other numbers, and for sizes that become no backed symbol."""
+    if not isinstance(source, TensorPropertySource):
+        return None
+    if is_of_layout(source):
+        return 0
+    if named.get("dynamic_dim", DimDynamic.DUCK) not in (DimDynamic.DUCK, DimDynamic.DYNAMIC):
+        return None
+    constraint = named.get("constraint_dim")
+    marked = isinstance(constraint, StrictMinMaxConstraint) and constraint.vr.lower == 0
+    return 0 if marked else 1
 
 
 def is_size(source: Any) -> bool:

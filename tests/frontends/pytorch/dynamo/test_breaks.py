@@ -181,7 +181,7 @@ def test_signs_of_zeros_are_numbers(backend):
 @BACKENDS
 @pytest.mark.parametrize("depth", [0, 2])
 def test_the_rest_of_a_function_with_free_variables_is_called_directly(backend, depth, monkeypatch):
-    """Dynamo makes such a rest anew at each call, over the cells of that call; only the first calls of a rest go through
+    """Dynamo makes such a rest anew at each call, over the cells of that call; only first calls of a rest go through
     Dynamo, in recursion with other cells, too."""
 
     def scaled(scale):
