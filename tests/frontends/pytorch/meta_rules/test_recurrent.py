@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.meta_rules.recurrent import layer_gradients
+from frontends.pytorch.meta_rules.through_time import layer_gradients
 
 KINDS: dict[str, Callable[..., nn.Module]] = {
     "lstm": nn.LSTM,
