@@ -69,7 +69,8 @@ class Pushing(Variation):
             while violated and self.holds(violated[0], moved):
                 violated.popleft()
             if not violated:
-                return moved
+                # further moves may have violated the goal again, which is no fact
+                return moved if self.holds(goal, moved) else None
             atom = self.move(violated[0], sign, moves if self.room else 0, moved)
             if atom is None:
                 return None
