@@ -231,7 +231,9 @@ class EngineShapeEnv(Torchs):
             if self.policies.oblivious and fallback_value is not None:
                 saves_an_expansion = fallback_value is False and isinstance(orig_expr, sympy.Ne)
                 is_general = bool(hint) is fallback_value and not self._lays_out(orig_expr, fallback_value)
-                if hint is None or saves_an_expansion or is_general:
+                sources = self._sources_in(orig_expr)
+                is_of_offsets = bool(sources) and all(map(is_offset, sources))
+                if hint is None or saves_an_expansion or is_general or is_of_offsets:
                     return sympy.true if fallback_value else sympy.false
         return super().evaluate_expr(
             orig_expr, hint, fx_node, size_oblivious, fallback_value, forcing_spec=forcing_spec
@@ -425,10 +427,15 @@ def is_of_layout(source: Any) -> bool:
     return isinstance(source, TensorPropertySource) and source.prop is not TensorProperty.SIZE
 
 
+def is_offset(source: Any) -> bool:
+    """Return True if a source is the offset of a tensor, from which no layout follows."""
+    return isinstance(source, TensorPropertySource) and source.prop is TensorProperty.STORAGE_OFFSET
+
+
 def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
     """The least value of a number of a tensor that becomes a symbol: of a size 1, as a size of 0 has graphs of its own
     unless its mark includes 0. None for other numbers, and for sizes that become no backed symbol."""
-    if not isinstance(source, TensorPropertySource):
+    if not isinstance(source, TensorPropertySource) or not isinstance(val, int):
         return None
     if is_of_layout(source):
         return 0
