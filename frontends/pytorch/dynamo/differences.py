@@ -316,10 +316,11 @@ def dropped_backward(captured: Captured) -> Iterator[Origin]:
                     yield place
 
 
-def absent_gradients(captured: Captured) -> Iterator[Origin]:
-    """Functions with a gradient of their own that tell results without a gradient apart."""
-    for code in captured.codes:
-        yield from code_facts.attribute_reads(code, "set_materialize_grads")
+def attributes_read(name: str) -> Callable[[Captured], Iterator[Origin]]:
+    """Code that reads an attribute of this name."""
+    return lambda captured: (
+        place for code in captured.codes for place in code_facts.attribute_reads(code, name)
+    )
 
 
 def attribute(module: torch.fx.GraphModule, path: str) -> object:
@@ -391,7 +392,8 @@ DIFFERENCES: Final = (
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
-    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", absent_gradients),
+    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", attributes_read("set_materialize_grads")),
+    Difference("a tensor's storage offset is read", "no guard tests it", attributes_read("storage_offset")),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
 )
 """All refused differences."""
