@@ -25,7 +25,6 @@ from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_number
 from shapes.symbolic.operations import Interning, Key, Operations, line
 from solver.errors import NotExpressible
 from solver.floats.values import Float
-from solver.syntax.defined import readable_text
 from solver.terms.digest import digest, joined
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -158,6 +157,8 @@ class Integer(Symbolic):
         raise TypeError(f"unhashable: `{self}` is symbolic; int() of it specializes{line()}")
 
     def __str__(self) -> str:
+        from solver.syntax.defined import readable_text
+
         return readable_text(self.expr, self.domain)
 
     def __format__(self, spec: str) -> str:
@@ -227,7 +228,11 @@ class Boolean(Symbolic):
 
     def __str__(self) -> str:
         kind = self.prop.kind
-        return str(kind == "true") if kind in ("true", "false") else readable_text(self.prop, self.domain)
+        if kind in ("true", "false"):
+            return str(kind == "true")
+        from solver.syntax.defined import readable_text
+
+        return readable_text(self.prop, self.domain)
 
     def __format__(self, spec: str) -> str:
         return format(self.prop.kind == "true", spec) if self.is_constant else formatted(str(self), spec)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from solver.syntax.defined import readable_text
 from solver.terms.prop import Prop
 
 Kind = Literal["range", "given", "guard", "assert", "hypothesis"]
@@ -54,6 +53,8 @@ class Fact:
 
 
 def _printed(prop: Prop, domain: Prop) -> str:
+    from solver.syntax.defined import readable_text
+
     if prop.kind == "true":
         return readable_text(domain, prop)
     return readable_text(prop, domain)

@@ -392,7 +392,11 @@ DIFFERENCES: Final = (
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
-    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", attributes_read("set_materialize_grads")),
+    Difference(
+        "an autograd.Function without materialized gradients",
+        "Dynamo gives it zeros",
+        attributes_read("set_materialize_grads"),
+    ),
     Difference("a tensor's storage offset is read", "no guard tests it", attributes_read("storage_offset")),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
 )
