@@ -104,17 +104,23 @@ class Sizes:
         if isinstance(value, SymBool):
             return self.truth(value.prop)
         if isinstance(value, SymFloat):
+            self._require(value)
             return self._float(value)
         return value
 
-    def _require(self, value: SymInt) -> None:
-        """An integer of a float that has none is 0 to the engine, and an error to Python."""
+    def _require(self, value: SymInt | SymFloat) -> None:
+        """The integer of a float that has none, and a quotient of floats by 0, are numbers to the engine, and errors to
+        Python."""
         domain, total = value.domain, value.operations.true
-        if domain is total or not any(atom.kind == "function" for atom in value.expr.atoms):
+        is_float = isinstance(value, SymFloat)
+        if domain is total or not (is_float or any(atom.kind == "function" for atom in value.expr.atoms)):
             return
         assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
-            self.check(domain, "cannot convert float to integer", OverflowError)
+            if is_float:
+                self.check(domain, "float division by zero", ZeroDivisionError)
+            else:
+                self.check(domain, "cannot convert float to integer", OverflowError)
 
     def check(self, condition: Prop, message: str, error: type[Exception]) -> None:
         """A check at run time."""
