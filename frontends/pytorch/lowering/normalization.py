@@ -7,7 +7,6 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.lowering.channels_last import Groups, are_channels_last, group_norm, group_norm_backward
-from frontends.pytorch.lowering.decomposed import decomposed
 from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -99,9 +98,23 @@ def native_group_norm_backward(
     at: Site, grad: Value, x: Value, mean: Value, deviation: Value, weight: Value | None, *numbers: Any
 ) -> Lowered:
     *_, groups, wanted = numbers
-    if not are_channels_last(grad, x):
-        return decomposed(at, grad, x, mean, deviation, weight, *numbers)
-    parts = _grouped(x, groups)
-    grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
-    inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
-    return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
+    grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
+    if are_channels_last(grad, x):
+        grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
+        inner, *sums = group_norm_backward(grad, x, Groups(at, x, *parts.sizes[1:3]), mean, deviation, weight)
+        return _asked(wanted, inner, *[each.sum((0,)) for each in sums])
+    inside = range(2, parts.rank)
+    mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
+    normalized = (parts - mean) * deviation
+    # per-channel sums first: everything else follows from them, so the large tensors are read once
+    space_axes = tuple(range(3, parts.rank))
+    total = grads.sum(space_axes, keepdim=True)
+    along = (grads * normalized).sum(space_axes, keepdim=True)
+    by_group = _by_group(weight, parts)
+    count = parts.count(tuple(inside))
+    average, slope = [_scaled(each, by_group, None).sum((2,), keepdim=True) / count for each in (total, along)]
+    inner = (_scaled(grads, by_group, None) - average - normalized * slope) * deviation
+    rest = (0, *space_axes)
+    vector = (x.sizes[1],)
+    vectors = [_ungrouped(each.sum(rest), vector) for each in (along, total)]
+    return _asked(wanted, _ungrouped(inner, x.sizes), *vectors)
