@@ -205,21 +205,3 @@ def test_the_rest_of_a_function_with_free_variables_is_called_directly(backend, 
         assert_same(compiled[1](x, depth), wanted)
     monkeypatch.setattr(Program, "_rest", None)
     assert_same(compiled[1](x, depth), wanted)
-
-
-def test_cells_that_a_call_makes():
-    """A free variable of the rest that each call has of its own."""
-
-    def program(x, number):
-        def add(y):
-            return y + number
-
-        y = torch.relu(x)
-        if y.sum() > 4:
-            number = number + 1
-        return add(y)
-
-    compiled = compile(program, dynamic=True)
-    for number in (1.0, 2.0, 3.0, 1.0, 5.0):
-        x = torch.ones(3, 4) * number
-        assert_same(compiled(x, number), program(x, number))
