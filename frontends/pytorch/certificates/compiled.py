@@ -6,8 +6,8 @@
     ...     return x * 2 if x.shape[0] % 4 == 0 else x
     >>> out = f(torch.ones(8, 3))
     >>> (read,), alternatives = of_compiled(f)
-    >>> read.conditions[0].text
-    '(x.shape[0] % 4) == 0'
+    >>> [(each.text, read.names["s77"]) for each in read.conditions][0]
+    ('s77 % 4 == 0', 'x.shape[0]')
     >>> torch._dynamo.reset()
 
 The ShapeEnv has all generated guards, including those dropped by a `guard_filter_fn` and Inductor's assumptions. It is
@@ -27,7 +27,7 @@ from typing import Any, Final
 import torch
 from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_list
 
-from frontends.pytorch.certificates.shape_envs import first_use, read
+from frontends.pytorch.certificates.shape_envs import Reader, first_use
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.errors import rejected
@@ -116,7 +116,7 @@ def entries_of(function: FunctionType, context: Any) -> list[Any]:
 def of_entry(entry: Any, function: FunctionType) -> Conditions:
     """The guards of one entry, and of its resume functions after graph breaks."""
     conditions: list[Condition] = []
-    last = Conditions(())
+    read = Conditions(())
     names = [name for name in entry.code.co_names if name.startswith(GRAPH)]
     for name in names:
         graph = graph_behind(function.__globals__.get(name), name)
@@ -124,10 +124,10 @@ def of_entry(entry: Any, function: FunctionType) -> Conditions:
         if found is None:
             conditions.append(Condition("the guards of a graph", fault=GONE))
         else:
-            last = found
+            read = found
             conditions += found.conditions
     conditions += after_breaks(entry.code, function)
-    return replace(last, conditions=conditions)
+    return replace(read, conditions=conditions)
 
 
 def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
@@ -167,4 +167,4 @@ def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
     if shapes is None:
         return None
     uses = {id(node.meta.get("example_value")): first_use(node) for node in module.graph.find_nodes(op="placeholder")}
-    return read(shapes, first_uses=uses)
+    return Reader(shapes, first_uses=uses).read()

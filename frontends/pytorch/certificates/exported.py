@@ -7,7 +7,7 @@
     ...         return x * 2 if x.shape[0] <= 64 else x
     >>> program = export(Net(), (torch.ones(8, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
     >>> [each.text for each in of_exported(program).conditions][:2]
-    ['2 <= x.shape[0]', 'x.shape[0] <= 64']
+    ['s77 <= 64', 's77 >= 2']
 
 A program loaded from a file has no lines, and only those guards that the file has as text.
 """
@@ -21,7 +21,7 @@ from typing import Final
 import sympy
 import torch
 
-from frontends.pytorch.certificates.shape_envs import first_use, read, solved
+from frontends.pytorch.certificates.shape_envs import Reader, first_use, solved
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.size_names import renamed
 
@@ -38,21 +38,20 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
     if shapes is not None and shapes.tracked_fakes:
         # created in this process: it has the source of each size
-        names = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
+        called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
         tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
         uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
-
-        def called(name: str) -> str:
-            head = next((each for each in names if name.startswith(each)), "")
-            return names.get(head, "") + name.removeprefix(head)
-
-        return read(shapes, called, uses, lambda names, derived: ranges_of(program, names, derived))
-    expressions = {name: size.node.expr for name, size in sizes if isinstance(size, torch.SymInt)}
-    names = {}
+        reader = Reader(shapes, called=called, first_uses=uses)
+        return reader.read(more=[*ranges_of(program, reader.names, reader.solved)])
+    expressions = {
+        sympy.Symbol(name, integer=True): size.node.expr for name, size in sizes if isinstance(size, torch.SymInt)
+    }
+    names: dict[str, str] = {}
     for name, expression in expressions.items():
         if expression.is_Symbol:
-            names.setdefault(str(expression), name)
-    derived = solved(expressions.items(), names)
+            names.setdefault(str(expression), str(name))
+    known = {*names, *map(str, expressions)}
+    derived = solved(expressions.items(), known)
     rest = [
         Condition(f"{name} == {size}", None, CONSTANT, static=True)
         for name, size in sizes
@@ -61,13 +60,16 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     for name, expression in expressions.items():
         unknown = [each for each in expression.free_symbols if str(each) not in names and each not in derived]
         fault = f"{unknown[0]} is no size of an input" if unknown else ""
-        if names.get(str(expression)) != name:
+        if names.get(str(expression)) != str(name):
             rest.append(Condition(f"{name} == {expression.xreplace(derived)}", None, EQUAL, fault=fault))
     rest += ranges_of(program, names, derived)
     if getattr(program, "_guards_code", None) is None:
         rest.append(Condition("the guards of the program", fault="it does not have them as text"))
     rest += [Condition(flat(text, given)) for text in program._guards_code or ()]
-    return Conditions(rest, names=names, inputs=frozenset([name for name, _ in sizes]))
+    inputs = [name for name, _ in sizes]
+    if shapes is None:
+        return Conditions(rest, inputs=frozenset(inputs))
+    return Reader(shapes, names).read(rest, inputs)
 
 
 def flat(text: str, given: Collection[str]) -> str:

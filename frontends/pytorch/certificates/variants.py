@@ -14,7 +14,7 @@ and are no alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from frontends.pytorch.dynamo.program import Program
@@ -68,8 +68,11 @@ def of_entry(arguments: GraphArguments, entry: Entry[object]) -> Conditions:
         symbol for symbol, (place, *_) in plan.arguments.positions.items() if plan.arguments.paths[place][0] in bits
     }
     tests = [(access(*path), repr(wanted)) for path, wanted in entry.tests.items()]
+    conditions = [*equal, *conditions_of(plan.requirements, floats)]
     integers = [name for name in shown if name.isidentifier()]
-    return stated(plan.requirements, names, floats, integers, equal=equal, group=tuple(sorted(tests)))
+    return stated(
+        conditions, names, integers, assumed=about(plan.requirements, floats), group=tuple(sorted(tests))
+    )
 
 
 def of_variant(variant: Variant) -> Conditions:
@@ -85,43 +88,56 @@ def of_variant(variant: Variant) -> Conditions:
     sources = {symbol: place for place, symbol in enumerate([*names, *numbers])}
     check = variant.env.compile_guards(sources, known=known)
     floats = {each.symbol for each in variant.integers if each.is_float}
-    return stated(check.plan.requirements, names | numbers, floats, list(numbers.values()))
+    requirements = check.plan.requirements
+    conditions = conditions_of(requirements, floats)
+    return stated(conditions, names | numbers, list(numbers.values()), assumed=about(requirements, floats))
 
 
 def stated(
-    requirements: Sequence[Fact],
+    conditions: Iterable[Condition],
     names: Mapping[str, str],
-    floats: Collection[str],
     integers: Sequence[str],
     *,
-    equal: Sequence[Condition] = (),
+    assumed: Sequence[str],
     group: object = None,
 ) -> Conditions:
-    """What a compiled check tests of the sizes of tensors, and of `integers` among the arguments; requirements about
-    floats only are assumed."""
-    conditions, assumed = list(equal), []
+    """Conditions on the sizes of tensors, and on `integers` among the arguments."""
+    sizes = set(names.values()) - set(integers)
+    return Conditions(
+        list(conditions),
+        names=names,
+        integers=frozenset(integers),
+        bounds=dict.fromkeys(sizes, (0, LARGEST)),
+        assumed=assumed,
+        inputs=frozenset(names.values()),
+        group=group,
+    )
+
+
+def about(requirements: Sequence[Fact], floats: Collection[str]) -> list[str]:
+    """The requirements about floats only."""
+    return [each.text for each in requirements if is_about(each, floats)]
+
+
+def is_about(requirement: Fact, floats: Collection[str]) -> bool:
+    symbols = within(requirement).symbols
+    return bool(symbols) and all(atom.name in floats for atom in symbols)
+
+
+def conditions_of(requirements: Sequence[Fact], floats: Collection[str]) -> Iterator[Condition]:
+    """The guards that a compiled check tests."""
     for each in requirements:
+        if is_about(each, floats):
+            continue
         place = each.origin if isinstance(each.origin, Origin) else None
-        of_floats = [atom.name in floats for atom in within(each).symbols]
-        if of_floats and all(of_floats):
-            assumed.append(each.text)
-        elif any(of_floats):
-            conditions.append(Condition(each.text, place, fault="it is about a float and sizes"))
+        if any(atom.name in floats for atom in within(each).symbols):
+            yield Condition(each.text, place, fault="it is about a float and sizes")
         elif each.kind != "range":
             shown = text_of(each.prop) if each.domain.kind == "true" else text_of_both(each.domain, each.prop)
-            conditions.append(Condition(shown, place))
+            yield Condition(shown, place)
         else:
             # its location is the function's call
             for part in each.prop.parts if each.prop.kind == "and" else [each.prop]:
                 text = text_of(part)
                 why = EMPTY if text.endswith((">= 1", "== 0")) else STATIC
-                conditions.append(Condition(text, place, why, static=part.kind == "eq"))
-    return Conditions(
-        conditions,
-        names=names,
-        integers=frozenset(integers),
-        bounds=dict.fromkeys(set(names.values()) - set(integers), (0, LARGEST)),
-        assumed=assumed,
-        inputs=frozenset(names.values()),
-        group=group,
-    )
+                yield Condition(text, place, why, static=part.kind == "eq")
