@@ -35,7 +35,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MethodType
-from typing import Literal, Protocol, cast, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, cast
 
 from shapes.accepted import shown
 from shapes.errors import number_text, sizes_text
@@ -72,7 +72,6 @@ class Outcome:
         return self.message
 
 
-@runtime_checkable
 class Check(Protocol):
     """A compiled check: a callable over concrete sizes, with these attributes.
 
@@ -97,6 +96,12 @@ class Check(Protocol):
     def native(self) -> Check:
         """The native form of this check; this check itself, with the `reason`, where there is none."""
         ...
+
+
+def is_check(value: object) -> TypeGuard[Check]:
+    """Return True for a compiled check. It is a method, whose attributes are those of its function: from Python 3.12 on,
+    `isinstance` does not look there."""
+    return isinstance(getattr(value, "plan", None), Plan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 from shapes.guards.arguments import Arguments, Path, Prologue, Source, Sources, access, local_names
-from shapes.guards.codegen import Check, Outcome
+from shapes.guards.codegen import Check, Outcome, is_check
 from shapes.guards.decision_tree import Variant, grow
 from shapes.guards.emit_python import python_scope, reachable
 from shapes.guards.emit_tree import tree_source
@@ -109,10 +109,11 @@ class Dispatch(Generic[Value]):
         Raises:
             ShapeError: the arguments do not fit together, or a test is about an input that is a size.
         """
-        if isinstance(accepts, Check):
+        if is_check(accepts):
             check = accepts
         else:
-            check = accepts.compile_guards(sources or {}, arguments=self.arguments if _named(sources or {}) else None)
+            named = self.arguments if _named(sources or {}) else None
+            check = cast(Guarded, accepts).compile_guards(sources or {}, arguments=named)
         plan = check.plan
         order = self._order(plan.arguments)
         opaque = self._opaque(tests or {})
