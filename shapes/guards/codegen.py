@@ -99,8 +99,8 @@ class Check(Protocol):
 
 
 def is_check(value: object) -> TypeGuard[Check]:
-    """Return True for a compiled check. It is a method, whose attributes are those of its function: from Python 3.12 on,
-    `isinstance` does not look there."""
+    """Return True for a compiled check. It is a method with the attributes of its function: `isinstance` does not find
+    these from Python 3.12 on."""
     return isinstance(getattr(value, "plan", None), Plan)
 
 
