@@ -13,6 +13,7 @@ KNOWN = {
     "raised and caught-map is returned": "Dynamo's type of `enumerate`",
     "mutation-chunks are changed": "Dynamo's rows of a tensor are no views of one operator",
     "tensors-iterate and add": "the same",
+    "generators-iter len bool": "Dynamo's truth of an object takes a negative length",
 }
 """Those of docs/differences.md."""
 
