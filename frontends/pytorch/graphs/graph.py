@@ -113,7 +113,9 @@ class Sizes:
         Python."""
         domain, total = value.domain, value.operations.true
         is_float = isinstance(value, SymFloat)
-        if domain is total or not (is_float or any(atom.kind == "function" for atom in value.expr.atoms)):
+        if domain is total:
+            return
+        if isinstance(value, SymInt) and not any(atom.kind == "function" for atom in value.expr.atoms):
             return
         assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
