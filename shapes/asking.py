@@ -110,7 +110,7 @@ class Asking(ABC):
 
     @property
     def known(self) -> Facts:
-        """What is known, as the solver's value."""
+        """The known facts, as the solver's value."""
         return self._ledger.facts
 
     def facts(self) -> tuple[Fact, ...]:

@@ -53,7 +53,7 @@ class Symbolic:
         return str(self)
 
     def _images(self, sizes: Mapping[str, object]) -> tuple[dict[Atom, Expr], Prop]:
-        """What takes the place of each symbol, and where all of it makes sense."""
+        """The replacement of each symbol, and where all of them are defined."""
         images: dict[Atom, Expr] = {}
         domain = self.operations.true
         for atom, size in atoms_of(self.env, sizes).items():

@@ -36,7 +36,7 @@ class Named(Interning, Protocol):
 
 
 def atoms_of(env: Named, sizes: Mapping[str, object]) -> dict[Atom, object]:
-    """What is given for each symbol.
+    """The value given for each symbol.
 
     Raises:
         ShapeError: a name is that of no symbol.

@@ -398,7 +398,7 @@ def prediction_of(operation: Operation) -> str:
 
 
 def conditions_of(check: RuntimeAssert) -> Iterator[tuple[Prop, str, type[Exception]]]:
-    """What a check tests, each with the error that it raises: what it says makes sense, and holds."""
+    """The conditions of a check, each with the error that it raises: it is defined, and holds."""
     if check.domain.kind != "true":
         if any(atom.kind == "function" for atom in check.prop.schedule):
             yield check.domain, "cannot convert float to integer", OverflowError

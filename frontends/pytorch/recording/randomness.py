@@ -35,7 +35,7 @@ CHECKPOINT: Final = torch.utils.checkpoint.__name__
 REENTRANT: Final = "CheckpointFunctionBackward"
 AGAIN: Final = "draw the same numbers each time, or outside of the block"
 CHECKPOINTED: Final = torch.utils.checkpoint._checkpoint_without_reentrant_generator
-"""What torch's function calls for a block."""
+"""The function that torch's checkpoint calls for a block."""
 
 _push: Final = torch._C._autograd._push_saved_tensors_default_hooks
 _pop: Final = torch._C._autograd._pop_saved_tensors_default_hooks

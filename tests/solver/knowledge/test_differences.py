@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shapes import ShapeEnv
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, Never
@@ -136,3 +137,28 @@ def test_pushed_samples_satisfy_every_fact(order: list[int]) -> None:
         values = facts.samples.row_values(facts.all_symbols(), row) | (moved or {})
         assert moved is None or goal.evaluate(values) and facts.holds_at(values)
     assert learned(facts, [(order[0], order[0] + 1, 3)], offsets) is not None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3)), max_size=4),
+    st.tuples(st.integers(1, 2), st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3)),
+)
+def test_witnesses_satisfy_the_question_among_scaled_differences(facts, question) -> None:
+    """A sample that moves along `y >= k*x + c` may violate the question again, as for `2*u0 < u1` and `u0 >= u1`."""
+    env = ShapeEnv()
+    sizes = [env.unbacked(f"u{place}") for place in range(3)]
+    for k, i, j, c in facts:
+        fact = sizes[j] >= k * sizes[i] + c
+        if i != j and not isinstance(env.ask(fact), Never):
+            env.assume(fact)
+    k, i, j, c = question
+    if i != j:
+        assert env.ask(sizes[j] >= k * sizes[i] + c).check()
+
+
+def test_the_question_is_no_fact() -> None:
+    """The repair of a sample moved on after the question held, and violated it."""
+    env = ShapeEnv()
+    first, second = env.unbacked("u0", lo=0), env.unbacked("u1")
+    env.assume(2 * first < second)
+    assert isinstance(env.ask(first >= second), Never)
