@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping
 from random import Random
@@ -27,7 +28,25 @@ def bit_length(a: int) -> int:
     return a.bit_length()
 
 
+def power(a: int, b: int) -> int:
+    """`a**b` of integers: undefined for a negative exponent, where Python leaves the integers."""
+    if b < 0:
+        raise ValueError("a negative exponent")
+    return a**b
+
+
+class Powers(ast.NodeTransformer):
+    """Calls of `power` in place of `**`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        return ast.Call(ast.Name("power", ast.Load()), [node.left, node.right], [])
+
+
 FUNCTIONS: Final = {
+    "power": power,
     "isqrt": math.isqrt, "gcd": math.gcd, "ceildiv": ceildiv, "bit_length": bit_length, "sqrt": math.sqrt,
     "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
     "truediv": lambda a, b: a / b,
@@ -35,10 +54,11 @@ FUNCTIONS: Final = {
 
 
 def outcome(text: str, values: Mapping[str, int]) -> int | bool | None:
-    """The value that Python gives a text; None where it raises."""
+    """The value that Python gives a text; None where it raises or leaves the integers."""
+    tree = ast.fix_missing_locations(Powers().visit(ast.parse(text, mode="eval")))
     try:
-        found = eval(text, dict(FUNCTIONS), dict(values))
-    except (ArithmeticError, ValueError, TypeError):  # TypeError: a comparison with a complex power
+        found = eval(compile(tree, "<text>", "eval"), dict(FUNCTIONS), dict(values))
+    except (ArithmeticError, ValueError):
         return None
     assert isinstance(found, int)
     return found
