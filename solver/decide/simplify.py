@@ -34,7 +34,7 @@ from solver.knowledge.symbols import by_age
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
 from solver.syntax.connectives import same
-from solver.syntax.defined import domain_read
+from solver.syntax.defined import domain_read, is_partial
 from solver.syntax.printer import Printer, text_of
 from solver.terms.choice import ite
 from solver.terms.expr import Atom, Expr
@@ -73,11 +73,36 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         solvers: true if sympy and z3 may be asked.
     """
     simple = Simplification(facts, domain, solvers).expression(expr)
-    # a printer with much of its budget spent writes less well: a fresh one decides
-    if simple is expr:
+    if simple is expr or not stays_defined(facts, simple, domain, expr):
         return expr
+    # a printer with much of its budget spent writes less well: a fresh one decides
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
     return expr if first > second else simple
+
+
+def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr) -> bool:
+    """Return True if the text of `simple` is defined wherever the value is.
+
+    An operation whose argument is 0 or negative there is equal to what it replaces, until that argument is replaced:
+    normal forms hold where operations are defined.
+    """
+    if not is_partial(simple):
+        return True
+    inside = domain_read(text_of(simple), simple)
+    if inside is None:
+        return False
+    if inside.kind == "true" or inside is domain or inside is domain_read(text_of(expr), expr):
+        return True
+    return always(facts, inside, domain)
+
+
+def always(facts: Facts, prop: Prop, domain: Prop | None) -> bool:
+    """Return True if the proposition holds inside the domain."""
+    try:
+        verdict = decide(facts, prop, domain=Prop.truth(facts.interner, True) if domain is None else domain)
+    except Undefined:
+        return False
+    return isinstance(verdict, Always)
 
 
 def simplify_pair(facts: Facts, expr: Expr, domain: Prop, *, solvers: bool = True) -> tuple[Expr, Prop]:
@@ -86,11 +111,7 @@ def simplify_pair(facts: Facts, expr: Expr, domain: Prop, *, solvers: bool = Tru
     plain = domain_read(text_of(simple), simple)
     if plain is None or plain is domain:
         return simple, domain
-    try:
-        alike = isinstance(decide(facts, same(plain, domain), domain=Prop.truth(facts.interner, True)), Always)
-    except Undefined:
-        alike = False
-    return simple, plain if alike else domain
+    return simple, plain if always(facts, same(plain, domain), None) else domain
 
 
 def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:

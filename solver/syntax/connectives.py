@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from solver.terms.atoms import domain_of
 from solver.terms.choice import ite
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 
@@ -35,31 +34,7 @@ def chosen(p: Prop, a: Value, b: Value) -> Value:
     """`a if p else b`, of two integers or two propositions."""
     if isinstance(a, Prop):
         return Prop.join(p.interner, "and", [Prop.join(p.interner, "or", case) for case in ([p.negation, a], [p, b])])
-    if isinstance(b, Expr) and (whole := _protected(p, a, b)) is not None:
-        return whole
     return ite(p.interner, p, a, b)
-
-
-def _protected(p: Prop, a: Expr, b: Expr) -> Expr | None:
-    """The value that both sides of a choice are: `n // d if d != 0 else 0` is `n // d`, whose value is 0 at d = 0."""
-    for q, value, other in ((p, a, b), (p.negation, b, a)):
-        if not value.schedule:
-            continue
-        if not other.terms and not other.constant and len(value.terms) == 1 and not value.constant:
-            atoms = value.interner.monomials[value.terms[0][0]]
-            if any(_is_zero_outside(atom, q) for atom in atoms):
-                return value
-        if at_equality(q.negation, value) is other:
-            return value
-    return None
-
-
-def _is_zero_outside(atom: Atom, p: Prop) -> bool:
-    """Return True if p is where an operation is defined."""
-    operation = atom.operation
-    if not operation.nonzero and not operation.nonnegative:
-        return False
-    return domain_of(p.interner, operation, [arg for arg in atom.args if isinstance(arg, Expr)]) is p
 
 
 def at_equality(p: Prop, value: Expr) -> Expr | None:

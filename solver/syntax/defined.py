@@ -115,7 +115,7 @@ def _total(value: Expr | Prop, plain: str) -> str:
     if isinstance(value, Expr) and domain is not None and domain.kind == "ne" and "where" not in plain:
         image = at_equality(domain.negation, value)
         if image is not None and not is_partial(image):
-            return f"{plain} if {domain} else {image}"
+            return f"{_operand(plain)} if {domain} else {image}"
     if isinstance(value, Prop) and value.parts and "where" not in plain:
         parts = sorted(value.parts, key=is_partial)  # those that always make sense are evaluated first
         ordered = f" {value.kind} ".join([f"({text_of(part)})" if part.parts else text_of(part) for part in parts])
@@ -125,6 +125,11 @@ def _total(value: Expr | Prop, plain: str) -> str:
     with suppress(NotExpressible):
         return TotalPrinter(value.interner, longest=LONGEST).write(value).text
     return plain
+
+
+def _operand(text: str) -> str:
+    """The text as the first operand of a conditional."""
+    return f"({text})" if " if " in text else text
 
 
 def defined_text(value: Expr | Prop, domain: Prop) -> str:
@@ -137,7 +142,7 @@ def defined_text(value: Expr | Prop, domain: Prop) -> str:
         return total
     undefined = "1//0" if isinstance(value, Expr) else "1//0 == 0"
     condition = total_text(domain)
-    for text in (f"{plain} if {condition} else {undefined}", f"({total}) if {condition} else {undefined}"):
+    for text in (f"{_operand(plain)} if {condition} else {undefined}", f"({total}) if {condition} else {undefined}"):
         if domain_read(text, value, domain) is domain:
             return text
     return text

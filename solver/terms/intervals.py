@@ -125,6 +125,8 @@ def raised(base: Interval, exponent: Interval) -> Interval:
     (bl, bh), (el, eh) = base, exponent
     if bl is None or bl < 1 or el is None or el < 0:
         return EVERYTHING
+    if bh is not None and bh < bl or eh is not None and eh < el:
+        return EVERYTHING  # facts that contradict each other, which was not noticed yet
     lo = bl**el if bl.bit_length() * el <= POWER_BITS else None
     hi = bh**eh if bh is not None and eh is not None and bh.bit_length() * eh <= POWER_BITS else None
     return (1 if lo is None else lo), hi

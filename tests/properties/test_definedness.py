@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from shapes import ShapeEnv, ShapeError
+from shapes import Always, Depends, Never, ShapeEnv, ShapeError
 from solver.errors import NotExpressible
 from solver.interop import smtlib
 from solver.interop.sympy import from_sympy, names_of, to_sympy
@@ -137,6 +138,69 @@ def test_simplification_keeps_where_a_value_is_defined() -> None:
 def test_many_conversions_keep_the_value_and_where_it_is_defined() -> None:
     """Twenty thousand texts, as above."""
     found = [line for seed in range(20_000) for line in differences(seed, EXACT)]
+    assert not found, f"{len(found)}\n" + "\n".join(found[:5])
+
+
+RANGE = range(-3, 5)
+EQUALITIES = [
+    ("n", "e - 1"), ("n", "2*e"), ("n", "3*d"), ("d", "e + 1"), ("k", "d"), ("d", "e*k"), ("n", "d*k"), ("d", "2*e"),
+    ("n", "e*d"), ("k", "-e"), ("d", "n - e"), ("n", "k*d + d"),
+]  # fmt: skip
+
+
+def wrong_answers(seed: int) -> list[str]:
+    """Answers about a random text under an equality of two sizes that some sizes of a small range refute."""
+    random = Random(seed)
+    texts = Texts(random)
+    text, (name, other) = texts.number(2), random.choice(EQUALITIES)
+    env = environment()
+    env.symbol("e", None, None)
+    env.symbol("q", None, None)
+    facts = [f"q == {text}", f"{name} == {other}"]
+    try:
+        for fact in random.sample(facts, 2):
+            env.assume(fact)
+    except ShapeError:  # it never holds
+        return []
+    places = [dict(zip("ndke", sizes, strict=True)) for sizes in product(RANGE, repeat=4)]
+    places = [{**sizes, "q": outcome(text, sizes)} for sizes in places if sizes[name] == outcome(other, sizes)]
+    places = [sizes for sizes in places if sizes["q"] is not None]
+    small = [random.randrange(-2, 3) for _ in range(4)]
+    questions = [
+        texts.condition(2), texts.condition(2), f"q == {small[0]}", f"q == {text.replace(name, f'({other})')}",
+        f"{random.choice('nde')} != {small[1]} or q == {small[2]}",
+        f"{random.choice('nde')} != {small[1]} or q <= {small[3]}",
+    ]  # fmt: skip
+    found = []
+    for question in questions:
+        try:
+            verdict = env.ask(question)
+        except ShapeError:
+            continue
+        if isinstance(verdict, Always | Never):
+            refuted = isinstance(verdict, Never)
+            found += [f"{facts}: {question} at {sizes}" for sizes in places if outcome(question, sizes) is refuted][:1]
+    return found
+
+
+def test_answers_hold_where_operations_are_protected() -> None:
+    """A protected operation without its condition took the value of its normal form where it is undefined."""
+    found = [line for seed in range(EXAMPLES // 5) for line in wrong_answers(seed)]
+    assert not found, "\n".join(found[:5])
+
+
+def test_a_protected_division_is_zero_once_its_divisor_is_replaced() -> None:
+    env = environment()
+    env.symbol("q", None, None)
+    env.assume("n == d - 1")
+    env.assume("q == (n // (n - 1) if n != 1 else 0)")
+    assert isinstance(env.ask("d != 2 or q == 0"), Always)
+    assert isinstance(env.ask("d != 2 or q == 1"), Depends)
+
+
+@pytest.mark.thorough
+def test_many_answers_hold_where_operations_are_protected() -> None:
+    found = [line for seed in range(1_000) for line in wrong_answers(seed)]
     assert not found, f"{len(found)}\n" + "\n".join(found[:5])
 
 

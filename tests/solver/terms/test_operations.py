@@ -120,10 +120,13 @@ def test_texts_and_other_systems_are_read_back(row: Operation) -> None:
     symbols, value = applied(row)
     terms, names = value.interner, names_of(value)
     assert parse_expr(str(value), names, terms).expr is value
-    assert from_sympy(to_sympy(value), terms, names).expr is value
+    assert from_sympy(to_sympy(value, protected=False), terms, names).expr is value
     text = smtlib.question([domain_of(terms, row, symbols)], terms.ge(value, 3))
     read = smtlib.read(text, terms, names).assertions[-1].prop
-    assert read is terms.lt(value, 3)
+    expected = terms.lt(value, 3)
+    for sizes in product(range(-2, 4), repeat=len(symbols)):
+        values = {symbol.atom: size for symbol, size in zip(symbols, sizes, strict=True)}
+        assert read.evaluate(values) == expected.evaluate(values)
 
 
 @pytest.mark.parametrize("row", [row for row in NUMERIC if row.name not in ("mod", "floordiv")], ids=named)
