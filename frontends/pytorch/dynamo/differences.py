@@ -397,7 +397,6 @@ DIFFERENCES: Final = (
         "Dynamo gives it zeros",
         attributes_read("set_materialize_grads"),
     ),
-    Difference("a tensor's storage offset is read", "no guard tests it", attributes_read("storage_offset")),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
 )
 """All refused differences."""

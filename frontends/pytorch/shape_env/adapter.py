@@ -300,6 +300,9 @@ class EngineShapeEnv(Torchs):
             self._message = before
 
     def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
+        if tgt.is_number and any(map(is_offset, self.var_to_sources.get(a, ()))):
+            # torch guards no offset that is a number; the range of a symbol it does
+            return
         before = self.replacements.get(a)
         super()._set_replacement(a, tgt, msg)
         after = self.replacements.get(a)

@@ -195,10 +195,7 @@ UNTESTED = "backward() of a tensor that an optimizer has"
 """No small program is known that torch captures so."""
 IN_RANDOMNESS = "a checkpoint that is computed anew"
 """Tested with other checkpoints, in tests/frontends/pytorch/recording/test_randomness.py."""
-BY_US = {
-    "a setting of torch is changed": setting,
-    "a tensor's storage offset is read": plain(lambda x: x * 2 if x.storage_offset() == 0 else x * 3),
-}
+BY_US = {"a setting of torch is changed": setting}
 """Programs that Dynamo captures rightly by itself."""
 
 
