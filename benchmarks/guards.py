@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks import handwritten_guards, report
 from shapes import ShapeEnv
-from shapes.guards.codegen import Check
+from shapes.guards.codegen import Check, is_check
 from shapes.guards.dispatch import Dispatch
 
 HINTS = {"b": 4, "s": 128, "t": 256, "d": 192, "h": 3, "k": 64}
@@ -124,7 +124,7 @@ def calls_table(rounds: int) -> str:
         compared = report.ratio(found[name], hand) if function is not empty else ""
         shown = (
             name
-            if not isinstance(function, Check) or function.form in name.lower() or not function.reason
+            if not is_check(function) or function.form in name.lower() or not function.reason
             else function.reason
         )
         rows.append([shown, found[name], compared, found[f"{name}, rejected"]])

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shapes.guards import extension_modules, toolchain
-from shapes.guards.codegen import Check, compile_check
+from shapes.guards.codegen import Check, compile_check, is_check
 from shapes.guards.emit_c import NotNative, native_source
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
@@ -176,7 +176,7 @@ def test_what_has_no_native_form_has_a_reason() -> None:
 def test_a_native_check_has_all_attributes_of_a_check() -> None:
     """A failure: whether a check is native shows in more than its speed; or it leaks."""
     check = python_check(["a % 16 == 0"]).native()
-    assert isinstance(check, Check)
+    assert is_check(check)
     assert str(check.explain(5, 0, 0)) == "guard `a % 16 == 0` fails at a=5"
     assert check.native() is check and "a % 16 == 0" in check.source
     with pytest.raises(TypeError):
