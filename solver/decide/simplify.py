@@ -73,14 +73,14 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         solvers: true if sympy and z3 may be asked.
     """
     simple = Simplification(facts, domain, solvers).expression(expr)
-    if simple is expr or not stays_defined(facts, simple, domain, expr):
+    if simple is expr or not stays_defined(facts, simple, domain, expr, solvers=solvers):
         return expr
     # a printer with much of its budget spent writes less well: a fresh one decides
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
     return expr if first > second else simple
 
 
-def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr) -> bool:
+def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr, *, solvers: bool) -> bool:
     """Return True if the text of `simple` is defined wherever the value is.
 
     An operation whose argument is 0 or negative there is equal to what it replaces, until that argument is replaced:
@@ -93,13 +93,14 @@ def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr) -
         return False
     if inside.kind == "true" or inside is domain or inside is domain_read(text_of(expr), expr):
         return True
-    return always(facts, inside, domain)
+    return always(facts, inside, domain, solvers=solvers)
 
 
-def always(facts: Facts, prop: Prop, domain: Prop | None) -> bool:
+def always(facts: Facts, prop: Prop, domain: Prop | None, *, solvers: bool) -> bool:
     """Return True if the proposition holds inside the domain."""
     try:
-        verdict = decide(facts, prop, domain=Prop.truth(facts.interner, True) if domain is None else domain)
+        inside = Prop.truth(facts.interner, True) if domain is None else domain
+        verdict = decide(facts, prop, domain=inside, solvers=solvers)
     except Undefined:
         return False
     return isinstance(verdict, Always)
@@ -111,7 +112,7 @@ def simplify_pair(facts: Facts, expr: Expr, domain: Prop, *, solvers: bool = Tru
     plain = domain_read(text_of(simple), simple)
     if plain is None or plain is domain:
         return simple, domain
-    return simple, plain if always(facts, same(plain, domain), None) else domain
+    return simple, plain if always(facts, same(plain, domain), None, solvers=solvers) else domain
 
 
 def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:

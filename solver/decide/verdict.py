@@ -58,7 +58,7 @@ class Answer:
         raise NotImplementedError
 
     def evidence(self) -> object:
-        """What two verdicts of one question may differ in, comparable across processes."""
+        """The part in which two verdicts of one question may differ, comparable across processes."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

@@ -157,6 +157,7 @@ def test_an_empty_interval_is_no_divisor() -> None:
     from solver.terms import intervals
 
     assert intervals.quotient((-4, -2), (3, 0)) == intervals.EVERYTHING
+    assert intervals.raised((2, 5), (3, -2)) == intervals.raised((5, 2), (1, 2)) == intervals.EVERYTHING
 
 
 def test_settled_answers_stand() -> None:
