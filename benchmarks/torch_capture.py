@@ -157,7 +157,8 @@ def row_of(name: str, backend: str, engine: str, symbolic: bool) -> None:
 
         def remembered(self: Any, *options: Any, **named: Any) -> None:
             made(self, *options, **named)
-            environments.append(self)
+            if all(each is not self for each in environments):  # the reasoner's has torch's `__init__` called once more
+                environments.append(self)
 
         symbolic_shapes.ShapeEnv.__init__ = remembered
         torch.compile(lambda x: (x * 2).softmax(-1).sum(), backend=backend, dynamic=dynamic)(torch.ones(3, 5))
