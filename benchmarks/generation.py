@@ -1,6 +1,6 @@
 """Generation by language models with growing caches: greedy, beams, sampled; the model's `forward` compiled.
 
-    python -m benchmarks.generation [--rounds 7] [--tokens 40] [--inductor greedy] [--write]
+    python -m benchmarks.generation [--rounds 7] [--tokens 40] [--models T5] [--inductor greedy] [--write]
 
 Random weights, a prompt of 12 tokens in a batch of two, one thread, processor time of a whole `generate`, medians,
 interleaved, from the second `generate` on. "first" is the first `generate` of the compiled model, in seconds by the
@@ -42,6 +42,15 @@ def models() -> Iterator[tuple[str, Any]]:
         vocab_size=500, max_position_embeddings=256, **tokens,
     )  # fmt: skip
     yield "llama, 4 layers", transformers.LlamaForCausalLM(llama).eval()
+    neox = transformers.GPTNeoXConfig(
+        hidden_size=64, intermediate_size=128, num_hidden_layers=4, num_attention_heads=4, vocab_size=500,
+        max_position_embeddings=256, **tokens,
+    )  # fmt: skip
+    yield "NeoX, 4 layers", transformers.GPTNeoXForCausalLM(neox).eval()
+    t5 = transformers.T5Config(
+        d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, vocab_size=500, decoder_start_token_id=0,
+    )  # fmt: skip
+    yield "T5, 2 + 2 layers", transformers.T5ForConditionalGeneration(t5).eval()
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -52,12 +61,14 @@ def measure(options: argparse.Namespace) -> str:
     torch.set_num_threads(1)
     rows: list[list[report.Cell]] = []
     for name, model in models():
+        if not name.startswith(tuple(options.models)):
+            continue
         for kind, chosen in KINDS.items():
             torch._dynamo.reset()
             plain = model.forward
             ours = compile(plain, dynamic=True, backend="cpu")
             ways: dict[str, Callable[..., object]] = {"eager": plain, "ours": ours}
-            if kind in options.inductor and not name.startswith("llama"):
+            if kind in options.inductor and name.startswith("GPT-2"):
                 ways["inductor"] = torch.compile(plain, dynamic=True)
             first: dict[str, float] = {}
             times: dict[str, list[float]] = {way: [] for way in ways}
@@ -111,6 +122,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tokens", type=int, default=40)
+    parser.add_argument("--models", nargs="*", default=[""], help="those whose names begin so")
     parser.add_argument("--inductor", nargs="*", default=[], choices=list(KINDS))
     report.publish("generation", "Generation", measure, parser)
 
