@@ -127,7 +127,7 @@ class Equalities(Inequalities):
                 continue
             uses = self.uses.get(atom.serial)
             used = 0 if uses is None else uses.count.bit_length()
-            rank = (len(atom.args) > 0, inside, used, -atom.key[1] if not atom.args else 0, -atom.depth, atom.serial)
+            rank = (len(atom.args) > 0, inside, used, -atom.key[1] if not atom.args else 0, -atom.depth, atom.key)
             if best is None or rank < best:
                 best, chosen = rank, atom
         return chosen

@@ -129,7 +129,7 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
     the others may depend on the case), and the one with the largest argument.
     """
     monomials = e.interner.monomials
-    found: list[tuple[bool, int, tuple[int, int], Atom, int]] = []
+    found: list[tuple[bool, int, tuple[int, ...], Atom, int]] = []
     others: dict[Atom, None] = {}
     for m, c in e.terms:
         atom = monomials[m][0]

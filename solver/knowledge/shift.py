@@ -136,7 +136,7 @@ def _least(known: Knowledge, e: Expr, nested: int) -> int | None:
     return None
 
 
-_outermost_first: Callable[[Atom], tuple[int, tuple[int, int]]] = lambda atom: (-atom.depth, atom.key)  # noqa: E731
+_outermost_first: Callable[[Atom], tuple[int, tuple[int, ...]]] = lambda atom: (-atom.depth, atom.key)  # noqa: E731
 
 
 def by_factors(known: Knowledge, e: Expr) -> ProofStep | None:

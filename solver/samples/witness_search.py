@@ -256,5 +256,5 @@ def grid_search(
     return None
 
 
-def _key(atom: Atom) -> tuple[int, int]:
+def _key(atom: Atom) -> tuple[int, ...]:
     return atom.key

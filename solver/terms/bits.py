@@ -34,7 +34,7 @@ def bit_and(terms: TermTable, a: Expr, b: Expr) -> Expr:
             return masked
     elif a is b:
         return a
-    first, second = sorted((a, b), key=lambda e: e.fingerprint)
+    first, second = sorted((a, b), key=lambda e: e.order)
     return terms.atom("bitand", (first, second))
 
 

@@ -33,7 +33,7 @@ def gcd(terms: TermTable, a: Expr, b: Expr) -> Expr:
     content = gcd_of_integers(a.content(), a.constant, b.content(), b.constant)
     if content > 1:
         return terms.scale(gcd(terms, divide_content(a, content), divide_content(b, content)), content)
-    a, b = sorted((_oriented(a), _oriented(b)), key=lambda e: (len(e.terms) > 0, e.fingerprint))
+    a, b = sorted((_oriented(a), _oriented(b)), key=lambda e: (len(e.terms) > 0, e.order))
     if not a.terms and a.constant:
         reduced = _reduced(terms, b, a.constant)
         if not reduced.terms:

@@ -22,10 +22,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from threading import RLock
+from typing import Final
 
 from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
+
+
+COMPARED: Final = 32
+"""The length of the beginnings of nodes by which they are ordered."""
 
 
 class Node:
@@ -54,6 +59,12 @@ class Node:
     @abstractmethod
     def fingerprint(self) -> int:
         """A number that depends on the structure alone: the same in every process."""
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[int, ...]:
+        """A key of the total order of nodes, by structure: the beginning of the node in prefix notation, symbols by
+        their age relative to each other, and the fingerprint where two nodes begin alike."""
 
     @abstractmethod
     def at(self, values: Mapping[Atom, int]) -> int:
@@ -116,7 +127,7 @@ class Atom:
         args: tuple[Node, ...],
         serial: int,
         depth: int,
-        key: tuple[int, int],
+        key: tuple[int, ...],
     ) -> None:
         self.operation = operation
         self.kind = kind
@@ -155,6 +166,21 @@ class Expr(Node):
             marks = sum([hash((keys[m], distinct_hash(c))) for m, c in self.terms])
             self._fingerprint = hash((distinct_hash(self.constant), marks))
         return self._fingerprint
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        keys = self.interner.monomial_keys
+        found: list[int] = []
+        for m, c in sorted(self.terms, key=lambda term: keys[term[0]], reverse=True):
+            count, atoms = keys[m]
+            found.append(count)
+            for key in atoms:
+                found.extend(key)
+            found.append(c)
+            if len(found) > COMPARED:
+                break
+        found.append(-self.constant)  # a quotient by less is larger: so `(b//2) % 8` leads with its own quotient
+        return (*found[:COMPARED], self.fingerprint)
 
     @property
     def degree(self) -> int:
@@ -326,7 +352,7 @@ class TermTable(ABC):
     def __init__(self) -> None:
         self.lock = RLock()
         self.monomials: dict[int, tuple[Atom, ...]] = {}
-        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, ...], ...]]] = {}
         self.exprs: dict[tuple[Terms, int], Expr] = {}
         self.props: dict[tuple[object, ...], Node] = {}  # as `solver.terms.prop` makes them
         self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double

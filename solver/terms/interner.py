@@ -21,7 +21,7 @@ from solver.errors import NotExpressible
 from solver.hooks import Hook
 from solver.terms import bits, choice, division, divisors
 from solver.terms.depth import DEEPEST
-from solver.terms.expr import Atom, Expr, Node, TermTable
+from solver.terms.expr import COMPARED, Atom, Expr, Node, TermTable
 from solver.terms.functions import function as registered_function
 from solver.terms.operations import OPERATIONS, POWER_BITS, SYMBOL, Operation
 from solver.terms.prop import Prop
@@ -39,6 +39,8 @@ POWER_EXPANDED: Final = 1024
 MOST_FACTORS: Final = 1 << 16
 """Symbols that a product has at most: squared sixteen times, one is a product of as many."""
 
+NUMBERS: Final = {kind: number for number, kind in enumerate((*OPERATIONS, "function"))}
+"""The operations in the order of their table."""
 
 program_applier: Final[Hook[Callable[[str, Sequence[Expr]], Expr | None]]] = Hook()
 """A program over floats applied to other arguments, by `solver.floats.substitution`."""
@@ -88,7 +90,11 @@ class Interner(TermTable):
                     raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
                 operation = OPERATIONS[kind] if kind != "function" else registered_function(name)
                 mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
-                found = self.composites[key] = self._new_atom(operation, kind, name, args, depth, (depth, mark))
+                order = [depth, NUMBERS[kind], *name.encode()]
+                for arg in args:
+                    order.extend(arg.order)
+                place = (*order[:COMPARED], mark)
+                found = self.composites[key] = self._new_atom(operation, kind, name, args, depth, place)
             return found.expr
 
     def name_of(self, e: Expr) -> Expr:
@@ -106,7 +112,7 @@ class Interner(TermTable):
         name: str,
         args: tuple[Node, ...],
         depth: int,
-        key: tuple[int, int],
+        key: tuple[int, ...],
     ) -> Atom:
         self._atom_serial += 1
         atom = Atom(operation, kind, name, args, self._atom_serial, depth, key)
@@ -211,7 +217,7 @@ class Interner(TermTable):
 
     def _expand(self, a: Expr, b: Expr) -> Expr:
         if expands_too_far(a, b):
-            first, second = sorted((a, b), key=lambda e: e.fingerprint)
+            first, second = sorted((a, b), key=lambda e: e.order)
             return self.atom("product", (first, second))
         coefficients: dict[int, int] = {}
         for m, c in a.terms:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from solver.terms.expr import Atom, Expr, Node, TermTable, evaluate_atoms, reachable
+from solver.terms.expr import COMPARED, Atom, Expr, Node, TermTable, evaluate_atoms, reachable
 
 COMPLEMENT: Final = {"eq": "ne", "ne": "eq", "true": "false", "false": "true"}
 SHARING: Final = 64
@@ -190,6 +190,15 @@ class Prop(Node):
             own = [*self.kind.encode(), self.expr.fingerprint]
             self._fingerprint = hash(tuple(own + [part.fingerprint for part in self.parts]))
         return self._fingerprint
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        found = [*self.kind.encode(), *self.expr.order]
+        for part in self.parts:
+            found.extend(part.order)
+            if len(found) > COMPARED:
+                break
+        return (*found[:COMPARED], self.fingerprint)
 
     def comparisons(self) -> list[Prop]:
         """The comparisons that it is built of, each once, in written order."""
