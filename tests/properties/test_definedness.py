@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -94,7 +95,13 @@ def substituted(env: ShapeEnv, value: Value, domain: Prop) -> Callable[[Sizes], 
     return lambda sizes: at(moved, where, {name: size + 1 for name, size in sizes.items()})
 
 
-EXACT = (printed, parsed_again, through_sympy, through_smtlib, substituted)
+def pickled(env: ShapeEnv, value: Value, domain: Prop) -> Callable[[Sizes], object]:
+    """The value and its domain in another environment, as another process has them."""
+    _, again, where = pickle.loads(pickle.dumps((env, value, domain)))
+    return lambda sizes: at(again, where, sizes)
+
+
+EXACT = (printed, parsed_again, through_sympy, through_smtlib, substituted, pickled)
 
 
 def differences(seed: int, conversions: Sequence[Convert], depth: int = 3) -> list[str]:
@@ -204,10 +211,17 @@ def test_many_answers_hold_where_operations_are_protected() -> None:
     assert not found, f"{len(found)}\n" + "\n".join(found[:5])
 
 
-def test_saved_facts_and_compiled_checks_accept_what_python_accepts(tmp_path: Path) -> None:
-    """A session that is saved and loaded, and a check, accept exactly the sizes at which the text is true."""
+@pytest.mark.parametrize(
+    ("examples", "native"),
+    [(2 * EXAMPLES, False), (EXAMPLES // 5, True), pytest.param(2_000, True, marks=pytest.mark.thorough)],
+)
+def test_saved_facts_and_compiled_checks_accept_what_python_accepts(
+    tmp_path: Path, examples: int, native: bool
+) -> None:
+    """A session that is saved and loaded, and a check in Python or C, accept exactly the sizes at which the text is
+    true."""
     tried = 0
-    for seed in range(1, 2 * EXAMPLES, 4):
+    for seed in range(1, examples, 4):
         random = Random(seed)
         text = Texts(random).condition(2)
         env = environment()
@@ -220,12 +234,12 @@ def test_saved_facts_and_compiled_checks_accept_what_python_accepts(tmp_path: Pa
         env.save(path)
         loaded = ShapeEnv.load(path)
         sources = {name: place for place, name in enumerate(NAMES)}
-        checks = [each.compile_guards(sources) for each in (env, loaded)]
+        checks = [each.compile_guards(sources, native=native) for each in (env, loaded)]
         for sizes in assignments(random, 12):
             expected = outcome(text, sizes) is True
             seen = [check(*[sizes[name] for name in NAMES]) for check in checks]
             assert seen == [expected, expected], (text, sizes)
-    assert tried > 40
+    assert tried > examples // 8
 
 
 def test_a_simplified_size_does_not_rule_zero_out_when_it_is_loaded(tmp_path: Path) -> None:
