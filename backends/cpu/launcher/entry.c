@@ -34,6 +34,7 @@ enum { ASKS_MODES = 1, ASKS_GRADIENTS = 2, ASKS_MARKS = 4 };
 typedef struct {
     Owner owner;
     int asks;
+    PyObject *function, *code; /* a Python function and the code that it should have; NULL for none */
     Py_ssize_t forms;
     const Form *form;
 } Entry;
@@ -209,6 +210,7 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     const Entry *entry = (const Entry *)self;
     if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
+    if (entry->function && PyFunction_GetCode(entry->function) != entry->code) Py_RETURN_NOTIMPLEMENTED;
     Around around = {NULL, NULL, entry->asks, 0};
     PyObject *found = NULL;
     if (entry->asks & ASKS_MODES) {
@@ -303,24 +305,26 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
 
 static int fill_entry(void *self, PyObject *args, char *block, size_t *used) {
     Entry *made = self;
-    if (PyTuple_GET_SIZE(args) < 1) {
-        PyErr_SetString(PyExc_TypeError, "an entry is made of what it asks, and forms");
+    if (PyTuple_GET_SIZE(args) < 3) {
+        PyErr_SetString(PyExc_TypeError, "an entry is made of what it asks, a function and its code, and forms");
         return -1;
     }
     made->asks = (int)PyLong_AsLong(PyTuple_GET_ITEM(args, 0));
     if (PyErr_Occurred()) return -1;
-    made->forms = PyTuple_GET_SIZE(args) - 1;
+    made->function = PyFunction_Check(PyTuple_GET_ITEM(args, 1)) ? PyTuple_GET_ITEM(args, 1) : NULL;
+    made->code = PyTuple_GET_ITEM(args, 2);
+    made->forms = PyTuple_GET_SIZE(args) - 3;
     Form *form = take(block, used, (size_t)made->forms * sizeof *form);
     for (Py_ssize_t number = 0; number < made->forms; number++) {
         Form each;
-        if (fill_form(&each, PyTuple_GET_ITEM(args, number + 1), block, used)) return -1;
+        if (fill_form(&each, PyTuple_GET_ITEM(args, number + 3), block, used)) return -1;
         if (form) form[number] = each;
     }
     made->form = form;
     return 0;
 }
 
-/* Entry(asks, *forms) */
+/* Entry(asks, function, code, *forms): a Python function and its code, or None twice. */
 static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
     return new_filled(type, args, named, call_entry, fill_entry);
 }

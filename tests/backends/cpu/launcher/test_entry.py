@@ -233,6 +233,18 @@ def test_many_arguments():
     assert run(tuple(tensors[:99]), {}) is NotImplemented
 
 
+def test_a_function_with_other_code():
+    """An entry runs what a function did before its code was replaced."""
+
+    def function(x):
+        return x
+
+    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))])], function=function)
+    assert run((Z,), {}) is Z
+    function.__code__ = (lambda x: -x).__code__
+    assert run((Z,), {}) is NotImplemented
+
+
 def test_what_no_entry_is_for():
     """Arguments that C cannot read are given to it anyway."""
     own = type("Own", (torch.Tensor,), {})
