@@ -180,10 +180,11 @@ class CompiledGraph:
         dispatch.add(arguments.check(variant), call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)
         self._added(variant)
+        found = None
         if self.native is not None:
             self.native.add(arguments, variant, given, call)
-            self.entry = self.native.entry
-        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()], self.native and self.native.found)
+            self.entry, found = self.native.entry, self.native.found
+        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()], found)
         return call
 
     def _variant(self, args: Sequence[object]) -> Variant:
