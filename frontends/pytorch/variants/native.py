@@ -106,11 +106,8 @@ def native_variant(
         raise NotNative("there is a gradient")
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
-    tensors = variant.places[: len(variant.inputs)]
-    integers = variant.places[len(variant.inputs) :]
-    integers = (*integers, *[place for place in arguments.integers if place not in integers])
-    description = _description(arguments, variant, tensors, integers)
-    return _made(arguments, variant, given, description, tensors, integers), description
+    description = _description(arguments, variant)
+    return _made(arguments, variant, given, description), description
 
 
 def calling_variant(
@@ -122,11 +119,10 @@ def calling_variant(
         NotNative: the launcher cannot test a guard.
     """
     leaves = [arguments.leaves[place] for place in arguments.tensors]
-    dtypes = [str(each.dtype).removeprefix("torch.") for each in variant.inputs]
     description = Description(
         tensors=[
-            TensorArgument(leaf.name, dtype, leaf.rank, each.contiguous)
-            for leaf, dtype, each in zip(leaves, dtypes, variant.inputs, strict=True)
+            TensorArgument(leaf.name, str(each.dtype).removeprefix("torch."), leaf.rank, each.contiguous)
+            for leaf, each in zip(leaves, variant.inputs, strict=True)
         ],
         integers=[arguments.leaves[place].name for place in arguments.integers],
         symbols={},
@@ -135,16 +131,11 @@ def calling_variant(
         structure=None,
         guards=arguments.check(variant, floats=False),
     )
-    return _made(arguments, variant, given, description, arguments.tensors, arguments.integers)
+    return _made(arguments, variant, given, description)
 
 
 def _made(
-    arguments: GraphArguments,
-    variant: Traced,
-    given: Mapping[str, Any],
-    description: Description,
-    tensors: Sequence[int],
-    integers: Sequence[int],
+    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description
 ) -> Variant:
     """A variant for the launcher."""
     if any(each.is_float and each.choice is not STATIC for each in variant.integers):
@@ -155,7 +146,8 @@ def _made(
     if isinstance(program, Unavailable):
         raise NotNative(program.reason)
     values = tuple([_expected(leaf.kind, given[leaf.name]) for leaf in arguments.leaves])
-    return Variant(program, values, given["grad_mode"], given["default_dtype"], tuple(tensors), tuple(integers))
+    places = tuple(arguments.tensors), tuple(arguments.integers)
+    return Variant(program, values, given["grad_mode"], given["default_dtype"], *places)
 
 
 def _returns_detached_beside(variant: Traced) -> bool:
@@ -170,16 +162,15 @@ def _expected(kind: str, value: Any) -> object:
     return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
 
-def _description(
-    arguments: GraphArguments, variant: Traced, tensors: Sequence[int], integers: Sequence[int]
-) -> Description:
+def _description(arguments: GraphArguments, variant: Traced) -> Description:
     """The host program of a variant, with the check's names of arguments."""
     if variant.running is None or len(variant.running.hosts) != 1:
         raise NotNative("it runs operator by operator")
     by_place = described(variant.running.hosts[0])
     leaves = arguments.leaves
-    names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(tensors)}
-    names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(integers)})
+    count = len(variant.inputs)
+    names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[:count])}
+    names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[count:])})
     if len(by_place.outputs) != len(variant.outputs):
         raise NotNative("other outputs than those of the function")
     return replace(
@@ -188,7 +179,7 @@ def _description(
             replace(tensor, name=names[tensor.name], contiguous=given.contiguous)
             for tensor, given in zip(by_place.tensors, variant.inputs, strict=True)
         ],
-        integers=[leaves[leaf].name for leaf in integers],
+        integers=[leaves[leaf].name for leaf in arguments.integers],
         symbols={symbol: (names[str(head)], *steps) for symbol, (head, *steps) in by_place.symbols.items()},
         outputs=[
             output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
