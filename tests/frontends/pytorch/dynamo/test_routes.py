@@ -355,18 +355,10 @@ def test_other_backends_have_torchs_environment() -> None:
 
 
 def test_a_number_of_a_module_is_a_symbol_once_it_has_changed(route: Route) -> None:
-    """With dynamic=True a number that never changes is an input of the graph; one that does makes a graph a value."""
-
-    class Scaled(torch.nn.Module):
-        count, scale, zero = 3, 0.5, 0.0
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x.repeat(self.count) * self.scale + torch.copysign(x, self.zero).repeat(self.count)
-
-    module = Scaled()
+    """With dynamic=True a number that changes makes a graph for each value, or 0.0 is taken for -0.0."""
+    body = {"forward": lambda self, x: x.repeat(self.count) * self.scale + torch.copysign(x[:1], self.zero)}
+    module, x = type("Scaled", (torch.nn.Module,), body)(), torch.randn(5)
     call = route(module, dynamic=True)
-    for place, (count, scale) in enumerate([(3, 0.5), (4, 0.25), (5, 0.75), (7, 1.5)]):
-        module.count, module.scale, module.zero = count, scale, 0.0 if place % 2 else -0.0
-        x = torch.randn(5)
+    for module.count, module.scale, module.zero in [(3, 0.5, -0.0), (4, 0.25, 0.0), (5, 0.75, -0.0), (7, 1.5, 0.0)]:
         assert torch.equal(call(x), module(x))
     assert len(route.graphs) == 2
