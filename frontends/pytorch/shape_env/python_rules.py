@@ -117,8 +117,8 @@ def constant_until_changed(builder: Any, value: float) -> AbstractContextManager
     """The settings with which torch wraps a number: one of a module or a global is a symbol once it has changed."""
     origin = builder.source.guard_source
     # guards take 0.0 and -0.0 for equal
-    is_guarded = type(value) is int or value != 0.0
-    if is_guarded and (origin.is_unspecialized_nn_module() or origin is GuardSource.GLOBAL):
+    becomes_symbol = config.automatic_dynamic_shapes and (type(value) is int or value != 0.0)
+    if becomes_symbol and (origin.is_unspecialized_nn_module() or origin is GuardSource.GLOBAL):
         if isinstance(builder.tx.output.shape_env, EngineShapeEnv):
             return config.patch(assume_static_by_default=True)
     return nullcontext()
