@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count
 from keyword import iskeyword
+from types import BuiltinFunctionType
 from typing import Final
 
 import torch
@@ -296,9 +297,8 @@ class Host:
 
     def _operator(self, target: object) -> str:
         if target not in self.operators:
-            plain = target._op if isinstance(target, torch._ops.OpOverload) else target
             self.operators[target] = f"f{len(self.operators)}"
-            self.scope[self.operators[target]] = plain
+            self.scope[self.operators[target]] = bound(target) if isinstance(target, torch._ops.OpOverload) else target
         return self.operators[target]
 
     def _argument(self, value: object, lines: list[str], seen: str) -> str:
@@ -364,6 +364,15 @@ def hosted(
     if isinstance(launches, Unavailable):
         return launches
     return Host(program, steps, launches, backend, returned=returned, consuming=consuming)
+
+
+def bound(operator: torch._ops.OpOverload) -> object:
+    """The fastest callable of an operator. Torch's function of that name takes 1 us less than the operator itself,
+    where it has no other overload to choose."""
+    packet = operator._overloadpacket
+    overloads = [name for name in packet.overloads() if not name.endswith("out")]
+    function = getattr(torch, packet.__name__, None) if operator.namespace == "aten" else None
+    return function if overloads == ["default"] and isinstance(function, BuiltinFunctionType) else operator._op
 
 
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:

@@ -19,9 +19,10 @@ typedef struct {
     const int32_t *firsts;             /* by leaf: the first leaf that is the same tensor */
 } Variant;
 
-/* Calls with arguments of the same classes and ranks. */
+/* Calls with arguments of the same classes and ranks. `width` is the largest number of leaves, of tensors or of integers
+   of a program. */
 typedef struct {
-    Py_ssize_t leaves, variants;
+    Py_ssize_t leaves, variants, width;
     const Leaf *leaf;
     const Variant *variant;
 } Form;
@@ -33,6 +34,7 @@ enum { ASKS_MODES = 1, ASKS_GRADIENTS = 2, ASKS_MARKS = 4 };
 typedef struct {
     Owner owner;
     int asks;
+    PyObject *function, *code; /* a Python function and the code that it should have; NULL for none */
     Py_ssize_t forms;
     const Form *form;
 } Entry;
@@ -62,21 +64,54 @@ static int is_same(PyObject *a, PyObject *b) {
 /* The arguments of one call. */
 typedef struct {
     PyObject *const *leaves;
-    char *requires_grad; /* by leaf */
-    Tensor *tensors;     /* by leaf */
-    int *packed;
-    int32_t *firsts; /* by leaf: the first leaf that is the same tensor */
+    Tensor *tensors; /* by leaf, as the others */
     int64_t *integers;
+    int *packed;
+    int32_t *firsts; /* the first leaf that is the same tensor */
+    char *requires_grad;
     int64_t work;
+    const Tensor **passed; /* by tensor of a program, as the others */
+    PyObject **objects;
+    int64_t *numbers;
+    int *passed_packed;
+    int32_t *slots; /* a hash table of tensors, SLOTS for a leaf */
 } Arguments;
 
+enum { SLOTS = 4 };
+
+/* The bytes of the arrays for one leaf. */
+enum {
+    OF_LEAF = sizeof(Tensor) + sizeof(Tensor *) + sizeof(PyObject *) + 2 * sizeof(int64_t) + 2 * sizeof(int) +
+              (SLOTS + 1) * sizeof(int32_t) + sizeof(char)
+};
+
+static Arguments arguments_in(void *block, size_t width, PyObject *const *leaves) {
+    Arguments made = {leaves, block};
+    made.passed = (const Tensor **)(made.tensors + width);
+    made.objects = (PyObject **)(made.passed + width);
+    made.integers = (int64_t *)(made.objects + width);
+    made.numbers = made.integers + width;
+    made.packed = (int *)(made.numbers + width);
+    made.passed_packed = made.packed + width;
+    made.firsts = (int32_t *)(made.passed_packed + width);
+    made.slots = made.firsts + width;
+    made.requires_grad = (char *)(made.slots + SLOTS * width);
+    return made;
+}
+
 static int is_for_form(const Form *form, const Arguments *given) {
+    size_t slots = 2;
+    while (slots < 2 * (size_t)form->leaves) slots *= 2;
+    memset(given->slots, -1, slots * sizeof *given->slots);
     for (int32_t place = 0; place < form->leaves; place++) {
-        if (Py_TYPE(given->leaves[place]) != form->leaf[place].type) return 0;
-        int32_t first = place;
-        if (form->leaf[place].kind == TENSOR)
-            for (first = 0; given->leaves[first] != given->leaves[place]; first++);
-        given->firsts[place] = first;
+        PyObject *leaf = given->leaves[place];
+        if (Py_TYPE(leaf) != form->leaf[place].type) return 0;
+        given->firsts[place] = place;
+        if (form->leaf[place].kind != TENSOR) continue;
+        size_t slot = (size_t)(((uint64_t)(uintptr_t)leaf * 0x9E3779B97F4A7C15u) >> 32) & (slots - 1);
+        while (given->slots[slot] >= 0 && given->leaves[given->slots[slot]] != leaf) slot = (slot + 1) & (slots - 1);
+        if (given->slots[slot] < 0) given->slots[slot] = place;
+        given->firsts[place] = given->slots[slot];
     }
     return 1;
 }
@@ -126,19 +161,16 @@ static PyObject *call_variants(const Form *form, const Arguments *given, const A
         if (around->default_dtype && variant->default_dtype != around->default_dtype) continue;
         if (!is_for_variant(form, variant, given, around->asks)) continue;
         const Program *program = variant->program;
-        const Tensor *tensors[ON_STACK];
-        PyObject *objects[ON_STACK];
-        int packed[ON_STACK];
-        int64_t integers[ON_STACK];
         for (Py_ssize_t place = 0; place < program->tensors; place++) {
             int32_t leaf = variant->tensors[place];
-            tensors[place] = &given->tensors[leaf];
-            packed[place] = given->packed[leaf];
-            objects[place] = given->leaves[leaf];
+            given->passed[place] = &given->tensors[leaf];
+            given->passed_packed[place] = given->packed[leaf];
+            given->objects[place] = given->leaves[leaf];
         }
         for (Py_ssize_t place = 0; place < program->integers; place++)
-            integers[place] = given->integers[variant->integers[place]];
-        Given its = {variant->api, tensors, packed, objects, integers, given->work, around->watched};
+            given->numbers[place] = given->integers[variant->integers[place]];
+        Given its = {variant->api,   given->passed, given->passed_packed, given->objects,
+                     given->numbers, given->work,   around->watched};
         PyObject *found = attempt(program, &its);
         if (found != Py_NotImplemented) return found;
         Py_DECREF(found);
@@ -147,14 +179,15 @@ static PyObject *call_variants(const Form *form, const Arguments *given, const A
 }
 
 static PyObject *call_form(const Form *form, PyObject *args, const Around *around) {
-    char requires_grad[ON_STACK];
-    Tensor tensors[ON_STACK];
-    int packed[ON_STACK];
-    int32_t firsts[ON_STACK];
-    int64_t integers[ON_STACK];
-    Arguments given = {((PyTupleObject *)args)->ob_item, requires_grad, tensors, packed, firsts, integers, 0};
-    int fits = PyTuple_GET_SIZE(args) == form->leaves && is_for_form(form, &given) && read_arguments(form, &given, around);
-    return fits ? call_variants(form, &given, around) : Py_NewRef(Py_NotImplemented);
+    if (PyTuple_GET_SIZE(args) != form->leaves) return Py_NewRef(Py_NotImplemented);
+    Tensor on_stack[ON_STACK * OF_LEAF / sizeof(Tensor) + 1];
+    void *block = form->width <= ON_STACK ? on_stack : PyMem_Malloc((size_t)form->width * OF_LEAF);
+    if (!block) return PyErr_NoMemory();
+    Arguments given = arguments_in(block, (size_t)form->width, ((PyTupleObject *)args)->ob_item);
+    int fits = is_for_form(form, &given) && read_arguments(form, &given, around);
+    PyObject *found = fits ? call_variants(form, &given, around) : Py_NewRef(Py_NotImplemented);
+    if (block != on_stack) PyMem_Free(block);
+    return found;
 }
 
 /* Whether a mode or transform intercepts operators now; -1 with an exception. Within a level of forward differentiation
@@ -177,6 +210,7 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     const Entry *entry = (const Entry *)self;
     if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
+    if (entry->function && PyFunction_GetCode(entry->function) != entry->code) Py_RETURN_NOTIMPLEMENTED;
     Around around = {NULL, NULL, entry->asks, 0};
     PyObject *found = NULL;
     if (entry->asks & ASKS_MODES) {
@@ -216,7 +250,8 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     if (!PyArg_ParseTuple(given, "O!O!", &PyTuple_Type, &leaves, &PyTuple_Type, &variants)) return -1;
     form->leaves = PyTuple_GET_SIZE(leaves);
     form->variants = PyTuple_GET_SIZE(variants);
-    if (form->leaves > ON_STACK) {
+    form->width = form->leaves > 1 ? form->leaves : 1;
+    if (form->leaves > MOST) {
         PyErr_Format(PyExc_ValueError, "%zd arguments", form->leaves);
         return -1;
     }
@@ -243,10 +278,12 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
             return -1;
         made.program = (const Program *)program;
         if (PyTuple_GET_SIZE(made.values) != form->leaves || !PyTuple_CheckExact(firsts) ||
-            PyTuple_GET_SIZE(firsts) != form->leaves || made.program->tensors > ON_STACK || made.program->integers > ON_STACK) {
+            PyTuple_GET_SIZE(firsts) != form->leaves) {
             PyErr_SetString(PyExc_ValueError, "a variant with another number of leaves");
             return -1;
         }
+        if (made.program->tensors > form->width) form->width = made.program->tensors;
+        if (made.program->integers > form->width) form->width = made.program->integers;
         made.tensors = places_of(tensors, made.program->tensors, form, leaf, TENSOR, block, used);
         made.integers = made.tensors ? places_of(integers, made.program->integers, form, leaf, INTEGER, block, used) : NULL;
         if (!made.integers || !(made.firsts = small_integers(firsts, form->leaves, block, used))) return -1;
@@ -268,24 +305,26 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
 
 static int fill_entry(void *self, PyObject *args, char *block, size_t *used) {
     Entry *made = self;
-    if (PyTuple_GET_SIZE(args) < 1) {
-        PyErr_SetString(PyExc_TypeError, "an entry is made of what it asks, and forms");
+    if (PyTuple_GET_SIZE(args) < 3) {
+        PyErr_SetString(PyExc_TypeError, "an entry is made of what it asks, a function and its code, and forms");
         return -1;
     }
     made->asks = (int)PyLong_AsLong(PyTuple_GET_ITEM(args, 0));
     if (PyErr_Occurred()) return -1;
-    made->forms = PyTuple_GET_SIZE(args) - 1;
+    made->function = PyFunction_Check(PyTuple_GET_ITEM(args, 1)) ? PyTuple_GET_ITEM(args, 1) : NULL;
+    made->code = PyTuple_GET_ITEM(args, 2);
+    made->forms = PyTuple_GET_SIZE(args) - 3;
     Form *form = take(block, used, (size_t)made->forms * sizeof *form);
     for (Py_ssize_t number = 0; number < made->forms; number++) {
         Form each;
-        if (fill_form(&each, PyTuple_GET_ITEM(args, number + 1), block, used)) return -1;
+        if (fill_form(&each, PyTuple_GET_ITEM(args, number + 3), block, used)) return -1;
         if (form) form[number] = each;
     }
     made->form = form;
     return 0;
 }
 
-/* Entry(asks, *forms) */
+/* Entry(asks, function, code, *forms): a Python function and its code, or None twice. */
 static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
     return new_filled(type, args, named, call_entry, fill_entry);
 }

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Final, Literal, TypeAlias
 
 from backends.cpu.launcher import NativeProgram, Unavailable, launcher
@@ -77,10 +78,13 @@ class Form:
     variants: Sequence[Variant]
 
 
-def made_entry(forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING) -> Call:
+def made_entry(
+    forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING, function: FunctionType | None = None
+) -> Call:
     """The call of the first program that is for a call, in the order of the forms and of their variants. A caller that
     has guarded some of what an entry asks, for example by Dynamo's guards, leaves it out of `asks`: without all three a
-    call takes a third less. Classes, ranks, dtypes, devices, sizes and strides are always read.
+    call takes a third less. Classes, ranks, dtypes, devices, sizes and strides are always read. An entry for a Python
+    function takes no call once that has other code.
 
     Raises:
         NotNative: arguments that the launcher cannot read.
@@ -88,10 +92,10 @@ def made_entry(forms: Sequence[Form], *, asks: Collection[Asks] = EVERYTHING) ->
     found = launcher()
     if isinstance(found, Unavailable):
         raise NotNative(found.reason)
+    asked = sum([1 << EVERYTHING.index(each) for each in {*asks}])
+    code = None if function is None else function.__code__
     try:
-        return found.Entry(
-            sum([1 << EVERYTHING.index(each) for each in {*asks}]), *[_described(form) for form in forms]
-        )
+        return found.Entry(asked, function, code, *[_described(form) for form in forms])
     except ValueError as error:
         raise NotNative(str(error)) from error
 

@@ -98,6 +98,11 @@ class Compiled(Attributes):
         if is_dynamo_compiling():
             # inside of another compiled function, this one is part of its graph
             return program.fn(*args, **kwargs)
+        entry = program.entry
+        if entry is not None:
+            result = entry(args, kwargs)
+            if result is not NotImplemented:
+                return result
         result = program.enter(args, kwargs)
         return program.missed(args, kwargs) if result is MISSED else result
 

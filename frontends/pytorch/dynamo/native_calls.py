@@ -51,8 +51,10 @@ class Opaque:
     __slots__ = ()
 
 
-def whole_calls(entries: Sequence[tuple[Any, FunctionType]], graphs: Sequence[Graph]) -> Call | None:
-    """A call in C for those of Dynamo's entries that are whole; None if none is."""
+def whole_calls(
+    entries: Sequence[tuple[Any, FunctionType]], graphs: Sequence[Graph], function: FunctionType
+) -> Call | None:
+    """A call of a function in C, for those of Dynamo's entries that are whole; None if none is."""
     forms = []
     for guards, call in entries:
         for graph in graphs:
@@ -60,7 +62,7 @@ def whole_calls(entries: Sequence[tuple[Any, FunctionType]], graphs: Sequence[Gr
                 form = whole_call(guards, call, graph.compiled, graph.name + DIRECT)
                 forms += [] if form is None else [form]
     try:
-        return made_entry(forms) if forms else None
+        return made_entry(forms, function=function) if forms else None
     except NotNative:
         return None
 

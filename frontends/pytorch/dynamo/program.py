@@ -70,6 +70,7 @@ class Program:
         recompilations: why each of them was.
         fallbacks: calls that run eagerly, and why.
         entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
+        enter: runs what Dynamo has compiled, or returns MISSED.
     """
 
     def __init__(
@@ -101,28 +102,15 @@ class Program:
         self._numbers: set[str] = set()
         self._direct = direct_calls(fn)
         self._rests: dict[FunctionType, Callable[..., object]] = {}
+        self._whole: Enter | None = None
         self.entry: Enter | None = None
-        self.enter: Enter = self._enter()
-
-    def _enter(self) -> Enter:
-        """The first route of a call: in C, by Dynamo's entries, or neither."""
-        direct, entry = self._direct, self.entry
-        if entry is None:
-            return direct.call
-        function, code, otherwise = direct.function, direct.function.__code__, direct.call
-
-        def enter(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-            if function.__code__ is code:
-                result = entry(args, kwargs)
-                if result is not NotImplemented:
-                    return result
-            return otherwise(args, kwargs)
-
-        return enter
+        self.enter: Enter = self._direct.call
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """The result of a call."""
-        result = self.enter(args, kwargs)
+        """The result of a call, by the routes that are taken outside of `timed`."""
+        result = NotImplemented if self._whole is None else self._whole(args, kwargs)
+        if result is NotImplemented:
+            result = self._direct.call(args, kwargs)
         return self.missed(args, kwargs) if result is MISSED else result
 
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
@@ -183,9 +171,9 @@ class Program:
         if self.backend == "cpu" and not direct.first:
             from frontends.pytorch.dynamo.native_calls import whole_calls
 
-            self.entry = whole_calls(direct.entries, self.graphs)
-        if not isinstance(self.enter, functools.partial):
-            self.enter = self._enter()
+            self._whole = whole_calls(direct.entries, self.graphs, direct.function)
+            if not isinstance(self.enter, functools.partial):
+                self.entry = self._whole
 
     def _called(self, name: str, value: object) -> Callable[..., object] | None:
         """The function with which Dynamo's code calls a graph, or the rest of a function after a graph break."""
@@ -351,7 +339,7 @@ class Program:
     def timed(self) -> Iterator[Times]:
         """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
         self.times = times = Times()
-        self.enter = functools.partial(self._measured, times)
+        self.entry, self.enter = None, functools.partial(self._measured, times)
         with ExitStack() as stack:
             for graph in self.graphs:
                 if graph.compiled is not None:
@@ -359,14 +347,10 @@ class Program:
             try:
                 yield times
             finally:
-                self.enter = self._enter()
+                self.entry, self.enter = self._whole, self._direct.call
 
     def _measured(self, times: Times, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        def call() -> object:
-            result = self._enter()(args, kwargs)
-            return self.missed(args, kwargs) if result is MISSED else result
-
-        return times.call(call)
+        return times.call(functools.partial(self.called, args, kwargs))
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is

@@ -25,7 +25,7 @@ Double backward is not supported: autograd raises an error that says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -232,29 +232,34 @@ class _JointFunction(torch.autograd.Function):
         for place, given in enumerate(runner.given):
             if given is not None:
                 outputs[place] = None
-        ctx.mark_non_differentiable(
-            *[
-                output
-                for output, wanted in zip(outputs, runner.differentiable)
-                if not wanted and isinstance(output, torch.Tensor)
-            ]
-        )
+        plain = [output for output, wanted in zip(outputs, runner.differentiable) if not wanted]
+        if plain:
+            ctx.mark_non_differentiable(*[output for output in plain if isinstance(output, torch.Tensor)])
         return tuple(outputs)
 
     @staticmethod
     def backward(ctx: FunctionCtx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
-        runner: JointRunner = ctx.runner
-        with torch.no_grad(), torch._C._DisableAutocast() if _is_any_autocast_enabled() else nullcontext():
-            come = [tangents[place] for place, _ in runner.tangents]
-            backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
-            given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]
-            given = [*ctx.saved_tensors, *given, *ctx.sizes]
-            # unless the graph is retained, only the list references them from here on
-            ctx.maybe_clear_saved_tensors()
-            gradients = runner.run_backward(backward, given)
-        if torch.is_grad_enabled():
-            gradients = _once(gradients, [*runner.parameters, *ctx.links])
+        is_followed = torch.is_grad_enabled()
+        if is_followed or _is_any_autocast_enabled():
+            with torch.no_grad(), torch._C._DisableAutocast():
+                gradients = _gradients(ctx, tangents)
+        else:
+            gradients = _gradients(ctx, tangents)
+        if is_followed:
+            gradients = _once(gradients, [*ctx.runner.parameters, *ctx.links])
         return None, *gradients
+
+
+def _gradients(ctx: FunctionCtx, tangents: Sequence[torch.Tensor | None]) -> list[Any]:
+    """The gradients of all tensors that the autograd function of a program was given."""
+    runner: JointRunner = ctx.runner
+    come = [tangents[place] for place, _ in runner.tangents]
+    backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
+    given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]
+    given = [*ctx.saved_tensors, *given, *ctx.sizes]
+    # unless the graph is retained, only the list references them from here on
+    ctx.maybe_clear_saved_tensors()
+    return runner.run_backward(backward, given)
 
 
 # between two graphs of torch.compile a program may call `backward`: Dynamo must not trace our launch code

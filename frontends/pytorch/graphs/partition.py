@@ -138,6 +138,8 @@ def computed_again(
             cost *= factor(result, maker)
             if is_moved(result, maker) and is_dear(maker):
                 cost += weight(env, result)
+            # rather what it is a view of: the backward needs no tensor for it
+            cost += maker is not None and is_view(maker.target)
         network.add_edge((result, IN), (result, OUT), capacity=cost)
         if maker is None or not is_cheap(maker):
             network.add_edge(FORWARD, (result, IN))

@@ -1,4 +1,4 @@
-"""`in`, `divmod` and sorting of sizes, as Dynamo traces them in an environment of ours.
+"""`in`, `divmod` and sorting of sizes, and numbers of modules, as Dynamo traces them in an environment of ours.
 
     >>> import torch
     >>> from frontends.pytorch.shape_env import installed
@@ -10,17 +10,24 @@
 
 Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor is no truth value; it
 has no `divmod` of sizes, and no order of them. Here Dynamo traces a function that does what Python does.
+
+With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
+constants until they have changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
+from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
 from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariable, SymNodeVariable, UserDefinedVariable
 from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable
+from torch._guards import GuardSource
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -106,9 +113,34 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
     return METHOD(self, tx, name, args, kwargs)
 
 
+def constant_until_changed(builder: Any, value: float) -> AbstractContextManager[object]:
+    """The settings with which torch wraps a number: one of a module or a global is a symbol once it has changed."""
+    origin = builder.source.guard_source
+    # guards take 0.0 and -0.0 for equal
+    becomes_symbol = config.automatic_dynamic_shapes and (type(value) is int or value != 0.0)
+    if becomes_symbol and (origin.is_unspecialized_nn_module() or origin is GuardSource.GLOBAL):
+        if isinstance(builder.tx.output.shape_env, EngineShapeEnv):
+            return config.patch(assume_static_by_default=True)
+    return nullcontext()
+
+
+def wrap_symint(self: Any, value: int, *args: Any, **named: Any) -> VariableTracker:
+    """The variable of an integer that the program reads."""
+    with constant_until_changed(self, value):
+        return INTEGER(self, value, *args, **named)
+
+
+def wrap_symfloat(self: Any, value: float) -> VariableTracker:
+    """The variable of a float that the program reads."""
+    with constant_until_changed(self, value):
+        return FLOAT(self, value)
+
+
 CONTAINS: Final = BaseListVariable.sq_contains
 DIVMOD: Final = BuiltinVariable.call_divmod
 METHOD: Final = ListVariable.call_method
+INTEGER: Final = VariableBuilder.wrap_symint
+FLOAT: Final = VariableBuilder.wrap_symfloat
 
 
 def replace() -> None:
@@ -116,6 +148,8 @@ def replace() -> None:
     BaseListVariable.sq_contains = sq_contains
     BuiltinVariable.call_divmod = call_divmod
     ListVariable.call_method = call_method
+    VariableBuilder.wrap_symint = wrap_symint
+    VariableBuilder.wrap_symfloat = wrap_symfloat
 
 
 def restore() -> None:
@@ -123,3 +157,5 @@ def restore() -> None:
     BaseListVariable.sq_contains = CONTAINS
     BuiltinVariable.call_divmod = DIVMOD
     ListVariable.call_method = METHOD
+    VariableBuilder.wrap_symint = INTEGER
+    VariableBuilder.wrap_symfloat = FLOAT

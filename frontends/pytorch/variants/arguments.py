@@ -110,6 +110,7 @@ class GraphArguments:
             rank = value.dim() if isinstance(value, torch.Tensor) else 0
             self.leaves.append(Leaf(local, kind, type(value), rank))
         self.tensors = [place for place, leaf in enumerate(self.leaves) if leaf.kind == "tensor"]
+        self.integers = [place for place, leaf in enumerate(self.leaves) if leaf.kind == "integer"]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -185,10 +186,9 @@ class GraphArguments:
                 if is_backed(variant, symbol):
                     sources[symbol] = (self.leaves[place].name, *path)
                     sized.add(symbol)
-        integers = [leaf for leaf in self.leaves if leaf.kind == "integer"]
-        for leaf, each in zip(integers, [each for each in variant.integers if not each.is_float], strict=True):
+        for place, each in zip(self.integers, [each for each in variant.integers if not each.is_float], strict=True):
             if each.choice.kind != "unbacked":
-                sources[each.symbol] = (leaf.name,)
+                sources[each.symbol] = (self.leaves[place].name,)
         known = {**dict.fromkeys(sized, (0, LARGEST)), **dict.fromkeys(doubles, (0, 2**64 - 1))}
         return variant.env.compile_guards(sources, arguments=self.names, known=known)
 

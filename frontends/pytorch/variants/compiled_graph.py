@@ -180,10 +180,11 @@ class CompiledGraph:
         dispatch.add(arguments.check(variant), call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)
         self._added(variant)
+        found = None
         if self.native is not None:
-            self.native.add(arguments, variant, given)
-            self.entry = self.native.entry
-        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()])
+            self.native.add(arguments, variant, given, call)
+            self.entry, found = self.native.entry, self.native.found
+        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()], found)
         return call
 
     def _variant(self, args: Sequence[object]) -> Variant:
@@ -205,17 +206,21 @@ def nothing(args: Sequence[object]) -> None:
     """The lookup of a graph without variants."""
 
 
-def combined(dispatches: Sequence[Dispatch[Call]]) -> Callable[[Sequence[object]], Call | None]:
-    """One lookup for inputs of several kinds."""
-    for each in dispatches:
-        each.lookup(())
-    found = [each.lookup for each in dispatches]
-    if len(found) == 1:
-        return found[0]
+def combined(
+    dispatches: Sequence[Dispatch[Call]], entry: Callable[[Any, dict[str, object]], Any] | None
+) -> Callable[[Sequence[object]], Call | None]:
+    """One lookup for inputs of several kinds, by an entry in C before all."""
+    if len(dispatches) == 1 and entry is None:
+        dispatches[0].lookup(())
+        return dispatches[0].lookup
 
     def lookup(args: Sequence[object]) -> Call | None:
-        for each in found:
-            call = each(args)
+        if entry is not None:
+            call = entry(args, {})
+            if call is not NotImplemented:
+                return call
+        for each in dispatches:
+            call = each.lookup(args)
             if call is not None:
                 return call
         return None

@@ -9,37 +9,40 @@
     >>> graph.entry((x, y), {}), graph.entry((x, 3), {})
     ([tensor([0., 6.])], NotImplemented)
 
-The CPU backend's launcher checks the inputs, finds the variant, allocates and runs it. If it returns NotImplemented,
-the generated dispatch handles the call.
+The CPU backend's launcher checks the inputs, finds the variant, allocates and runs it. Of a variant that calls
+operators or has a gradient it tests the guards, which takes a tenth of the time that Python takes. If it returns
+NotImplemented, the generated dispatch handles the call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Variant, made_entry
-from backends.cpu.launcher.program import Description, Fixed, make_native
+from backends.cpu.launcher.program import Description, Fixed, TensorArgument, make_native
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
 from frontends.pytorch.variants.arguments import Leaf as Given
-from shapes.guards.codegen import Check
 from shapes.guards.emit_c import NotNative
 from shapes.guards.toolchain import Unavailable
 
 MOST: Final = 64
 """An entry tries its variants in sequence; further ones are found by the decision tree."""
+Variants = dict[GraphArguments, list[Variant]]
 
 
 class Native:
-    """The host programs of a graph's variants.
+    """The host programs of a graph's variants, and the guards of those that are none.
 
     Attributes:
         entry: runs a call, or returns NotImplemented; None if no variant is a host program.
+        found: finds the callable for a call, or returns NotImplemented; None if all variants are host programs.
         programs: each with its inputs and its description.
     """
 
@@ -47,27 +50,42 @@ class Native:
         """With fewer `asks`, the caller guards the rest of what tensors do not show."""
         self.asks = asks
         self.entry: Call | None = None
+        self.found: Call | None = None
         self.programs: list[tuple[GraphArguments, Variant, Description]] = []
-        self._variants: dict[GraphArguments, list[Variant]] = {}
+        self._run: Variants = {}
+        self._found: Variants = {}
+        self._marks_matter = False
 
-    def add(self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any]) -> None:
-        """Add a variant that was traced for these values of the arguments' names, where it can run in C."""
-        known = self._variants.setdefault(arguments, [])
-        if len(known) >= MOST:
-            return
+    def add(
+        self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
+    ) -> None:
+        """Add a variant that was traced for these values of the arguments' names: it runs in C, or `call` is found."""
         try:
             made, description = native_variant(arguments, variant, given)
-            made_entry([_form(arguments, [made])])
+            entry = _entry(self._run, arguments, made, self.asks)
         except NotNative:
+            self._marks_matter |= variant.marks_matter
+            asks = [each for each in self.asks if each != "marks" or self._marks_matter]
+            with contextlib.suppress(NotNative):
+                self.found = _entry(self._found, arguments, calling_variant(arguments, variant, given, call), asks)
             return
-        known.append(made)
         self.programs.append((arguments, made, description))
-        forms = [_form(each, variants) for each, variants in self._variants.items() if variants]
-        self.entry = made_entry(forms, asks=self.asks)
+        self.entry = entry
 
 
-def _form(arguments: GraphArguments, variants: Sequence[Variant]) -> Form:
-    return Form(tuple(map(leaf_of, arguments.leaves)), tuple(variants))
+def _entry(known: Variants, arguments: GraphArguments, variant: Variant, asks: Sequence[Asks]) -> Call:
+    """The entry of these variants and another one, which is added to them.
+
+    Raises:
+        NotNative: the launcher cannot read the arguments, or there are too many variants.
+    """
+    variants = [*known.get(arguments, ()), variant]
+    if len(variants) > MOST:
+        raise NotNative(f"more than {MOST} variants")
+    more = {**known, arguments: variants}
+    entry = made_entry([Form(tuple(map(leaf_of, each.leaves)), more[each]) for each in more], asks=asks)
+    known[arguments] = variants
+    return entry
 
 
 def leaf_of(leaf: Given) -> Leaf:
@@ -84,33 +102,52 @@ def native_variant(
     Raises:
         NotNative: it needs something that the launcher lacks.
     """
-    refused = {
-        "there is a gradient": variant.joint is not None or any(variant.with_gradient),
-        "there is a float that varies": any(each.is_float and each.choice is not STATIC for each in variant.integers),
-        "autocast is on": given["autocast"] is not None,
-        "a tensor is returned beside a detached one in the same memory": _returns_detached_beside(variant),
-    }
-    for reason in [reason for reason, is_so in refused.items() if is_so]:
-        raise NotNative(reason)
-    check = arguments.check(variant, floats=False)
-    leaves = arguments.leaves
-    tensors = variant.places[: len(variant.inputs)]
-    integers = variant.places[len(variant.inputs) :]
-    fixed = [place for place, leaf in enumerate(leaves) if leaf.kind == "integer" and place not in integers]
-    integers = (*integers, *fixed)
-    description = _description(arguments, variant, tensors, integers, check)
+    if variant.joint is not None or any(variant.with_gradient):
+        raise NotNative("there is a gradient")
+    if _returns_detached_beside(variant):
+        raise NotNative("a tensor is returned beside a detached one in the same memory")
+    description = _description(arguments, variant)
+    return _made(arguments, variant, given, description), description
+
+
+def calling_variant(
+    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
+) -> Variant:
+    """A variant for the launcher that tests the guards, and whose result is a callable.
+
+    Raises:
+        NotNative: the launcher cannot test a guard.
+    """
+    leaves = [arguments.leaves[place] for place in arguments.tensors]
+    description = Description(
+        tensors=[
+            TensorArgument(leaf.name, str(each.dtype).removeprefix("torch."), leaf.rank, each.contiguous)
+            for leaf, each in zip(leaves, variant.inputs, strict=True)
+        ],
+        integers=[arguments.leaves[place].name for place in arguments.integers],
+        symbols={},
+        outputs=[Fixed(call)],
+        launches=[],
+        structure=None,
+        guards=arguments.check(variant, floats=False),
+    )
+    return _made(arguments, variant, given, description)
+
+
+def _made(
+    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description
+) -> Variant:
+    """A variant for the launcher."""
+    if any(each.is_float and each.choice is not STATIC for each in variant.integers):
+        raise NotNative("there is a float that varies")
+    if given["autocast"] is not None:
+        raise NotNative("autocast is on")
     program = make_native(description)
     if isinstance(program, Unavailable):
         raise NotNative(program.reason)
-    made = Variant(
-        program,
-        tuple([_expected(leaf.kind, given[leaf.name]) for leaf in leaves]),
-        given["grad_mode"],
-        given["default_dtype"],
-        tensors,
-        integers,
-    )
-    return made, description
+    values = tuple([_expected(leaf.kind, given[leaf.name]) for leaf in arguments.leaves])
+    places = tuple(arguments.tensors), tuple(arguments.integers)
+    return Variant(program, values, given["grad_mode"], given["default_dtype"], *places)
 
 
 def _returns_detached_beside(variant: Traced) -> bool:
@@ -125,16 +162,15 @@ def _expected(kind: str, value: Any) -> object:
     return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
 
-def _description(
-    arguments: GraphArguments, variant: Traced, tensors: Sequence[int], integers: Sequence[int], check: Check
-) -> Description:
+def _description(arguments: GraphArguments, variant: Traced) -> Description:
     """The host program of a variant, with the check's names of arguments."""
     if variant.running is None or len(variant.running.hosts) != 1:
         raise NotNative("it runs operator by operator")
     by_place = described(variant.running.hosts[0])
     leaves = arguments.leaves
-    names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(tensors)}
-    names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(integers)})
+    count = len(variant.inputs)
+    names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[:count])}
+    names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[count:])})
     if len(by_place.outputs) != len(variant.outputs):
         raise NotNative("other outputs than those of the function")
     return replace(
@@ -143,11 +179,11 @@ def _description(
             replace(tensor, name=names[tensor.name], contiguous=given.contiguous)
             for tensor, given in zip(by_place.tensors, variant.inputs, strict=True)
         ],
-        integers=[leaves[leaf].name for leaf in integers],
+        integers=[leaves[leaf].name for leaf in arguments.integers],
         symbols={symbol: (names[str(head)], *steps) for symbol, (head, *steps) in by_place.symbols.items()},
         outputs=[
             output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
         ],
         structure=list,
-        guards=check,
+        guards=arguments.check(variant, floats=False),
     )

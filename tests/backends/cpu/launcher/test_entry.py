@@ -222,6 +222,29 @@ def test_integers_are_of_their_own_class():
         assert run((other,), {}) is NotImplemented
 
 
+def test_many_arguments():
+    """Of many tensors, one that is given twice is not seen."""
+    tensors = [torch.full((3,), float(place)) for place in range(100)]
+    run = made_entry([Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (70,))])])
+    assert run(tuple(tensors), {}) is tensors[70]
+    for place in (0, 71, 99):
+        given = [*tensors[:place], tensors[70], *tensors[place + 1 :]]
+        assert run(tuple(given), {}) is NotImplemented
+    assert run(tuple(tensors[:99]), {}) is NotImplemented
+
+
+def test_a_function_with_other_code():
+    """An entry runs what a function did before its code was replaced."""
+
+    def function(x):
+        return x
+
+    run = made_entry([Form((TENSORS[2],), [variant(identity(), (False,), (0,))])], function=function)
+    assert run((Z,), {}) is Z
+    function.__code__ = (lambda x: -x).__code__
+    assert run((Z,), {}) is NotImplemented
+
+
 def test_what_no_entry_is_for():
     """Arguments that C cannot read are given to it anyway."""
     own = type("Own", (torch.Tensor,), {})
@@ -231,7 +254,7 @@ def test_what_no_entry_is_for():
         Form((TENSORS[2],), [variant(identity(), (False,), (1,))]),
         Form((TENSORS[2],), [variant(identity(), (False,), ())]),
         Form((TENSORS[2],), [variant(identity(), (False, False), (0,))]),
-        Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (0,))]),
+        Form((TENSORS[2],) * 5000, [variant(identity(), (False,) * 5000, (0,))]),
     ]:
         with pytest.raises(NotNative):
             made_entry([form])

@@ -352,3 +352,13 @@ def test_other_backends_have_torchs_environment() -> None:
     assert torch.compile(lambda x: x * 2, backend=other, dynamic=True)(torch.ones(4)).sum() == 8
     assert seen == [before] and symbolic_shapes.ShapeEnv is before
     assert "frontends.pytorch.shape_env" in sys.modules
+
+
+def test_a_number_of_a_module_is_a_symbol_once_it_has_changed(route: Route) -> None:
+    """With dynamic=True a number that changes makes a graph for each value, or 0.0 is taken for -0.0."""
+    body = {"forward": lambda self, x: x.repeat(self.count) * self.scale + torch.copysign(x[:1], self.zero)}
+    module, x = type("Scaled", (torch.nn.Module,), body)(), torch.randn(5)
+    call = route(module, dynamic=True)
+    for module.count, module.scale, module.zero in [(3, 0.5, -0.0), (4, 0.25, 0.0), (5, 0.75, -0.0), (7, 1.5, 0.0)]:
+        assert torch.equal(call(x), module(x))
+    assert len(route.graphs) == 2
