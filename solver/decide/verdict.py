@@ -129,7 +129,8 @@ class Decided(Answer):
 
     @property
     def core(self) -> tuple[Fact, ...]:
-        """A minimal unsat core: the recorded facts that the proof rests on, each of them necessary."""
+        """An unsat core, as small as a budget allows: the recorded facts that the proof rests on. Where `core_minimal`
+        is true, each of them is necessary."""
         if self._core is None:
             self._read()
         assert self._core is not None
@@ -137,8 +138,8 @@ class Decided(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """True if no fact of the core can be left out, as far as this engine decides; false where the budget of
-        minimizing it, or of the question without one of its facts, ended first."""
+        """True if no fact of the core can be left out: for each of them, an assignment satisfies all others and refutes
+        the conclusion. False where none was found for some fact, though it may be necessary."""
         self._read()
         return self._minimal
 
