@@ -33,13 +33,17 @@ steps, and is refused by its rule.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from solver.coq.library import standalone
 from solver.coq.script import Script, place_of
-from solver.coq.terms import comment
+from solver.coq.terms import Names, argument, comment
 from solver.coq.witness import existence
+from solver.coq.written import Texts, identifiers
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
-from solver.errors import NotExported
+from solver.errors import NotExported, NotExpressible
 from solver.terms.depth import SHALLOW, room_for
+from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 TRUSTED = "To be trusted: Coq's kernel, and that the statement says what was asked."
@@ -69,26 +73,56 @@ def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
 
 
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
-    question = f"`{verdict.prop}`"
+    question = f"`{verdict.written or verdict.prop}`"
+    if verdict.written is None and not verdict.prop.symbols or not identifiers(verdict.written or "s"):
+        raise NotExported(verdict.rung, f"{question} has a normal form without symbols and no text that states more")
     match verdict:
         case Always() | Never():
             word = "always" if isinstance(verdict, Always) else "never"
-            script = Script(verdict.proof, verdict.goal, verdict.domain)
-            return f"{question} {word} holds", [script.theorem(word + suffix)]
+            try:
+                script = Script(verdict.proof, verdict.goal, verdict.domain, verdict.written)
+                theorem = script.theorem(word + suffix)
+            except NotExported:
+                raise
+            except NotExpressible as error:
+                raise NotExported(verdict.rung, f"{question}: {error}") from None
+            return f"{question} {word} holds", [theorem]
         case Depends():
-            facts = list(verdict.facts.records())[::-1]
-            given: list[tuple[Prop, str]] = []
-            for fact in facts:
-                for field, prop in (("domain", fact.domain), ("prop", fact.prop)):
-                    if prop.kind != "true":
-                        given.append((prop, place_of(fact, field, prop)))
-            if verdict.domain.kind != "true":
-                given.append((verdict.domain, place_of(None, "domain", verdict.domain)))
-            sides = (
-                ("true_at", verdict.prop, verdict.true_values),
-                ("false_at", verdict.prop.negation, verdict.false_values),
-            )
-            found = [existence(name + suffix, [*given, (p, str(p))], values) for name, p, values in sides]
+            try:
+                found = [existence(name + suffix, *each) for name, each in _outcomes(verdict)]
+            except NotExported:
+                raise
+            except NotExpressible as error:
+                raise NotExported(verdict.rung, f"{question}: {error}") from None
             return f"{question} holds for some sizes and not for others", found
         case GaveUp():
             raise NotExported(verdict.rung, f"{question} was not decided: {verdict.reason}")
+
+
+def _outcomes(verdict: Depends) -> Iterator[tuple[str, tuple[Names, list[tuple[Prop | str, str]], dict[Atom, int]]]]:
+    """What holds at the sizes where the question is true, and at those where it is false."""
+    facts = list(verdict.facts.records())[::-1]
+    props = [verdict.prop, verdict.domain, *[p for fact in facts for p in (fact.prop, fact.domain)]]
+    for truth, name, values in (True, "true_at", verdict.true_values), (False, "false_at", verdict.false_values):
+        names = Names()
+        texts = Texts(names, props, values)
+        stated: list[tuple[Prop | str, str]] = []
+        asked = None if verdict.written is None else texts.question(verdict.written)
+        for fact in facts:
+            read = texts.fact(fact)
+            if read is not None:
+                stated.append((read.whole, place_of(fact, "prop", fact.prop)))
+                continue
+            for field, prop in (("domain", fact.domain), ("prop", fact.prop)):
+                if prop.kind != "true":
+                    stated.append((prop, place_of(fact, field, prop)))
+        if asked is not None:
+            if asked.needs:
+                stated.append((asked.domain, "where the question makes sense"))
+            stated.append((asked.text if truth else f"~ {argument(asked.text)}", verdict.written or ""))
+        else:
+            if verdict.domain.kind != "true":
+                stated.append((verdict.domain, place_of(None, "domain", verdict.domain)))
+            prop = verdict.prop if truth else verdict.prop.negation
+            stated.append((prop, str(prop)))
+        yield name, (names, stated, values)

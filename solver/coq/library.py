@@ -13,7 +13,11 @@ HEAD: Final = """Require Import ZArith Lia List Bool.
 Open Scope Z_scope.
 Notation by_ring := ltac:(cbv beta; ring) (only parsing).
 Notation by_lia := ltac:(clear; cbv beta; intros; lia) (only parsing).
-Notation by_division := ltac:(clear; cbv beta; intros; Z.div_mod_to_equations; lia) (only parsing)."""
+Notation by_division := ltac:(clear; cbv beta; intros; Z.div_mod_to_equations; lia) (only parsing).
+Ltac closed :=
+  first [reflexivity | discriminate | split; closed | solve [left; closed] | solve [right; closed]
+    | match goal with H : _ -> False |- _ => solve [exfalso; apply H; closed] end
+    | let H := fresh in intro H; repeat (destruct H as [H | H] || destruct H); try congruence; closed]."""
 
 
 @cache
