@@ -14,7 +14,7 @@ from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES, product_apart
 from solver.coq.terms import argument, by_lia, call, comment, conjunct
 from solver.coq.theorem import Theorem
-from solver.coq.written import Proven, Read, Texts
+from solver.coq.written import Proven, Read, Texts, negated
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
@@ -302,7 +302,7 @@ class Script(Theorem):
         if proven.value is self.goal:
             return call("proj2", proven.proof, end)
         text, goal = self.names.proposition(proven.value), self.names.proposition(self.goal)
-        opposite = by_lia(f"~ {argument(text)} <-> {argument(goal)}")
+        opposite = negated(self.names, proven.value)
         return call("proj2", call("not_is", self.asked.text, text, goal, proven.proof, opposite), end)
 
 

@@ -489,6 +489,18 @@ Proof. tauto. Qed.
 Lemma not_back (p P : Prop) : (p <-> P) -> ~ P -> ~ p.
 Proof. tauto. Qed.
 
+Lemma decided_and {P Q : Prop} : P \/ ~ P -> Q \/ ~ Q -> (P /\ Q) \/ ~ (P /\ Q).
+Proof. tauto. Qed.
+
+Lemma decided_or {P Q : Prop} : P \/ ~ P -> Q \/ ~ Q -> (P \/ Q) \/ ~ (P \/ Q).
+Proof. tauto. Qed.
+
+Lemma not_and {P Q R S : Prop} : P \/ ~ P -> (~ P <-> R) -> (~ Q <-> S) -> (~ (P /\ Q) <-> R \/ S).
+Proof. tauto. Qed.
+
+Lemma not_or {P Q R S : Prop} : (~ P <-> R) -> (~ Q <-> S) -> (~ (P \/ Q) <-> R /\ S).
+Proof. tauto. Qed.
+
 Lemma and_is (p q P Q R : Prop) : (p <-> P) -> (p -> (q <-> Q)) -> (P /\ Q <-> R) -> (p /\ q <-> R).
 Proof. tauto. Qed.
 

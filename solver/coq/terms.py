@@ -37,7 +37,7 @@ KEYWORDS: Final = frozenset(
         *("Type", "Definition", "Fixpoint", "Inductive", "Lemma", "Theorem", "Proof", "Qed", "Section", "True"),
         *("False", "I", "Z", "nat", "bool", "list", "eq_refl", "eq_sym", "eq_trans", "conj", "or_introl", "or_intror"),
         *("proj1", "proj2", "False_ind", "ltac", "by_ring", "always", "never", "true_at", "false_at", "true", "false"),
-        *("negb", "implb", "z_", "u_", "v_", "w_", "g_", "W_", "zero", "by_lia", "by_division"),
+        *("negb", "implb", "z_", "u_", "v_", "w_", "g_", "h_", "x_", "a_", "b_", "W_", "zero", "by_lia", "by_division"),
     )
 )
 

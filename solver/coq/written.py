@@ -448,12 +448,44 @@ class Reader:
         boolean = BOOLEANS[sign].format(left, right)
         return Read(f"{left} {sign} {right}", boolean, [*a.needs, *b.needs], prove)
 
+    def _joined(self, kind: str, p: Prop, q: Prop, made: Prop) -> str:
+        """Why p and q are the proposition that joins them, part by part: `lia` would try the cases of all parts."""
+        sign, names = ("/\\" if kind == "and" else "\\/"), self.names
+        whole = f"{argument(names.proposition(p))} {sign} {argument(names.proposition(q))}"
+        sides = [each.parts if each.kind == kind else (each,) for each in (p, q)]
+        parts = made.parts if made.kind == kind else (made,)
+        if made.kind in ("true", "false") or any(part not in parts for side in sides for part in side):
+            return by_lia(self._iff(whole, made))
+        if kind == "and":
+            of = {part: conjunct("h_", place, len(parts)) for place, part in enumerate(parts)}
+            back = call("conj", *[conjoined([of[part] for part in side]) for side in sides])
+            found = {
+                part: conjunct(f"({word} h_)", place, len(side))
+                for word, side in zip(("proj1", "proj2"), sides, strict=True)
+                for place, part in enumerate(side)
+            }
+            there = conjoined([found[part] for part in parts])
+        else:
+            chosen = [
+                by_parts([injected(parts.index(part), len(parts)) for part in side], name)
+                for side, name in zip(sides, ("a_", "b_"), strict=True)
+            ]
+            there = f"match h_ with or_introl a_ => {chosen[0]} | or_intror b_ => {chosen[1]} end"
+            into = []
+            for part in parts:
+                place = 0 if part in sides[0] else 1
+                inside = injected(sides[place].index(part), len(sides[place]))
+                into.append(f"({('or_introl', 'or_intror')[place]} {inside})")
+            back = by_parts(into, "h_")
+        normal = names.proposition(made)
+        return f"conj (fun h_ : {whole} => ({there} : {normal})) (fun h_ : {normal} => ({back} : {whole}))"
+
     def _not(self, a: Read) -> Read:
         def prove(proofs: Sequence[str]) -> Proven:
             found = a.prove(proofs)
             assert isinstance(found.value, Prop)
             text, made = self.names.proposition(found.value), found.value.negation
-            opposite = by_lia(self._iff(f"~ {argument(text)}", made))
+            opposite = negated(self.names, found.value)
             texts = [a.text, text, self.names.proposition(made)]
             return Proven(made, call("not_is", *texts, found.proof, opposite), found.defined)
 
@@ -488,7 +520,7 @@ class Reader:
             assert isinstance(p, Prop) and isinstance(q, Prop)
             made = Prop.join(self.interner, "and", [p, q])
             left, right = self.names.proposition(p), self.names.proposition(q)
-            whole = by_lia(self._iff(f"{argument(left)} /\\ {argument(right)}", made))
+            whole = self._joined("and", p, q, made)
             texts = [a.text, b.text, left, right, self.names.proposition(made)]
             under = f"fun {name} : {a.text} => {second.proof}"
             back = call("proj2", first.proof)
@@ -508,8 +540,8 @@ class Reader:
             assert isinstance(p, Prop) and isinstance(q, Prop)
             made = Prop.join(self.interner, "or", [p, q])
             left, right = self.names.proposition(p), self.names.proposition(q)
-            whole = by_lia(self._iff(f"{argument(left)} \\/ {argument(right)}", made))
-            decided = by_lia(f"{argument(left)} \\/ ~ {argument(left)}")
+            whole = self._joined("or", p, q, made)
+            decided = decidable(self.names, p)
             texts = [a.text, b.text, left, right, self.names.proposition(made)]
             under = f"fun {name} : {guard} => {second.proof}"
             back = call("not_back", a.text, left, first.proof)
@@ -535,7 +567,7 @@ class Reader:
             fails = self.names.follows(p.negation, call("not_there", c.text, left, test.proof, no))
             made, taken = self.canonical.chosen(p, x, y, True, holds)
             _, other = self.canonical.chosen(p, x, y, False, fails)
-            decided = by_lia(f"{argument(left)} \\/ ~ {argument(left)}")
+            decided = decidable(self.names, p)
             reflected = by_lia(f"{c.boolean} = true <-> {argument(c.text)}")
             proof = call(
                 "choice_of", c.boolean, c.text, left, a.text, b.text, self._text(made), reflected, test.proof, decided,
@@ -549,6 +581,46 @@ class Reader:
 
         needs = [*c.needs, *self._needs_under(c.text, a), *self._needs_under(guard, b)]
         return Read(f"if {c.boolean} then {a.text} else {b.text}", "", needs, prove)
+
+
+def injected(place: int, count: int) -> str:
+    """A part, `x_`, as a disjunction of so many."""
+    text = "x_" if place == count - 1 else "(or_introl x_)"
+    for _ in range(place):
+        text = f"(or_intror {text})"
+    return text
+
+
+def by_parts(proofs: Sequence[str], name: str) -> str:
+    """By cases of a disjunction of this name, these proofs from `x_`, its parts."""
+    first, *others = proofs
+    if not others:
+        return f"(let x_ := {name} in {first})"
+    rest = f"{name[0]}r{len(others)}_"
+    return f"(match {name} with or_introl x_ => {first} | or_intror {rest} => {by_parts(others, rest)} end)"
+
+
+def decidable(names: Names, p: Prop) -> str:
+    """A proposition or its complement, part by part."""
+    if not p.parts:
+        text = argument(names.proposition(p))
+        return by_lia(f"{text} \\/ ~ {text}")
+    *others, last = [decidable(names, part) for part in p.parts]
+    for proof in reversed(others):
+        last = call(f"decided_{p.kind}", proof, last)
+    return last
+
+
+def negated(names: Names, p: Prop) -> str:
+    """Why the complement of a proposition is its negation, part by part."""
+    made = p.negation
+    if not p.parts or made.parts != tuple([part.negation for part in p.parts]):
+        return by_lia(f"~ {argument(names.proposition(p))} <-> {argument(names.proposition(made))}")
+    *others, last = [(decidable(names, part), negated(names, part)) for part in p.parts]
+    text = last[1]
+    for known, proof in reversed(others):
+        text = call("not_and", known, proof, text) if p.kind == "and" else call("not_or", proof, text)
+    return text
 
 
 class Texts:
