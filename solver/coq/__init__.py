@@ -75,7 +75,7 @@ def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
     question = f"`{verdict.written or verdict.prop}`"
     if verdict.written is None and not verdict.prop.symbols or not identifiers(verdict.written or "s"):
-        raise NotExported(verdict.rung, f"{question} has a normal form without symbols and no text that states more")
+        raise NotExported("text", f"{question} is about no symbols")
     match verdict:
         case Always() | Never():
             word = "always" if isinstance(verdict, Always) else "never"
@@ -85,7 +85,7 @@ def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
             except NotExported:
                 raise
             except NotExpressible as error:
-                raise NotExported(verdict.rung, f"{question}: {error}") from None
+                raise NotExported("text", f"{question}: {error}") from None
             return f"{question} {word} holds", [theorem]
         case Depends():
             try:
@@ -93,7 +93,7 @@ def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
             except NotExported:
                 raise
             except NotExpressible as error:
-                raise NotExported(verdict.rung, f"{question}: {error}") from None
+                raise NotExported("text", f"{question}: {error}") from None
             return f"{question} holds for some sizes and not for others", found
         case GaveUp():
             raise NotExported(verdict.rung, f"{question} was not decided: {verdict.reason}")

@@ -465,6 +465,32 @@ Proof. intros N <- <- <- <-. apply Z.shiftl_mul_pow2. exact N. Qed.
 Lemma shift_right_is (a b x y p z : Z) : 0 <= b -> a = x -> b = y -> 2 ^ y = p -> x / p = z -> Z.shiftr a b = z.
 Proof. intros N <- <- <- <-. apply Z.shiftr_div_pow2. exact N. Qed.
 
+Lemma land_run (x m l w p k q r v : Z) :
+  (0 <=? l) = true -> (0 <=? w) = true -> (m =? Z.ones w * 2 ^ l) = true -> 2 ^ l = p -> 2 ^ w = k ->
+  x / p = q -> q / k = r -> (q - k * r) * p = v -> Z.land x m = v.
+Proof.
+  rewrite !Z.leb_le, Z.eqb_eq. intros L W -> <- <- <- <- <-.
+  assert (0 < 2 ^ w) by (apply Z.pow_pos_nonneg; lia).
+  replace (x / 2 ^ l - 2 ^ w * (x / 2 ^ l / 2 ^ w)) with ((x / 2 ^ l) mod 2 ^ w) by (rewrite Z.mod_eq; lia).
+  rewrite <- Z.land_ones, <- Z.shiftr_div_pow2, <- !Z.shiftl_mul_pow2 by assumption.
+  apply Z.bits_inj'. intros n N. rewrite Z.land_spec, !Z.shiftl_spec by assumption.
+  destruct (Z.lt_ge_cases n l).
+  - rewrite !(Z.testbit_neg_r _ (n - l)) by lia. apply andb_false_r.
+  - rewrite Z.land_spec, Z.shiftr_spec by lia. replace (n - l + l) with n by lia. reflexivity.
+Qed.
+
+Lemma land_runs (x m k s a b v : Z) :
+  (Z.land m k =? 0) = true -> (s =? m + k) = true -> Z.land x m = a -> Z.land x k = b -> a + b = v -> Z.land x s = v.
+Proof.
+  rewrite !Z.eqb_eq. intros D -> <- <- <-.
+  rewrite (Z.add_nocarry_lxor m k D), (Z.add_nocarry_lxor (Z.land x m) (Z.land x k)).
+  - apply Z.bits_inj'. intros n _. rewrite !Z.land_spec, !Z.lxor_spec, !Z.land_spec.
+    destruct (Z.testbit x n), (Z.testbit m n), (Z.testbit k n); reflexivity.
+  - apply Z.bits_inj'. intros n _. rewrite !Z.land_spec, Z.bits_0.
+    assert (Z.testbit (Z.land m k) n = false) as B by (rewrite D; apply Z.bits_0). rewrite Z.land_spec in B.
+    destruct (Z.testbit x n), (Z.testbit m n), (Z.testbit k n); cbn in *; congruence.
+Qed.
+
 Lemma max_is (a b x y d r z : Z) : a = x -> b = y -> x - y = d -> Z.max d 0 = r -> y + r = z -> Z.max a b = z.
 Proof. lia. Qed.
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from solver.coq.canonical import Canonical
-from solver.coq.terms import Names, argument, by_lia, call, conjoined, conjunct, integer
+from solver.coq.terms import Names, argument, by_lia, call, conjoined, conjunct, direct_atoms, integer
 from solver.errors import NotExpressible, ParseError
 from solver.proofs.fact import Fact
 from solver.syntax.parser import parse, parse_expr
@@ -330,10 +330,38 @@ class Reader:
 
         return proof
 
+    def _masked(self, x: Expr, y: Expr) -> tuple[Expr, str]:
+        """`x & y`; with a mask, the sum over its runs of ones, as `solver.terms.bits` writes it."""
+        z = self.interner.bit_and(x, y)
+        if x.is_constant or not y.is_constant or y.constant < 0 or _is_bitwise(z):
+            return self.canonical.operation(self.interner, "bitand", "", (x, y))
+        mask, total, proof, so_far = y.constant, self.interner.zero, "", 0
+        while mask >> so_far.bit_length():
+            low = so_far.bit_length()
+            while not mask >> low & 1:
+                low += 1
+            width = ((mask >> low) + 1 & -((mask >> low) + 1)).bit_length() - 1
+            run, p, k = (1 << width) - 1 << low, self.interner.constant(1 << low), self.interner.constant(1 << width)
+            q, first = self.canonical.operation(self.interner, "floordiv", "", (x, p))
+            r, second = self.canonical.operation(self.interner, "floordiv", "", (q, k))
+            value = (q - k * r) * p
+            texts = [self._text(x), run, low, width, *[self._text(e) for e in (p, k, q, r, value)]]
+            of_run = call("land_run", *texts, R, R, R, R, R, first, second, "by_ring")
+            whole = total + value
+            if proof:
+                sides = [self._text(x), so_far, run, so_far + run, *[self._text(e) for e in (total, value, whole)]]
+                proof = call("land_runs", *sides, R, R, proof, of_run, "by_ring")
+            else:
+                proof = of_run
+            total, so_far = whole, so_far + run
+        if total is not z:
+            raise NotExpressible(f"the canonical form of {z}")
+        return z, proof
+
     def _land(self, a: Read, b: Read) -> Callable[[list[Expr], list[str], str], tuple[Expr, str]]:
         def proof(values: list[Expr], proofs: list[str], _: str) -> tuple[Expr, str]:
             x, y = values
-            z, canonical = self.canonical.operation(self.interner, "bitand", "", (x, y))
+            z, canonical = self._masked(x, y)
             texts = [f"Z.land {argument(a.text)} {argument(b.text)}", a.text, b.text]
             texts += [self._text(e) for e in (x, y, z)]
             return z, call("same_land", *texts, R, *proofs, canonical)
@@ -581,6 +609,11 @@ class Reader:
 
         needs = [*c.needs, *self._needs_under(c.text, a), *self._needs_under(guard, b)]
         return Read(f"if {c.boolean} then {a.text} else {b.text}", "", needs, prove)
+
+
+def _is_bitwise(e: Expr) -> bool:
+    """Return True if an expression is one bitwise operation, or a constant."""
+    return not e.terms or any(atom.kind == "bitand" for atom in direct_atoms(e))
 
 
 def injected(place: int, count: int) -> str:
