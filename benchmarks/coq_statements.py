@@ -1,9 +1,9 @@
 """Exported theorems read again, by a reader that shares nothing with the exporter, and compared with Python.
 
-    >>> from benchmarks.coq_statements import read_statement
-    >>> theorem = read_statement("Theorem always : forall n d : Z, (d <> 0) -> (n mod d < d).  (* n % d < d *) Proof.")
-    >>> theorem.variables, [theorem.holds({"n": n, "d": d}) for n, d in ((7, 2), (7, -2), (1, 0))]
-    (['n', 'd'], [True, False, True])
+>>> from benchmarks.coq_statements import read_statement
+>>> theorem = read_statement("Theorem always : forall n d : Z, (d <> 0) -> (n mod d < d).  (* n % d < d *) Proof.")
+>>> theorem.variables, [theorem.holds({"n": n, "d": d}) for n, d in ((7, 2), (7, -2), (1, 0))]
+(['n', 'd'], [True, False, True])
 """
 
 from __future__ import annotations

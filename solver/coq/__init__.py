@@ -20,13 +20,15 @@
     Qed.
     <BLANKLINE>
 
-The facts at the leaves of a certificate are the hypotheses of a theorem. Each step applies a lemma of `symshape.v` to
-our multipliers, cuts and cases; what is left to tactics is linear arithmetic and logic (`lia`, products as variables),
-identities of polynomials (`ring`), and the computation of closed numbers. A file repeats the lemmas that it uses, and
-needs Coq's standard library alone.
+The facts at the leaves of a certificate are the hypotheses of a theorem, and the question is its conclusion, both as
+they were written, with what Python needs to evaluate them (`solver.coq.written`); they are proven equivalent to the
+normal forms that the certificate is about. Without a text, as here, the normal form is stated. Each step applies a
+lemma of `symshape.v` to our multipliers, cuts and cases; what is left to tactics is linear arithmetic and logic (`lia`,
+products as variables), identities of polynomials (`ring`), and the computation of closed numbers. A file repeats the
+lemmas that it uses, and needs Coq's standard library alone.
 
-The trusted base is Coq's kernel and the printed statement: neither `solver.proofs.checker` nor this package (except for
-assumptions, which the checker verifies). Opaque functions are uninterpreted;
+The trusted base is Coq's kernel and the printed statement: neither the normal form, `solver.proofs.checker` nor this
+package (except for assumptions, which the checker verifies). Opaque functions are uninterpreted;
 where a step uses one of their properties, the statement has it as a hypothesis marked `assumed`. A proof by z3 has no
 steps, and is refused by its rule.
 """
@@ -39,13 +41,14 @@ from solver.coq.library import standalone
 from solver.coq.script import Script, place_of
 from solver.coq.terms import Names, argument, comment
 from solver.coq.witness import existence
-from solver.coq.written import Texts, identifiers
+from solver.coq.written import Texts
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, NotExpressible
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
+TRUTHS = ("True", "False")
 TRUSTED = "To be trusted: Coq's kernel, and that the statement says what was asked."
 
 
@@ -53,7 +56,7 @@ def exported(verdict: Verdict) -> str:
     """A file for `coqc`: the verdict as a theorem, or two for a proposition that depends, with what they use.
 
     Raises:
-        NotExported: a rule of the certificate has no lemma, or there is no evidence.
+        NotExported: a rule has no lemma, a text is no arithmetic of integers, or there is no evidence.
     """
     head, theorems = theorems_of(verdict)
     assumed = (
@@ -74,8 +77,9 @@ def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
 
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
     question = f"`{verdict.written or verdict.prop}`"
-    if verdict.written is None and not verdict.prop.symbols or not identifiers(verdict.written or "s"):
-        raise NotExported("text", f"{question} is about no symbols")
+    text = verdict.written
+    if not verdict.prop.symbols if text is None else text.replace("(", " ").replace(")", " ").split()[-1] in TRUTHS:
+        raise NotExported("text", f"{question} states nothing about numbers")
     match verdict:
         case Always() | Never():
             word = "always" if isinstance(verdict, Always) else "never"

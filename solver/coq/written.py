@@ -7,9 +7,9 @@
     >>> names = {name: terms.symbol(name) for name in ("n", "d")}
     >>> read = Reader(names, terms, Names()).read("d > 0 and n % d == n - d*(n//d)")
     >>> read.text
-    '(d > 0) /\\\\ (n mod d = n - (d * (n / d)))'
+    '(d > 0) /\\\\ ((n mod d) = (n - (d * (n / d))))'
     >>> read.needs
-    ['(d > 0) -> (d <> 0)']
+    ['(d > 0) -> ((d <> 0) /\\\\ (d <> 0))']
     >>> read.prove(["W_"]).value
     <d >= 1>
 
@@ -84,12 +84,17 @@ class Read:
     @property
     def whole(self) -> str:
         """The proposition and its needs: what a fact states."""
-        return " /\\ ".join([argument(each) for each in (*self.needs, self.text)])
+        return conjunction([*self.needs, self.text])
 
     @property
     def domain(self) -> str:
         """All needs."""
-        return " /\\ ".join([argument(each) for each in self.needs])
+        return conjunction(self.needs)
+
+
+def conjunction(texts: Sequence[str]) -> str:
+    """All of these propositions, of which there is one at least."""
+    return " /\\ ".join([argument(text) for text in texts]) if len(texts) > 1 else texts[0]
 
 
 class Reader:
@@ -535,7 +540,7 @@ class Reader:
         """What normal forms need under a guard, from the proof `back` of the guard from its normal form."""
         if not defined:
             return []
-        needed = " /\\ ".join([argument(each) for each, _ in defined])
+        needed = conjunction([each for each, _ in defined])
         text = f"{argument(normal)} -> {argument(needed)}"
         inner = f"(fun {name} : {guard} => {conjoined([proof for _, proof in defined])})"
         return [(text, f"fun g_ : {normal} => {inner} ({back} g_)")]
