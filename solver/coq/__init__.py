@@ -21,7 +21,7 @@
     <BLANKLINE>
 
 The facts at the leaves of a certificate are the hypotheses of a theorem, and the question is its conclusion, both as
-they were written, with what Python needs to evaluate them (`solver.coq.written`); they are proven equivalent to the
+they were written, with what Python needs to evaluate them (`solver.coq.texts`); they are proven equivalent to the
 normal forms that the certificate is about. Without a text, as here, the normal form is stated. Each step applies a
 lemma of `symshape.v` to our multipliers, cuts and cases; what is left to tactics is linear arithmetic and logic (`lia`,
 products as variables), identities of polynomials (`ring`), and the computation of closed numbers. A file repeats the
@@ -40,8 +40,8 @@ from collections.abc import Iterator
 from solver.coq.library import standalone
 from solver.coq.script import Script, place_of
 from solver.coq.terms import Names, argument, comment
+from solver.coq.texts import Texts
 from solver.coq.witness import existence
-from solver.coq.written import Texts
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, NotExpressible
 from solver.terms.depth import SHALLOW, room_for

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
+from solver.coq.connectives import negated
 from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES, product_apart
 from solver.coq.terms import argument, by_lia, call, comment, conjunct
+from solver.coq.texts import Texts
 from solver.coq.theorem import Theorem
-from solver.coq.written import Proven, Read, Texts, negated
+from solver.coq.written import Proven, Read
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
@@ -273,8 +275,8 @@ class Script(Theorem):
     def _hypotheses(self) -> list[tuple[str, str, str]]:
         """The facts as they were recorded, and where the question makes sense, last: names, statements, comments."""
         found: list[tuple[float, str, tuple[str, str, str]]] = []
-        for fact, name, read in self.written:
-            found.append((fact.serial, "", (name, argument(read.whole), place_of(fact, "prop", fact.prop))))
+        for written, name, read in self.written:
+            found.append((written.serial, "", (name, argument(read.whole), place_of(written, "prop", written.prop))))
         for (fact, field), (name, prop) in self.stated.items():
             if fact not in self.proven:
                 statement = argument(self.names.proposition(prop))

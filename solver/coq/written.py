@@ -1,54 +1,29 @@
-"""Texts as they were written, as propositions of Coq with their definedness, each proven equivalent to its normal form.
+"""Operations of a text as it was written, as terms of Coq, each proven equal to its normal form.
 
-    >>> from solver.coq.terms import Names
-    >>> from solver.coq.written import Reader
-    >>> from solver.terms.interner import Interner
-    >>> terms = Interner()
-    >>> names = {name: terms.symbol(name) for name in ("n", "d")}
-    >>> read = Reader(names, terms, Names()).read("d > 0 and n % d == n - d*(n//d)")
-    >>> read.text
-    '(d > 0) /\\\\ ((n mod d) = (n - (d * (n / d))))'
-    >>> read.needs
-    ['(d > 0) -> ((d <> 0) /\\\\ (d <> 0))']
-    >>> read.prove(["W_"]).value
-    <d >= 1>
-
-Python's own parser reads the text, not `solver.syntax`, and no normal form is built for the statement: each operation
-is Coq's. `needs` says where Python evaluates the text without an error. The proof follows the text: every operation
-equals the canonical form that the interner gives it, which `solver.coq.canonical` proves.
+`solver.coq.texts` reads the texts. `needs` says where Python evaluates a text without an error. The proof of a normal
+form follows the text: every operation equals the canonical form that the interner gives it, which
+`solver.coq.canonical` proves.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from solver.coq.canonical import Canonical
-from solver.coq.terms import Names, argument, by_lia, call, conjoined, conjunct, direct_atoms, integer
-from solver.errors import NotExpressible, ParseError
-from solver.proofs.fact import Fact
-from solver.syntax.parser import parse, parse_expr
+from solver.coq.terms import Names, argument, by_lia, call, direct_atoms
+from solver.errors import NotExpressible
 from solver.syntax.tokens import Decimals
-from solver.terms.expr import Atom, Expr, TermTable
-from solver.terms.functions import called
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 from solver.terms.operations import OPERATIONS, Operation
 from solver.terms.polynomials import exact_quotient
 from solver.terms.prop import Prop
 
 R = "eq_refl"
 DECIMALS: Final[tuple[Decimals, ...]] = ("ieee", "real")
-COMPARED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
-    ast.Eq: ("=", "@eq Z"),
-    ast.NotEq: ("<>", "fun u_ v_ => u_ <> v_"),
-    ast.LtE: ("<=", "Z.le"),
-    ast.Lt: ("<", "Z.lt"),
-    ast.GtE: (">=", "Z.ge"),
-    ast.Gt: (">", "Z.gt"),
-}
-BOOLEANS: Final = {"=": "({} =? {})", "<>": "(negb ({} =? {}))", "<=": "({} <=? {})", "<": "({} <? {})",
-                   ">=": "({1} <=? {0})", ">": "({1} <? {0})"}  # fmt: skip
 SUMS: Final[dict[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", "sum_is"),
     ast.Sub: ("-", "difference_is"),
@@ -97,32 +72,14 @@ def conjunction(texts: Sequence[str]) -> str:
     return " /\\ ".join([argument(text) for text in texts]) if len(texts) > 1 else texts[0]
 
 
-class Reader:
-    """Reads texts over these names; a name that is none of them is a variable of its own, which must cancel."""
+class Operations:
+    """Sums, products and operations of integers."""
 
-    def __init__(self, symbols: Mapping[str, Expr], interner: TermTable, names: Names) -> None:
-        self.symbols = dict(symbols)
+    def __init__(self, interner: Interner, names: Names) -> None:
         self.interner = interner
         self.names = names
         self.canonical = Canonical(names, self._nonzero)
         self.nonzero: list[tuple[Expr, str]] = []
-        self.source = ""
-
-    def read(self, text: str) -> Read:
-        """A proposition.
-
-        Raises:
-            NotExpressible: something in it is no arithmetic of integers.
-        """
-        self.source = f"({text})"
-        try:
-            tree = ast.parse(self.source, mode="eval").body
-        except (SyntaxError, ValueError, MemoryError):
-            raise NotExpressible("its text is not an expression of Python") from None
-        read = self._read(tree)
-        if not read.boolean:
-            raise NotExpressible("its text is not a proposition")
-        return read
 
     def _nonzero(self, d: Expr) -> str:
         """A proof that a divisor is not zero, from that of a divisor in the text, which it may be a factor of."""
@@ -136,63 +93,6 @@ class Reader:
                 texts = [self.names.expression(e) for e in (known, d, factor)]
                 return call("factor_of_nonzero", *texts, "by_ring", proof)
         raise NotExpressible(f"no divisor in the text shows that {d} is not zero")
-
-    # ------------------------------------------------------------------ syntax
-
-    def _read(self, node: ast.expr) -> Read:
-        match node:
-            case ast.Constant(value=bool() as value):
-                return self._truth(value)
-            case ast.Constant(value=int() as value):
-                return self._leaf(integer(value), self.interner.constant(value))
-            case ast.Name(id=name):
-                value = self.symbols.get(name)
-                if value is None:
-                    value = self.symbols[name] = self.interner.symbol(name)
-                return self._leaf(self.names.expression(value), value)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self._not(self._proposition(operand))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if type(value) is int:
-                return self._leaf(integer(-value), self.interner.constant(-value))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._opposite(self._integer(operand))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self._integer(operand)
-            case ast.UnaryOp(op=ast.Invert(), operand=operand):
-                opposite = self._opposite(self._integer(operand))
-                return self._sum(ast.Sub, opposite, self._leaf("1", self.interner.one))
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(node, op, self._integer(left), self._integer(right))
-            case ast.BoolOp(op=op, values=values):
-                join = self._and if isinstance(op, ast.And) else self._or
-                found = self._proposition(values[0])
-                for each in values[1:]:
-                    found = join(found, self._proposition(each))
-                return found
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                sides = [self._integer(side) for side in (left, *others)]
-                parts = [self._compared(*each) for each in zip(ops, sides, sides[1:], strict=False)]
-                found = parts[0]
-                for each in parts[1:]:
-                    found = self._and(found, each)
-                return found
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._choice(self._proposition(test), self._integer(body), self._integer(orelse))
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self._call(node, name, arguments)
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
-
-    def _integer(self, node: ast.expr) -> Read:
-        read = self._read(node)
-        if read.boolean:
-            raise NotExpressible(f"`{ast.unparse(node)}` is a truth value among integers")
-        return read
-
-    def _proposition(self, node: ast.expr) -> Read:
-        read = self._read(node)
-        if not read.boolean:
-            raise NotExpressible(f"`{ast.unparse(node)}` is an integer among truth values")
-        return read
 
     # ------------------------------------------------------------------ leaves
 
@@ -337,7 +237,7 @@ class Reader:
 
     def _masked(self, x: Expr, y: Expr) -> tuple[Expr, str]:
         """`x & y`; with a mask, the sum over its runs of ones, as `solver.terms.bits` writes it."""
-        z = self.interner.bit_and(x, y)
+        z = self.interner.apply(OPERATIONS["bitand"], x, y)
         if x.is_constant or not y.is_constant or y.constant < 0 or _is_bitwise(z):
             return self.canonical.operation(self.interner, "bitand", "", (x, y))
         mask, total, proof, so_far = y.constant, self.interner.zero, "", 0
@@ -350,11 +250,13 @@ class Reader:
             q, first = self.canonical.operation(self.interner, "floordiv", "", (x, p))
             r, second = self.canonical.operation(self.interner, "floordiv", "", (q, k))
             value = (q - k * r) * p
-            texts = [self._text(x), run, low, width, *[self._text(e) for e in (p, k, q, r, value)]]
-            of_run = call("land_run", *texts, R, R, R, R, R, first, second, "by_ring")
+            numbers: list[str | int] = [self._text(x), run, low, width]
+            numbers += [self._text(e) for e in (p, k, q, r, value)]
+            of_run = call("land_run", *numbers, R, R, R, R, R, first, second, "by_ring")
             whole = total + value
             if proof:
-                sides = [self._text(x), so_far, run, so_far + run, *[self._text(e) for e in (total, value, whole)]]
+                sides: list[str | int] = [self._text(x), so_far, run, so_far + run]
+                sides += [self._text(e) for e in (total, value, whole)]
                 proof = call("land_runs", *sides, R, R, proof, of_run, "by_ring")
             else:
                 proof = of_run
@@ -373,52 +275,6 @@ class Reader:
 
         return proof
 
-    # ------------------------------------------------------------------ calls
-
-    def _call(self, node: ast.Call, name: str, arguments: Sequence[ast.expr]) -> Read:
-        if name in ("int", "floor", "ceil", "trunc", "round") and len(arguments) == 1:
-            return self._rounded(node, arguments[0])
-        if name in ("min", "max") and len(arguments) > 1:
-            found = self._integer(arguments[0])
-            for each in arguments[1:]:
-                found = self._extreme(name, found, self._integer(each))
-            return found
-        operands = [self._integer(each) for each in arguments]
-        if name == "abs" and len(operands) == 1:
-            return self._abs(operands[0])
-        if name == "ceildiv" and len(operands) == 2:
-            return self._opposite(self._binary(node, ast.FloorDiv(), self._opposite(operands[0]), operands[1]))
-        operation = called(name)
-        if operation is not None and len(operands) == operation.arity and not operation.constructor:
-            return self._function(operation, operands)
-        if operation is not None and operation is OPERATIONS["gcd"] and len(operands) == 2:
-            return self._function(operation, operands)
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
-
-    def _rounded(self, node: ast.Call, inside: ast.expr) -> Read:
-        """A rounding of a double: a function of integers of which nothing is known; of an integer, the integer."""
-        try:
-            return self._integer(inside)
-        except NotExpressible:
-            pass
-        text = ast.get_source_segment(self.source, node)
-        assert text is not None
-        unknown = NotExpressible(f"`{text}` rounds a double, of which Coq knows nothing")
-        value, domain = parse_expr(text, self.symbols, self.interner)
-        if domain.schedule or len(value.schedule) != 1 or "{" not in value.schedule[0].name:
-            raise unknown
-        try:
-            atom = value.atom
-        except ValueError:
-            raise unknown from None
-
-        def prove(proofs: Sequence[str]) -> Proven:
-            self.names.variable(atom)
-            defined = list(zip(needs, proofs, strict=True))
-            return Proven(value, call("eq_sym", self.names.equation(atom)), defined)
-
-        needs = [] if domain.kind == "true" else [self.names.proposition(domain)]
-        return Read(self.names.definition(atom), "", needs, prove)
 
     def _extreme(self, name: str, a: Read, b: Read) -> Read:
         def proof(values: list[Expr], proofs: list[str], _: str) -> tuple[Expr, str]:
@@ -459,269 +315,7 @@ class Reader:
         need, of = ("0 <= {}", nonnegative[0]) if nonnegative else ("", -1)
         return self._operation(applied([each.text for each in operands]), operands, proof, need, of)
 
-    # ------------------------------------------------------------------ propositions
-
-    def _iff(self, left: str, right: Prop) -> str:
-        return f"{argument(left)} <-> {argument(self.names.proposition(right))}"
-
-    def _compared(self, op: ast.cmpop, a: Read, b: Read) -> Read:
-        sign, relation = COMPARED[type(op)]
-
-        def prove(proofs: Sequence[str]) -> Proven:
-            first, second = a.prove(proofs[: len(a.needs)]), b.prove(proofs[len(a.needs) :])
-            x, y = first.value, second.value
-            assert isinstance(x, Expr) and isinstance(y, Expr)
-            made = {"=": Prop.eq, "<>": Prop.ne, "<=": Prop.le, "<": Prop.lt, ">=": Prop.ge, ">": Prop.gt}[sign](x, y)
-            normal = f"{argument(self._text(x))} {sign} {argument(self._text(y))}"
-            texts = [relation, a.text, b.text, self._text(x), self._text(y), self.names.proposition(made)]
-            proof = call("compared_is", *texts, first.proof, second.proof, by_lia(self._iff(normal, made)))
-            return Proven(made, proof, [*first.defined, *second.defined])
-
-        left, right = argument(a.text), argument(b.text)
-        boolean = BOOLEANS[sign].format(left, right)
-        return Read(f"{left} {sign} {right}", boolean, [*a.needs, *b.needs], prove)
-
-    def _joined(self, kind: str, p: Prop, q: Prop, made: Prop) -> str:
-        """Why p and q are the proposition that joins them, part by part: `lia` would try the cases of all parts."""
-        sign, names = ("/\\" if kind == "and" else "\\/"), self.names
-        whole = f"{argument(names.proposition(p))} {sign} {argument(names.proposition(q))}"
-        sides = [each.parts if each.kind == kind else (each,) for each in (p, q)]
-        parts = made.parts if made.kind == kind else (made,)
-        if made.kind in ("true", "false") or any(part not in parts for side in sides for part in side):
-            return by_lia(self._iff(whole, made))
-        if kind == "and":
-            of = {part: conjunct("h_", place, len(parts)) for place, part in enumerate(parts)}
-            back = call("conj", *[conjoined([of[part] for part in side]) for side in sides])
-            found = {
-                part: conjunct(f"({word} h_)", place, len(side))
-                for word, side in zip(("proj1", "proj2"), sides, strict=True)
-                for place, part in enumerate(side)
-            }
-            there = conjoined([found[part] for part in parts])
-        else:
-            chosen = [
-                by_parts([injected(parts.index(part), len(parts)) for part in side], name)
-                for side, name in zip(sides, ("a_", "b_"), strict=True)
-            ]
-            there = f"match h_ with or_introl a_ => {chosen[0]} | or_intror b_ => {chosen[1]} end"
-            into = []
-            for part in parts:
-                place = 0 if part in sides[0] else 1
-                inside = injected(sides[place].index(part), len(sides[place]))
-                into.append(f"({('or_introl', 'or_intror')[place]} {inside})")
-            back = by_parts(into, "h_")
-        normal = names.proposition(made)
-        return f"conj (fun h_ : {whole} => ({there} : {normal})) (fun h_ : {normal} => ({back} : {whole}))"
-
-    def _not(self, a: Read) -> Read:
-        def prove(proofs: Sequence[str]) -> Proven:
-            found = a.prove(proofs)
-            assert isinstance(found.value, Prop)
-            text, made = self.names.proposition(found.value), found.value.negation
-            opposite = negated(self.names, found.value)
-            texts = [a.text, text, self.names.proposition(made)]
-            return Proven(made, call("not_is", *texts, found.proof, opposite), found.defined)
-
-        return Read(f"~ {argument(a.text)}", f"(negb {a.boolean})", a.needs, prove)
-
-    def _guarded(self, guard: str, name: str, read: Read, proofs: Sequence[str]) -> Proven:
-        """What is evaluated only where the guard holds, whose proof has this name."""
-        if not read.needs:
-            return read.prove([])
-        given = call(argument(proofs[0]), name)
-        return read.prove([conjunct(given, index, len(read.needs)) for index in range(len(read.needs))])
-
-    def _needs_under(self, guard: str, read: Read) -> list[str]:
-        return [f"{argument(guard)} -> {argument(read.domain)}"] if read.needs else []
-
-    def _defined_under(
-        self, guard: str, name: str, normal: str, back: str, defined: list[tuple[str, str]]
-    ) -> list[tuple[str, str]]:
-        """What normal forms need under a guard, from the proof `back` of the guard from its normal form."""
-        if not defined:
-            return []
-        needed = conjunction([each for each, _ in defined])
-        text = f"{argument(normal)} -> {argument(needed)}"
-        inner = f"(fun {name} : {guard} => {conjoined([proof for _, proof in defined])})"
-        return [(text, f"fun g_ : {normal} => {inner} ({back} g_)")]
-
-    def _and(self, a: Read, b: Read) -> Read:
-        def prove(proofs: Sequence[str]) -> Proven:
-            first, name = a.prove(proofs[: len(a.needs)]), self.names.local()
-            second = self._guarded(a.text, name, b, proofs[len(a.needs) :])
-            p, q = first.value, second.value
-            assert isinstance(p, Prop) and isinstance(q, Prop)
-            made = Prop.join(self.interner, "and", [p, q])
-            left, right = self.names.proposition(p), self.names.proposition(q)
-            whole = self._joined("and", p, q, made)
-            texts = [a.text, b.text, left, right, self.names.proposition(made)]
-            under = f"fun {name} : {a.text} => {second.proof}"
-            back = call("proj2", first.proof)
-            defined = self._defined_under(a.text, name, left, back, second.defined)
-            return Proven(made, call("and_is", *texts, first.proof, under, whole), [*first.defined, *defined])
-
-        text = f"{argument(a.text)} /\\ {argument(b.text)}"
-        return Read(text, f"({a.boolean} && {b.boolean})%bool", [*a.needs, *self._needs_under(a.text, b)], prove)
-
-    def _or(self, a: Read, b: Read) -> Read:
-        guard = f"~ {argument(a.text)}"
-
-        def prove(proofs: Sequence[str]) -> Proven:
-            first, name = a.prove(proofs[: len(a.needs)]), self.names.local()
-            second = self._guarded(guard, name, b, proofs[len(a.needs) :])
-            p, q = first.value, second.value
-            assert isinstance(p, Prop) and isinstance(q, Prop)
-            made = Prop.join(self.interner, "or", [p, q])
-            left, right = self.names.proposition(p), self.names.proposition(q)
-            whole = self._joined("or", p, q, made)
-            decided = decidable(self.names, p)
-            texts = [a.text, b.text, left, right, self.names.proposition(made)]
-            under = f"fun {name} : {guard} => {second.proof}"
-            back = call("not_back", a.text, left, first.proof)
-            defined = self._defined_under(guard, name, f"~ {argument(left)}", back, second.defined)
-            return Proven(made, call("or_is", *texts, decided, first.proof, under, whole), [*first.defined, *defined])
-
-        text = f"{argument(a.text)} \\/ {argument(b.text)}"
-        return Read(text, f"({a.boolean} || {b.boolean})%bool", [*a.needs, *self._needs_under(guard, b)], prove)
-
-    def _choice(self, c: Read, a: Read, b: Read) -> Read:
-        """`a if c else b`."""
-        guard = f"~ {argument(c.text)}"
-        ends = len(c.needs), len(c.needs) + bool(a.needs)
-
-        def prove(proofs: Sequence[str]) -> Proven:
-            test, yes, no = c.prove(proofs[: ends[0]]), self.names.local(), self.names.local()
-            first = self._guarded(c.text, yes, a, proofs[ends[0] : ends[1]])
-            second = self._guarded(guard, no, b, proofs[ends[1] :])
-            p, x, y = test.value, first.value, second.value
-            assert isinstance(p, Prop) and isinstance(x, Expr) and isinstance(y, Expr)
-            left = self.names.proposition(p)
-            holds = call("proj1", test.proof, yes)
-            fails = self.names.follows(p.negation, call("not_there", c.text, left, test.proof, no))
-            made, taken = self.canonical.chosen(p, x, y, True, holds)
-            _, other = self.canonical.chosen(p, x, y, False, fails)
-            decided = decidable(self.names, p)
-            reflected = by_lia(f"{c.boolean} = true <-> {argument(c.text)}")
-            proof = call(
-                "choice_of", c.boolean, c.text, left, a.text, b.text, self._text(made), reflected, test.proof, decided,
-                f"fun {yes} : {c.text} => eq_trans {argument(first.proof)} (eq_sym {argument(taken)})",
-                f"fun {no} : {guard} => eq_trans {argument(second.proof)} (eq_sym {argument(other)})",
-            )  # fmt: skip
-            defined = self._defined_under(c.text, yes, left, call("proj2", test.proof), first.defined)
-            back = call("not_back", c.text, left, test.proof)
-            defined += self._defined_under(guard, no, f"~ {argument(left)}", back, second.defined)
-            return Proven(made, proof, [*test.defined, *defined])
-
-        needs = [*c.needs, *self._needs_under(c.text, a), *self._needs_under(guard, b)]
-        return Read(f"if {c.boolean} then {a.text} else {b.text}", "", needs, prove)
-
 
 def _is_bitwise(e: Expr) -> bool:
     """Return True if an expression is one bitwise operation, or a constant."""
     return not e.terms or any(atom.kind == "bitand" for atom in direct_atoms(e))
-
-
-def injected(place: int, count: int) -> str:
-    """A part, `x_`, as a disjunction of so many."""
-    text = "x_" if place == count - 1 else "(or_introl x_)"
-    for _ in range(place):
-        text = f"(or_intror {text})"
-    return text
-
-
-def by_parts(proofs: Sequence[str], name: str) -> str:
-    """By cases of a disjunction of this name, these proofs from `x_`, its parts."""
-    first, *others = proofs
-    if not others:
-        return f"(let x_ := {name} in {first})"
-    rest = f"{name[0]}r{len(others)}_"
-    return f"(match {name} with or_introl x_ => {first} | or_intror {rest} => {by_parts(others, rest)} end)"
-
-
-def decidable(names: Names, p: Prop) -> str:
-    """A proposition or its complement, part by part."""
-    if not p.parts:
-        text = argument(names.proposition(p))
-        return by_lia(f"{text} \\/ ~ {text}")
-    *others, last = [decidable(names, part) for part in p.parts]
-    for proof in reversed(others):
-        last = call(f"decided_{p.kind}", proof, last)
-    return last
-
-
-def negated(names: Names, p: Prop) -> str:
-    """Why the complement of a proposition is its negation, part by part."""
-    made = p.negation
-    if not p.parts or made.parts != tuple([part.negation for part in p.parts]):
-        return by_lia(f"~ {argument(names.proposition(p))} <-> {argument(names.proposition(made))}")
-    *others, last = [(decidable(names, part), negated(names, part)) for part in p.parts]
-    text = last[1]
-    for known, proof in reversed(others):
-        text = call("not_and", known, proof, text) if p.kind == "and" else call("not_or", proof, text)
-    return text
-
-
-class Texts:
-    """The texts of a theorem: those of its facts and of its question."""
-
-    def __init__(self, names: Names, props: Sequence[Prop], others: Iterable[Atom] = ()) -> None:
-        """`others` are symbols that cancelled in the propositions."""
-        self.asked: str | None = None
-        self.symbols: dict[str, Expr] = {}
-        self.ambiguous: set[str] = set()
-        symbols = {atom for p in props for atom in p.symbols}.union(others)
-        for atom in sorted(symbols, key=lambda atom: atom.serial):
-            if atom.name in self.symbols:
-                self.ambiguous.add(atom.name)
-            self.symbols[atom.name] = atom.expr
-        self.reader = Reader(self.symbols, props[0].interner, names)
-        self.names: set[str] = set()
-
-    def named(self) -> set[Atom]:
-        """The symbols that the texts name."""
-        values = [self.reader.symbols[name] for name in self.names]
-        return {symbol for value in values for symbol in value.symbols}
-
-    def question(self, text: str) -> Read:
-        """A question.
-
-        Raises:
-            NotExpressible: Coq's integers do not state it.
-        """
-        self.asked = text
-        return self._read(text)
-
-    def fact(self, fact: Fact) -> Read | None:
-        """A fact; None if it has no text that was parsed."""
-        text = fact.written
-        if text is None:
-            return None
-        new = identifiers(text) - self.reader.symbols.keys()
-        missing = {name: self.reader.interner.symbol(name) for name in new}
-        for decimals in DECIMALS:
-            try:
-                parsed = parse(text, {**self.reader.symbols, **missing}, self.reader.interner, decimals=decimals)
-            except (ParseError, NotExpressible):
-                continue
-            if parsed.prop is fact.prop and parsed.domain is fact.domain:
-                self.reader.symbols.update(missing)
-                return self._read(text)
-        return None
-
-    def _read(self, text: str) -> Read:
-        found = identifiers(text)
-        if not self.ambiguous.isdisjoint(found):
-            raise NotExpressible(f"`{text}` names two symbols alike")
-        read = self.reader.read(text)
-        self.names |= found
-        return read
-
-
-def identifiers(text: str) -> set[str]:
-    """The names of values in a text."""
-    try:
-        tree = ast.parse(f"({text})", mode="eval")
-    except (SyntaxError, ValueError, MemoryError):
-        return set()
-    called_names = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called_names}
