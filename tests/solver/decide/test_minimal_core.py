@@ -279,6 +279,7 @@ def test_a_core_called_minimal_is_minimal_for_z3() -> None:
                 several += len(more.core) > 1
             else:
                 facts = more
+        assert isinstance(facts, Facts)
         parsed = parse(proposition(rng), names, interner)
         try:
             verdict = decide(facts, parsed.prop, domain=parsed.domain, solvers=False)
