@@ -1,11 +1,13 @@
-"""Check certificates with Coq: a sample over all rungs, exported and compiled by `coqc`.
+"""Check certificates with Coq: a sample over all rungs, exported, compiled by `coqc` and read again.
 
-    python -m benchmarks.coq [--sample 500] [--no-solvers] [--write] [FILES...]
+    python -m benchmarks.coq [--sample 500] [--normalized 200] [--no-solvers] [--write] [FILES...]
 
 The questions are those of FILES, the recorded corpus and the written cases by default. Of the verdicts of each rung
-some are drawn at random, so many that together they are the sample, where there are as many; their certificates are
-exported, many theorems to a file. A theorem that `coqc` refuses is named and left out, and the rest of its
-file is tried again. What is not exported at all is counted by the rule that has no lemma.
+some are drawn at random, so many that together they are the sample, where there are as many, and as a sample of their
+own some of those that the normal form alone settles. Their certificates are exported, many theorems to a file. A
+theorem that `coqc` refuses is named and left out, and the rest of its file is tried again. Each statement is
+read by `benchmarks.coq_statements` and compared with Python's evaluation of the texts at small sizes. What is not
+exported is counted by the reason, and another verdict is drawn instead.
 """
 
 import argparse
@@ -18,10 +20,11 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.coq_statements import disagreement
 from benchmarks.evidence import percent, rules
 from benchmarks.recorded import corpus_files
 from benchmarks.textbook import question_files
@@ -38,7 +41,7 @@ BATCH = 40
 
 def settled(session: RecordedSession, *, solvers: bool) -> Iterator[Settled]:
     """The proofs that a session's questions get, each question once."""
-    env = ShapeEnv(decimals=session.decimals, solvers=solvers)
+    env = ShapeEnv(decimals=session.decimals, solvers=solvers, origin=lambda: None)
     asked: set[str] = set()
     for line in session.lines:
         try:
@@ -58,13 +61,22 @@ def settled(session: RecordedSession, *, solvers: bool) -> Iterator[Settled]:
             return
 
 
-def drawn(sessions: list[RecordedSession], size: int, *, solvers: bool) -> list[Settled]:
+def is_normalized(verdict: Settled) -> bool:
+    """Return True if the normal form alone settles the question."""
+    return verdict.found.rule == "trivial"
+
+
+def drawn(
+    sessions: list[RecordedSession], size: int, *, solvers: bool, wanted: Callable[[Settled], bool] = lambda _: True
+) -> list[Settled]:
     """As many verdicts of each rung as there can be, up to a sample of this size."""
     chance = random.Random(0)
     kept: dict[str, list[Settled]] = defaultdict(list)
     seen: Counter[str] = Counter()
     for session in sessions:
         for verdict in settled(session, solvers=solvers):
+            if not wanted(verdict):
+                continue
             place = seen[verdict.rung]
             seen[verdict.rung] += 1
             if place < size:
@@ -106,7 +118,9 @@ def run(options: argparse.Namespace) -> str:
     for path in options.files or [*corpus_files(), *question_files()]:
         with open_recording(path) as file:
             sessions += list(read_sessions(file))
-    verdicts = drawn(sessions, options.sample, solvers=options.solvers)
+    samples = [(drawn(sessions, 2 * options.sample, solvers=options.solvers), options.sample)]
+    others = drawn(sessions, 2 * options.normalized, solvers=options.solvers, wanted=is_normalized)
+    samples.append((others, options.normalized))
     by_rung: Counter[str] = Counter()
     accepted: Counter[str] = Counter()
     by_rule: Counter[str] = Counter()
@@ -114,14 +128,27 @@ def run(options: argparse.Namespace) -> str:
     left: Counter[str] = Counter()
     begin = time.process_time()
     exported: list[tuple[Settled, str]] = []
-    for number, verdict in enumerate(verdicts):
-        by_rung[verdict.rung] += 1
-        by_rule.update(rules(verdict.proof))
-        try:
-            exported += [(verdict, text) for text in theorems_of(verdict, f"_{number}")[1]]
-        except NotExported as error:
-            left[str(error)] += 1
+    wrong_statements: list[str] = []
+    for verdicts, size in samples:
+        end = len(exported) + size
+        for verdict in verdicts:
+            if len(exported) == end:
+                break
+            try:
+                (text,) = theorems_of(verdict, f"_{len(exported)}")[1]
+            except NotExported as error:
+                left[f"{error.rule}: {error.why.rpartition(': ')[2]}"] += 1
+                continue
+            exported.append((verdict, text))
+            by_rung[verdict.rung] += 1
+            by_rule.update(rules(verdict.proof))
     writing = time.process_time() - begin
+    for verdict, text in exported:
+        assert verdict.written is not None
+        facts = [fact.text for fact in verdict.core]
+        found = disagreement(text, verdict.written, facts, negated=isinstance(verdict, Never))
+        if found is not None:
+            wrong_statements.append(f"{verdict.rung}: `{verdict.written}` {found}")
     errors: list[str] = []
     begin = sum(os.times()[:4])
     with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +157,7 @@ def run(options: argparse.Namespace) -> str:
             wrong = refused([text for _, text in batch], Path(folder))
             for index, (verdict, _) in enumerate(batch):
                 if index in wrong:
-                    errors.append(f"{verdict.rung}: `{verdict.prop}`: {wrong[index]}")
+                    errors.append(f"{verdict.rung}: `{verdict.written}`: {wrong[index]}")
                 else:
                     accepted[verdict.rung] += 1
                     accepted_by_rule.update(rules(verdict.proof))
@@ -139,9 +166,11 @@ def run(options: argparse.Namespace) -> str:
     rungs: list[list[report.Cell]] = [[rung, n, accepted[rung]] for rung, n in sorted(by_rung.items())]
     steps: list[list[report.Cell]] = [[rule, n, accepted_by_rule[rule]] for rule, n in sorted(by_rule.items())]
     lines = [
-        f"`coqc` accepts {percent(total, len(verdicts))}; {1000 * writing / len(verdicts):.1f} ms each to write, "
-        f"{1000 * checking / max(len(exported), 1):.0f} ms to check."
+        f"`coqc` accepts {percent(total, len(exported))}; {1000 * writing / len(exported):.1f} ms each to write, "
+        f"{1000 * checking / len(exported):.0f} ms to check. Read again, "
+        f"{percent(len(exported) - len(wrong_statements), len(exported))} of the statements say what Python evaluates."
     ]
+    lines += [f"- states something else: {each}" for each in wrong_statements]
     lines += [f"- not exported, {count}: {why}" for why, count in left.most_common()]
     lines += [f"- refused: {error}" for error in errors]
     tables = report.table(["rung", "sampled", "accepted"], rungs), report.table(["rule", "proofs", "accepted"], steps)
@@ -152,6 +181,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--sample", type=int, default=500, help="how many certificates to look at")
+    parser.add_argument("--normalized", type=int, default=200, help="how many of those settled by normalization")
     parser.add_argument("--solvers", action=argparse.BooleanOptionalAction, default=True, help="ask z3 too")
     report.publish("coq", "Certificates and Coq", run, parser)
 

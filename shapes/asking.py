@@ -94,6 +94,7 @@ class Asking(ABC):
         self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
         self._ledger.trails = (self._answers, self._reader)
         self._texts = self._reader.texts
+        self._asked = table.asked
         self._cancelled = table.cancelled
         self._watched = False
         """True if a listener is notified of questions."""
@@ -228,7 +229,8 @@ class Asking(ABC):
             if domain is self._true:
                 decided = answers.decided_now.get(prop)
                 if decided is not None:
-                    return decided
+                    asked = self._asked.get(question)
+                    return asked[1] if asked is not None and asked[0] is decided else self._of_text(decided, question)
         else:
             prop, domain = self._reader.read(question)
         text = question if isinstance(question, str) else None
@@ -236,14 +238,25 @@ class Asking(ABC):
             verdict = answers.decide(prop, domain, effort, timeout)
         except Undefined:
             raise undefined(text or str(prop), domain) from None
-        if text is not None and type(verdict) is Depends:
-            cancelled = self._cancelled.get(text)
-            if cancelled is None or cancelled:
-                verdict = self._naming(verdict, text)
+        if text is not None:
+            verdict = self._of_text(verdict, text)
         if self._watched:
             one_of("purpose", purpose, ("program", "optional", "person"))
             self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
+
+    def _of_text(self, verdict: Verdict, text: str) -> Verdict:
+        """The same answer, which knows the text of its question."""
+        asked = self._asked.get(text)
+        if asked is not None and asked[0] is verdict:
+            return asked[1]
+        found: Verdict = verdict.of_text(text)
+        if type(found) is Depends:
+            cancelled = self._cancelled.get(text)
+            if cancelled is None or cancelled:
+                found = self._naming(found, text)
+        self._asked[text] = verdict, found
+        return found
 
     def _naming(self, verdict: Depends, text: str) -> Depends:
         """The same answer, whose witnesses have all symbols that the text names."""

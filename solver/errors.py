@@ -90,11 +90,14 @@ class NotExpressible(ShapeError, TypeError):
 
 
 class NotExported(NotExpressible):
-    """Evidence without a counterpart in another system; `rule` is the rule of inference that has no lemma there."""
+    """Evidence without a counterpart in another system; `rule` is the rule of inference that has no lemma there, "text"
+    where the question or a fact cannot be stated there as it was written.
+    """
 
     def __init__(self, rule: str, why: str) -> None:
         self.rule, self.why = rule, why
-        super().__init__(f"the rule `{rule}` is not exported here: {why}")
+        what = "the text is not stated here" if rule == "text" else f"the rule `{rule}` is not exported here"
+        super().__init__(f"{what}: {why}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.rule, self.why)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shapes.environment.events import Declared
 from shapes.errors import ForeignSymbol, ShapeError
@@ -29,6 +29,9 @@ from solver.syntax.precedence import number
 from solver.syntax.shunting_yard import Side
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.decide.verdict import Verdict
 
 RESERVED: Final = frozenset(
     (
@@ -54,7 +57,7 @@ RESERVED: Final = frozenset(
 class SymbolTable:
     """The meanings of the names of an environment."""
 
-    __slots__ = ("_by_hint", "_unnamed", "cancelled", "hints", "names", "sides", "strict", "symbols")
+    __slots__ = ("_by_hint", "_unnamed", "asked", "cancelled", "hints", "names", "sides", "strict", "symbols")
 
     def __init__(self) -> None:
         self.names: dict[str, Expr] = {}
@@ -66,6 +69,8 @@ class SymbolTable:
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self.cancelled: dict[str, tuple[Atom, ...]] = {}
         """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
+        self.asked: dict[str, tuple[Verdict, Verdict]] = {}
+        """By text that was asked, the last answer to its normal form and the same for the text, as long as `sides`."""
         self._by_hint: dict[int, Atom] = {}
         self._unnamed = 0
 
@@ -94,6 +99,7 @@ class SymbolTable:
         """Drop what was read in texts."""
         self.sides.clear()
         self.cancelled.clear()
+        self.asked.clear()
 
     def inherit(self, other: SymbolTable) -> None:
         """Begin with the symbols of another table."""

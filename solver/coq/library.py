@@ -13,7 +13,21 @@ HEAD: Final = """Require Import ZArith Lia List Bool.
 Open Scope Z_scope.
 Notation by_ring := ltac:(cbv beta; ring) (only parsing).
 Notation by_lia := ltac:(clear; cbv beta; intros; lia) (only parsing).
-Notation by_division := ltac:(clear; cbv beta; intros; Z.div_mod_to_equations; lia) (only parsing)."""
+Notation by_division := ltac:(clear; cbv beta; intros; Z.div_mod_to_equations; lia) (only parsing).
+Ltac closed :=
+  lazymatch goal with
+  | |- _ /\\ _ => split; closed
+  | |- _ \\/ _ => first [solve [left; closed] | solve [right; closed]]
+  | |- _ -> _ => let H := fresh in intro H; first [solve [closed] | exfalso; refuted H]
+  | |- _ => first [reflexivity | discriminate | exact I]
+  end
+with refuted H :=
+  lazymatch type of H with
+  | _ /\\ _ => let A := fresh in let B := fresh in destruct H as [A B]; first [solve [refuted A] | refuted B]
+  | _ \\/ _ => destruct H as [H | H]; refuted H
+  | _ -> _ => apply H; closed
+  | _ => first [discriminate | contradiction]
+  end."""
 
 
 @cache

@@ -213,6 +213,9 @@ def box(script: Theorem, step: ProofStep) -> str:
     bounds, others = step.premises[: 2 * len(sides)], step.premises[2 * len(sides) :]
     composite = {atom for p in (goal, *[other.conclusion for other in others]) for atom in p.schedule}
     schedule = sorted(composite, key=lambda atom: (atom.depth, atom.serial))
+    for atom in schedule:
+        if atom.kind == "function" and not atom.operation.coq:
+            raise NotExpressible(f"what {atom.name} is at some sizes is not a computation of Coq's")
     test = names.truth(goal)
     for other in reversed(others):
         test = f"implb {argument(names.truth(other.conclusion))} {argument(test)}"

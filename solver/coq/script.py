@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
+from solver.coq.connectives import negated
 from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES, product_apart
-from solver.coq.terms import argument, by_lia, call, comment
+from solver.coq.terms import argument, by_lia, call, comment, conjunct
+from solver.coq.texts import Texts
 from solver.coq.theorem import Theorem
+from solver.coq.written import Proven, Read
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
@@ -28,23 +31,22 @@ from solver.terms.prop import Prop
 LEAVES: Final = frozenset(("fact", "domain", "hypothesis"))
 
 
-def conjunct(proof: str, index: int, count: int) -> str:
-    """One part of a conjunction of so many."""
-    for _ in range(index):
-        proof = call("proj2", proof)
-    return proof if index == count - 1 else call("proj1", proof)
-
-
 class Script(Theorem):
     """One theorem in the making."""
 
-    def __init__(self, proof: ProofStep, goal: Prop, domain: Prop) -> None:
+    def __init__(self, proof: ProofStep, goal: Prop, domain: Prop, text: str | None = None) -> None:
+        """`text` is the question as it was written; its normal form is the goal or the negation of it."""
         super().__init__(self.nonzero)
         self.goal, self.domain, self.root = goal, domain, proof
         self.facts = leaves(proof)
+        self.texts = Texts(self.names, [goal, domain, *[p for fact in self.facts for p in (fact.prop, fact.domain)]])
+        self.asked = None if text is None else self.texts.question(text)
+        self.proven: dict[Fact | None, tuple[str, Proven]] = {}
+        self.written: list[tuple[Fact, str, Read]] = []
         self.lines: list[str] = []
         self.stated: dict[tuple[Fact | None, str], tuple[str, Prop]] = {}
-        self.shown.append(goal)
+        if text is None:
+            self.shown.append(goal)
         self.resting: tuple[Prop, ...] = ()
         self.wanted: set[Expr] = set()
         self.beside: list[ProofStep] = []
@@ -190,18 +192,52 @@ class Script(Theorem):
         found = self.stated.get((fact, field))
         if found is None:
             prop = self.domain if fact is None else fact.domain if field == "domain" else fact.prop
-            self.shown.append(prop)
             found = self.stated[fact, field] = (f"F{len(self.stated) + 1}_", prop)
+            known = self._proven(fact)
+            if known is None:
+                self.shown.append(prop)
+            else:
+                name, proven = known
+                if field == "domain":
+                    term = self.names.follows(prop, *[proof for _, proof in proven.defined])
+                else:
+                    term = call("proj1", proven.proof, name)
+                self.lines.append(f"assert ({found[0]} : {self.names.proposition(prop)}). {{ exact ({term}). }}")
         return found[0]
+
+    def _proven(self, fact: Fact | None) -> tuple[str, Proven] | None:
+        """The normal forms of a fact or of the question with what proves the text; None where there is no text."""
+        found = self.proven.get(fact)
+        if found is not None:
+            return found
+        if fact is None:
+            read, name = self.asked, "W_"
+            if read is None:
+                return None
+            proven = read.prove([conjunct(name, place, len(read.needs)) for place in range(len(read.needs))])
+        else:
+            read, name = self.texts.fact(fact), f"T{len(self.written) + 1}_"
+            if read is None:
+                return None
+            self.written.append((fact, name, read))
+            parts = [conjunct(name, place, len(read.needs) + 1) for place in range(len(read.needs) + 1)]
+            proven, name = read.prove(parts[:-1]), parts[-1]
+        prop = proven.value
+        wanted = (self.goal, self.goal.negation) if fact is None else (fact.prop,)
+        if not any(prop is each for each in wanted):
+            raise NotExpressible(f"the text reads as `{prop}`")
+        self.proven[fact] = found = name, proven
+        return found
 
     # ------------------------------------------------------------------ the text
 
     def theorem(self, title: str) -> str:
         """The statement and its proof."""
         self.take(self.root)
+        question = self._proven(None)
         for p in self.shown:
             self.names.proposition(p)
-        inside = {atom for p in self.shown for atom in p.atoms}
+        inside = {atom for p in self.shown for atom in p.atoms} | self.texts.named()
         waiting = list(inside)
         while waiting:
             atom = waiting.pop()
@@ -209,10 +245,12 @@ class Script(Theorem):
                 if other not in inside:
                     inside.add(other)
                     waiting.append(other)
+        definitions = {atom: self.names.definition(atom) for atom in self.names.made}
         given = [atom for atom in self.names.variables if atom not in self.names.made]
         quantified = sorted(given, key=lambda atom: atom.serial) + [atom for atom in self.names.made if atom in inside]
-        definitions = {atom: self.names.definition(atom) for atom in self.names.made}
         made = [atom for atom in definitions if atom in inside]
+        hypotheses = [(name, f"({statement})", why) for name, statement, why in self.assumptions]
+        hypotheses += self._hypotheses()
         lines = [f"Theorem {title} :"]
         for function, (name, arity) in self.names.functions.items():
             lines.append(f"  forall {name} : {' -> '.join(['Z'] * (arity + 1))},  {comment(function)}")
@@ -220,15 +258,11 @@ class Script(Theorem):
             lines.append(f"  forall {' '.join([self.names.variable(atom) for atom in quantified])} : Z,")
         for atom in made:
             lines.append(f"  {self.names.variable(atom)} = {definitions[atom]} ->  {comment(str(atom))}")
-        for _, statement, why in self.assumptions:
-            lines.append(f"  ({statement}) ->  {comment(why)}")
-        stated = sorted(self.stated.items(), key=_in_order)
-        for (fact, field), (_, prop) in stated:
-            lines.append(f"  {argument(self.names.proposition(prop))} ->  {comment(place_of(fact, field, prop))}")
-        lines.append(f"  {argument(self.names.proposition(self.goal))}.  {comment(str(self.goal))}")
+        lines += [f"  {statement} ->  {comment(why)}" for _, statement, why in hypotheses]
+        lines.append(f"  {self._conclusion(question)}.  {comment(self.texts.asked or str(self.goal))}")
         intros = [name for name, _ in self.names.functions.values()]
         intros += [self.names.variable(atom) for atom in quantified] + [self.names.equation(atom) for atom in made]
-        intros += [name for name, _, _ in self.assumptions] + [name for _, (name, _) in stated]
+        intros += [name for name, _, _ in hypotheses]
         lines.append("Proof.")
         if intros:
             lines.append(f"intros {' '.join(intros)}.")
@@ -236,14 +270,42 @@ class Script(Theorem):
             if atom not in inside:
                 named = f"[{self.names.variable(atom)} {self.names.equation(atom)}]"
                 lines.append(f"destruct (name_of ({definition})) as {named}.")
+        return "\n".join([*lines, *self.lines, f"exact ({self._end(question)}).", "Qed."])
+
+    def _hypotheses(self) -> list[tuple[str, str, str]]:
+        """The facts as they were recorded, and where the question makes sense, last: names, statements, comments."""
+        found: list[tuple[float, str, tuple[str, str, str]]] = []
+        for written, name, read in self.written:
+            found.append((written.serial, "", (name, argument(read.whole), place_of(written, "prop", written.prop))))
+        for (fact, field), (name, prop) in self.stated.items():
+            if fact not in self.proven:
+                statement = argument(self.names.proposition(prop))
+                serial = float("inf") if fact is None else fact.serial
+                found.append((serial, field, (name, statement, place_of(fact, field, prop))))
+        if self.asked is not None and self.asked.needs:
+            why = "where the question makes sense"
+            found.append((float("inf"), "", ("W_", argument(self.asked.domain), why)))
+        return [each for _, _, each in sorted(found, key=lambda each: each[:2])]
+
+    def _conclusion(self, question: tuple[str, Proven] | None) -> str:
+        """The question, or its negation, as it was written."""
+        if question is None or self.asked is None:
+            return argument(self.names.proposition(self.goal))
+        positive = question[1].value is self.goal
+        return argument(self.asked.text if positive else f"~ {argument(self.asked.text)}")
+
+    def _end(self, question: tuple[str, Proven] | None) -> str:
+        """The proof of the conclusion from that of the goal."""
         end = self.given(self.root)
-        return "\n".join([*lines, *self.lines, f"exact ({end}).", "Qed."])
-
-
-def _in_order(stated: tuple[tuple[Fact | None, str], tuple[str, Prop]]) -> tuple[float, str]:
-    """Facts as they were recorded, the question last."""
-    (fact, field), _ = stated
-    return (float("inf") if fact is None else fact.serial), field
+        if question is None or self.asked is None:
+            return end
+        proven = question[1]
+        assert isinstance(proven.value, Prop)
+        if proven.value is self.goal:
+            return call("proj2", proven.proof, end)
+        text, goal = self.names.proposition(proven.value), self.names.proposition(self.goal)
+        opposite = negated(self.names, proven.value)
+        return call("proj2", call("not_is", self.asked.text, text, goal, proven.proof, opposite), end)
 
 
 def place_of(fact: Fact | None, field: str, prop: Prop) -> str:

@@ -435,3 +435,104 @@ Proof. intros -> ->. exact (fun H => H). Qed.
 
 Lemma choice_is_not (b : bool) (v e t : Z) : v = (if b then e else 0) -> b = false -> 0 = t -> v = t.
 Proof. intros -> ->. exact (fun H => H). Qed.
+
+(* texts as they were written: each operation from the normal forms of its operands *)
+
+Lemma sum_is (a b x y z : Z) : a = x -> b = y -> x + y = z -> a + b = z.
+Proof. congruence. Qed.
+
+Lemma difference_is (a b x y z : Z) : a = x -> b = y -> x - y = z -> a - b = z.
+Proof. congruence. Qed.
+
+Lemma product_is (a b x y z : Z) : a = x -> b = y -> x * y = z -> a * b = z.
+Proof. congruence. Qed.
+
+Lemma opposite_is (a x z : Z) : a = x -> - x = z -> - a = z.
+Proof. congruence. Qed.
+
+Lemma quotient_is (a b x y z : Z) : a = x -> b = y -> x / y = z -> a / b = z.
+Proof. congruence. Qed.
+
+Lemma power_is (a b x y z : Z) : a = x -> b = y -> x ^ y = z -> a ^ b = z.
+Proof. congruence. Qed.
+
+Lemma remainder_is (a b x y q z : Z) : b <> 0 -> a = x -> b = y -> x / y = q -> x - y * q = z -> a mod b = z.
+Proof. intros N <- <- <- <-. rewrite Zmod_eq_full by exact N. ring. Qed.
+
+Lemma shift_left_is (a b x y p z : Z) : 0 <= b -> a = x -> b = y -> 2 ^ y = p -> x * p = z -> Z.shiftl a b = z.
+Proof. intros N <- <- <- <-. apply Z.shiftl_mul_pow2. exact N. Qed.
+
+Lemma shift_right_is (a b x y p z : Z) : 0 <= b -> a = x -> b = y -> 2 ^ y = p -> x / p = z -> Z.shiftr a b = z.
+Proof. intros N <- <- <- <-. apply Z.shiftr_div_pow2. exact N. Qed.
+
+Lemma land_run (x m l w p k q r v : Z) :
+  (0 <=? l) = true -> (0 <=? w) = true -> (m =? Z.ones w * 2 ^ l) = true -> 2 ^ l = p -> 2 ^ w = k ->
+  x / p = q -> q / k = r -> (q - k * r) * p = v -> Z.land x m = v.
+Proof.
+  rewrite !Z.leb_le, Z.eqb_eq. intros L W -> <- <- <- <- <-.
+  assert (0 < 2 ^ w) by (apply Z.pow_pos_nonneg; lia).
+  replace (x / 2 ^ l - 2 ^ w * (x / 2 ^ l / 2 ^ w)) with ((x / 2 ^ l) mod 2 ^ w) by (rewrite Z.mod_eq; lia).
+  rewrite <- Z.land_ones, <- Z.shiftr_div_pow2, <- !Z.shiftl_mul_pow2 by assumption.
+  apply Z.bits_inj'. intros n N. rewrite Z.land_spec, !Z.shiftl_spec by assumption.
+  destruct (Z.lt_ge_cases n l).
+  - rewrite !(Z.testbit_neg_r _ (n - l)) by lia. apply andb_false_r.
+  - rewrite Z.land_spec, Z.shiftr_spec by lia. replace (n - l + l) with n by lia. reflexivity.
+Qed.
+
+Lemma land_runs (x m k s a b v : Z) :
+  (Z.land m k =? 0) = true -> (s =? m + k) = true -> Z.land x m = a -> Z.land x k = b -> a + b = v -> Z.land x s = v.
+Proof.
+  rewrite !Z.eqb_eq. intros D -> <- <- <-.
+  rewrite (Z.add_nocarry_lxor m k D), (Z.add_nocarry_lxor (Z.land x m) (Z.land x k)).
+  - apply Z.bits_inj'. intros n _. rewrite !Z.land_spec, !Z.lxor_spec, !Z.land_spec.
+    destruct (Z.testbit x n), (Z.testbit m n), (Z.testbit k n); reflexivity.
+  - apply Z.bits_inj'. intros n _. rewrite !Z.land_spec, Z.bits_0.
+    assert (Z.testbit (Z.land m k) n = false) as B by (rewrite D; apply Z.bits_0). rewrite Z.land_spec in B.
+    destruct (Z.testbit x n), (Z.testbit m n), (Z.testbit k n); cbn in *; congruence.
+Qed.
+
+Lemma max_is (a b x y d r z : Z) : a = x -> b = y -> x - y = d -> Z.max d 0 = r -> y + r = z -> Z.max a b = z.
+Proof. lia. Qed.
+
+Lemma min_is (a b x y d r z : Z) : a = x -> b = y -> x - y = d -> Z.max d 0 = r -> x - r = z -> Z.min a b = z.
+Proof. lia. Qed.
+
+Lemma abs_is (a x r z : Z) : a = x -> Z.max x 0 = r -> 2 * r - x = z -> Z.abs a = z.
+Proof. lia. Qed.
+
+Lemma factor_of_nonzero (d e k : Z) : d = e * k -> d <> 0 -> e <> 0.
+Proof. intros -> N ->. apply N. reflexivity. Qed.
+
+Lemma compared_is (f : Z -> Z -> Prop) (a b x y : Z) (P : Prop) : a = x -> b = y -> (f x y <-> P) -> (f a b <-> P).
+Proof. now intros -> ->. Qed.
+
+Lemma not_is (p P R : Prop) : (p <-> P) -> (~ P <-> R) -> (~ p <-> R).
+Proof. tauto. Qed.
+
+Lemma not_there (p P : Prop) : (p <-> P) -> ~ p -> ~ P.
+Proof. tauto. Qed.
+
+Lemma not_back (p P : Prop) : (p <-> P) -> ~ P -> ~ p.
+Proof. tauto. Qed.
+
+Lemma decided_and {P Q : Prop} : P \/ ~ P -> Q \/ ~ Q -> (P /\ Q) \/ ~ (P /\ Q).
+Proof. tauto. Qed.
+
+Lemma decided_or {P Q : Prop} : P \/ ~ P -> Q \/ ~ Q -> (P \/ Q) \/ ~ (P \/ Q).
+Proof. tauto. Qed.
+
+Lemma not_and {P Q R S : Prop} : P \/ ~ P -> (~ P <-> R) -> (~ Q <-> S) -> (~ (P /\ Q) <-> R \/ S).
+Proof. tauto. Qed.
+
+Lemma not_or {P Q R S : Prop} : (~ P <-> R) -> (~ Q <-> S) -> (~ (P \/ Q) <-> R /\ S).
+Proof. tauto. Qed.
+
+Lemma and_is (p q P Q R : Prop) : (p <-> P) -> (p -> (q <-> Q)) -> (P /\ Q <-> R) -> (p /\ q <-> R).
+Proof. tauto. Qed.
+
+Lemma or_is (p q P Q R : Prop) : P \/ ~ P -> (p <-> P) -> (~ p -> (q <-> Q)) -> (P \/ Q <-> R) -> (p \/ q <-> R).
+Proof. tauto. Qed.
+
+Lemma choice_of (c : bool) (p P : Prop) (a b z : Z) :
+  (c = true <-> p) -> (p <-> P) -> P \/ ~ P -> (p -> a = z) -> (~ p -> b = z) -> (if c then a else b) = z.
+Proof. intros C E D. destruct c; intuition congruence. Qed.

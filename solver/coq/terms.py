@@ -37,7 +37,7 @@ KEYWORDS: Final = frozenset(
         *("Type", "Definition", "Fixpoint", "Inductive", "Lemma", "Theorem", "Proof", "Qed", "Section", "True"),
         *("False", "I", "Z", "nat", "bool", "list", "eq_refl", "eq_sym", "eq_trans", "conj", "or_introl", "or_intror"),
         *("proj1", "proj2", "False_ind", "ltac", "by_ring", "always", "never", "true_at", "false_at", "true", "false"),
-        *("negb", "implb", "z_", "zero", "by_lia", "by_division"),
+        *("negb", "implb", "z_", "u_", "v_", "w_", "g_", "h_", "x_", "a_", "b_", "W_", "zero", "by_lia", "by_division"),
     )
 )
 
@@ -62,6 +62,13 @@ def conjoined(proofs: Sequence[str]) -> str:
     for proof in reversed(rest):
         text = call("conj", proof, text)
     return text
+
+
+def conjunct(proof: str, index: int, count: int) -> str:
+    """One part of a conjunction of so many."""
+    for _ in range(index):
+        proof = call("proj2", proof)
+    return proof if index == count - 1 else call("proj1", proof)
 
 
 def by_lia(wanted: str, *proofs: str) -> str:

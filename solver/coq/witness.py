@@ -10,17 +10,21 @@ from solver.terms.expr import Atom, evaluate_atoms
 from solver.terms.prop import Prop
 
 
-def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[Atom, int]) -> str:
-    """An existence theorem: these values satisfy every proposition; a comment names each."""
-    names = Names()
-    texts = [names.proposition(p) for p, _ in stated]
+def existence(
+    title: str, names: Names, stated: Sequence[tuple[Prop | str, str]], values: Mapping[Atom, int]
+) -> str:
+    """An existence theorem: these values satisfy every proposition, or what Coq's text says; a comment names each."""
+    texts = [names.proposition(p) if isinstance(p, Prop) else p for p, _ in stated]
     for atom in names.made:
         if atom.kind == "function" and not atom.operation.coq:
             raise NotExported("evaluation", f"what {atom.name} is at some sizes is not a computation of Coq's")
-    full = evaluate_atoms([atom for atom in names.made if atom.kind != "symbol"], values)
+    full = {**evaluate_atoms([atom for atom in names.made if atom.kind != "symbol"], values)}
     for atom in names.made:
         if atom.definition is not None:
             full[atom] = atom.definition.evaluate(values)
+    for atom in names.variables:
+        if atom.kind == "symbol" and atom.definition is None:
+            full[atom] = values.get(atom, 1)  # a symbol that cancels has no value
     atoms = list(names.variables)
     lines = [f"Theorem {title} :"]
     if atoms:
@@ -40,8 +44,10 @@ def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[At
     return "\n".join([*lines, "Qed."])
 
 
-def _steps(p: Prop, values: Mapping[Atom, int]) -> list[str]:
+def _steps(p: Prop | str, values: Mapping[Atom, int]) -> list[str]:
     """Tactics that prove a proposition without variables by computation; of a disjunction, its first true part."""
+    if isinstance(p, str):
+        return ["vm_compute. closed."]
     match p.kind:
         case "and":
             steps: list[str] = []

@@ -18,8 +18,8 @@ an assignment satisfies all others and refutes the goal. Changing one value of a
 one value of an assignment that did so for another fact (model rotation). For each of the rest, the engine decides the
 question without it: a proof replaces the core by its own premises (clause-set refinement), otherwise the fact stays.
 Large cores drop facts in groups first; what drops cheaply goes before the rest is tried at the full price of a
-question. Work budgets bound it all and each question; where one ended the core may be redundant, and `core_minimal`
-says so.
+question. Work budgets bound it all and each question. `core_minimal` is true only if an assignment shows each fact of
+the core to be necessary: a question that was merely not decided without a fact shows nothing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from typing import Final
 
 from solver.decide.search import attempt
 from solver.decide.selection import Step, learned_from
-from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, absurd, leaves
-from solver.rungs.effort import WORK as ALLOWED
 from solver.rungs.effort import Effort
 from solver.samples.repair import Search
 from solver.samples.witness import Witness
@@ -65,7 +64,7 @@ MOVES: Final = ((0, 0), (1, 0), (0, -2), (0, -1), (-1, 0), (-60, 0), (1 << 20, 0
 def minimized(
     proof: ProofStep, goal: Prop, asked: Prop, domain: Prop, facts: Facts, solvers: bool = False, *, work: int = WORK
 ) -> tuple[ProofStep, list[Fact], bool]:
-    """A proof of the goal from irredundant facts, these facts, and whether irredundancy was established.
+    """A proof of the goal from irredundant facts, these facts, and whether each of them was shown to be necessary.
 
     Args:
         asked: the question, which is the goal or its negation.
@@ -83,16 +82,14 @@ def minimized(
     if len(deletion.needed) < len(core):
         proof = deletion.shortest(proof)
     core = leaves(proof)
-    doubtful = deletion.undecided - deletion.needed
-    return proof, core, deletion.complete and doubtful.isdisjoint([fact.serial for fact in core])
+    return proof, core, deletion.needed.issuperset([fact.serial for fact in core])
 
 
 class Deletion:
     """The state of minimizing one core."""
 
     __slots__ = (
-        "asked", "complete", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "sample", "solvers",
-        "symbols", "undecided",
+        "asked", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "sample", "solvers", "symbols",
     )  # fmt: skip
 
     def __init__(
@@ -107,7 +104,6 @@ class Deletion:
         work: int,
     ) -> None:
         self.solvers = solvers
-        self.complete = True
         self.goal = goal
         self.asked = asked
         self.domain = domain
@@ -118,7 +114,6 @@ class Deletion:
         self.sample = self.sampled()
         self.ranges: dict[Atom, Fact] = {}
         self.needed: set[int] = set()  # by serial number, as are all sets of facts here
-        self.undecided: set[int] = set()  # the question without it ended at its budget
         self.find_needed(core)
 
     # ------------------------------------------------------------------ necessary facts
@@ -204,7 +199,6 @@ class Deletion:
                 if not rest:
                     break
                 if self.left <= 0:
-                    self.complete = False
                     return proof
                 found = self.proof_without(core, rest[-1:], effort)
                 if found is not None:
@@ -249,8 +243,6 @@ class Deletion:
         except ShapeError:
             return None
         self.left -= work
-        if len(group) == 1:
-            self.undecided.discard(group[0].serial)
         match verdict:
             case Always() | Never():
                 return verdict.found if verdict.goal is self.goal else None
@@ -259,8 +251,6 @@ class Deletion:
                 self.rotate(core, false if self.asked is self.goal else true)
                 if len(group) == 1:
                     self.needed.add(group[0].serial)
-            case GaveUp() if len(group) == 1 and work >= min(ATTEMPT, ALLOWED[effort]):
-                self.undecided.add(group[0].serial)
         return None
 
     def refuted(self, core: Sequence[Fact], known: Facts, fact: Fact) -> bool:

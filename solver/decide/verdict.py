@@ -42,11 +42,13 @@ from solver.terms.prop import Prop
 class Answer:
     """The base of the verdicts."""
 
-    __slots__ = ("domain", "prop", "rung")
+    __slots__ = ("domain", "prop", "rung", "written")
 
     prop: Prop
     domain: Prop
     rung: str
+    written: str | None
+    """The text of the question, where it was asked as one."""
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -76,6 +78,10 @@ class Answer:
     def __hash__(self) -> int:
         return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
 
+    def of_text(self, text: str) -> Verdict:
+        """The same answer to a question that was asked as this text."""
+        raise NotImplementedError
+
     def __copy__(self) -> Self:
         return self
 
@@ -98,7 +104,7 @@ class Answer:
 class Decided(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "_facts", "_minimal", "_records", "_used", "found")
+    __slots__ = ("_core", "_facts", "_minimal", "_records", "_same", "_used", "found")
     __match_args__ = ("core",)
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, proof: ProofStep, facts: Facts | None = None) -> None:
@@ -108,6 +114,8 @@ class Decided(Answer):
         self.found = proof
         self._facts = facts
         self._records = None if facts is None else facts.last
+        self.written = None
+        self._same: Decided | None = None
         self._core: tuple[Fact, ...] | None = None
         self._minimal = False
         self._used: tuple[ProofStep, tuple[Fact, ...]] | None = None
@@ -129,7 +137,8 @@ class Decided(Answer):
 
     @property
     def core(self) -> tuple[Fact, ...]:
-        """A minimal unsat core: the recorded facts that the proof rests on, each of them necessary."""
+        """An unsat core, as small as a budget allows: the recorded facts that the proof rests on. Where `core_minimal`
+        is true, each of them is necessary."""
         if self._core is None:
             self._read()
         assert self._core is not None
@@ -137,8 +146,8 @@ class Decided(Answer):
 
     @property
     def core_minimal(self) -> bool:
-        """True if no fact of the core can be left out, as far as this engine decides; false where the budget of
-        minimizing it, or of the question without one of its facts, ended first."""
+        """True if no fact of the core can be left out: for each of them, an assignment satisfies all others and refutes
+        the conclusion. False where none was found for some fact, though it may be necessary."""
         self._read()
         return self._minimal
 
@@ -155,7 +164,20 @@ class Decided(Answer):
                 if self._core is None:
                     self._minimize()
 
+    def of_text(self, text: str) -> Verdict:
+        """The same answer to a question that was asked as this text: its evidence is minimized once for all texts."""
+        kind = Always if isinstance(self, Always) else Never
+        verdict = kind(self.prop, self.domain, self.rung, self.found, self._facts)
+        verdict._core, verdict._minimal, verdict._records = self._core, self._minimal, self._records
+        verdict.written, verdict._same = text, self
+        return verdict
+
     def _minimize(self) -> None:
+        if self._same is not None:
+            self._same._read()
+            self.found, self._core, self._minimal = self._same.found, self._same._core, self._same._minimal
+            self._facts = None
+            return
         if self._facts is None or self._facts.interner is not self.prop.interner:
             self._core, self._minimal = tuple(leaves(self.found)), self.found.rule == "trivial"
             return
@@ -181,7 +203,8 @@ class Decided(Answer):
     def __reduce__(self) -> tuple[object, ...]:
         proof, core = self.proof, self.core
         records = recorded_among(self._records, core)
-        return _decided, (type(self), self.prop, self.domain, self.rung, proof, core, self._minimal, records)
+        asked = type(self), self.prop, self.domain, self.rung
+        return _decided, (*asked, proof, core, self._minimal, records, self.written)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
@@ -196,9 +219,11 @@ def _decided(
     core: tuple[Fact, ...],
     minimal: bool,
     records: Record | None,
+    written: str | None,
 ) -> Decided:
     """A verdict as it was pickled, its core minimized."""
     verdict = kind(prop, domain, rung, proof)
+    verdict.written = written
     verdict._core, verdict._minimal, verdict._records = core, minimal, records
     return verdict
 
@@ -225,6 +250,7 @@ class Depends(Answer):
         self.prop = prop
         self.domain = domain
         self.rung = rung
+        self.written = None
         self._facts = facts
         self._records = facts.last
         self._true = true
@@ -299,7 +325,13 @@ class Depends(Answer):
         """The same answer, whose witnesses have values of these symbols as well: those of the question as it was asked
         that its normal form has lost, such as b in `s + b - b > 3`."""
         verdict = Depends(self.prop, self.domain, self.rung, self._facts, self._true, self._false)
-        verdict._cancelled = symbols
+        verdict._cancelled, verdict.written = symbols, self.written
+        return verdict
+
+    def of_text(self, text: str) -> Depends:
+        """The same answer to a question that was asked as this text."""
+        verdict = self.naming(self._cancelled)
+        verdict._shown, verdict.written = self._shown, text
         return verdict
 
     def under(self, facts: Facts) -> Depends:
@@ -326,7 +358,7 @@ class Depends(Answer):
 
     def __reduce__(self) -> tuple[object, ...]:
         asked = self.prop, self.domain, self.rung, Recorded(self._facts)
-        return _depends, (*asked, *self.found, *self._small(), self._cancelled)
+        return _depends, (*asked, *self.found, *self._small(), self._cancelled, self.written)
 
     def __repr__(self) -> str:
         return f"Depends(true_at={_shown(self._small()[0])}, false_at={_shown(self._small()[1])})"
@@ -342,10 +374,11 @@ def _depends(
     small_true: dict[Atom, int],
     small_false: dict[Atom, int],
     cancelled: tuple[Atom, ...],
+    written: str | None,
 ) -> Depends:
     """A verdict as it was pickled, its witnesses shrunk."""
     verdict = Depends(prop, domain, rung, facts, Witness.of(true), Witness.of(false))
-    verdict._cancelled, verdict._shown = cancelled, (small_true, small_false)
+    verdict._cancelled, verdict._shown, verdict.written = cancelled, (small_true, small_false), written
     return verdict
 
 
@@ -368,10 +401,14 @@ class GaveUp(Answer):
         self.prop = prop
         self.domain = domain
         self.rung = tried[-1] if tried else ""
+        self.written = None
         self.reason = reason
         self.tried = tried
         self.work = work
         self.seconds = seconds
+
+    def of_text(self, text: str) -> GaveUp:
+        return self
 
     def check(self) -> bool:
         return True

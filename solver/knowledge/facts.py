@@ -58,7 +58,7 @@ class Conflict:
 
     @property
     def core_minimal(self) -> bool:
-        """True if the core is irredundant, as far as the engine can tell."""
+        """True if the core was shown to be irredundant: an assignment satisfies it without each of its facts."""
         self._read()
         return self._minimal
 

@@ -14,10 +14,11 @@
     >>> print(examine(proof, terms.ge(s, 1), terms.true))
     combine: gives `s >= 2`, not `s >= 1`
 
-It does not search, and shares no code with proof search: no rung, no ladder, no knowledge. The conclusion of each step
-is recomputed from those of its premises and from its payload, and must be the identical proposition, not one that
-implies it, so a changed number does not pass. Payloads are canonical for the same reason: multipliers in lowest terms,
-no more slack than rounding leaves.
+It does not search, and imports nothing that does: no rung, no ladder, no knowledge. Normal forms, substitution and
+interval arithmetic are those of the search; `docs/evidence.md` lists all modules that are to be trusted. The conclusion
+of each step is recomputed from those of its premises and from its payload, and must be the identical proposition, not
+one that implies it, so a changed number does not pass. Payloads are canonical for the same reason: multipliers in
+lowest terms, no more slack than rounding leaves.
 
 A step rests on the hypotheses of its premises, without those that it discharges: `refute` the negation of its goal,
 `cases` in each branch its case. At the end none may be left but the domain of the question. A fact counts with its
