@@ -108,8 +108,7 @@ class Inequalities(Draft):
         self.ranges.set(m, tightened(self.ranges.get(m), lower, value, proof))
         self.forget()
         atoms = self.interner.monomials[m]
-        for atom in dict.fromkeys(atoms):
-            self.moved.append(atom)
+        self.moved.update(dict.fromkeys(atoms))
         if len(atoms) > 1:
             if m not in self.bounded_products and len(self.bounded_products) < GROUPS:
                 self.bounded_products = (*self.bounded_products, m)

@@ -64,7 +64,9 @@ class Learner(Equalities):
                 prop, proof = self.queue.popleft()
                 self.learn(prop, proof)
             elif self.moved and self.steps < STEPS:
-                self.spread(self.moved.popleft())
+                atom = next(iter(self.moved))
+                del self.moved[atom]
+                self.spread(atom)
             else:
                 return
 
