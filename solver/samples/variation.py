@@ -124,6 +124,8 @@ class Variation:
                     c *= base[atom]
                 elif atom.definition is None:
                     c *= self.value(atom, moved)
+                elif self.named is None:
+                    return e.at(self.assignment(e.symbols, moved))
                 else:
                     c *= self._defined(atom, moved)
             total += c
