@@ -112,8 +112,8 @@ class Knowledge:
     """The maps, and queries on them."""
 
     __slots__ = (
-        "bounded_products", "bounding_products", "elementary_cache", "excluded", "explained", "forms", "inert", "interner",
-        "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+        "bounded_products", "bounding_products", "elementary_cache", "excluded", "explained", "forms", "inert",
+        "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
     def __init__(self, interner: TermTable) -> None:
@@ -203,11 +203,14 @@ class Knowledge:
         return found
 
     def _is_bounding(self, product: int) -> bool:
-        """Return True if the recorded bounds of a product are not those that its atoms give it."""
+        """Return True unless the symbols of a product give it the recorded bounds by themselves."""
         known = self.ranges.get(product)
         if known is None:
             return False
-        lo, hi = self.product_interval(self.interner.monomials[product])
+        atoms = self.interner.monomials[product]
+        if any(atom.args for atom in atoms):
+            return True  # their bounds may rest on those of this product
+        lo, hi = self.product_interval(atoms)
         return intervals.meet((lo, hi), (known.lo, known.hi)) != (lo, hi)
 
     def atom_interval(self, atom: Atom) -> Interval:
