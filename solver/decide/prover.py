@@ -71,7 +71,7 @@ class LadderProver(Prover):
                 if proof is not None:
                     self.rung = "parts"
                     return some(goal, proof)
-        for name, rung in (("box", box.prove), ("refine", refine.prove)):
+        for name, rung in (("extremes", extremes.prove), ("box", box.prove), ("refine", refine.prove)):
             if self.allows(name):
                 proof = rung(self, facts, goal, depth)
                 if proof is not None:

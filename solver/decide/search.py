@@ -24,7 +24,10 @@ from solver.decide.question import Question, at_once, inside
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Depends, GaveUp, Verdict
 from solver.errors import Contradictory
+from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep
 from solver.rungs.effort import EFFORTS, WORK, Effort
 from solver.rungs.prover import Open
@@ -113,6 +116,16 @@ def _searched(question: Question, prover: LadderProver) -> Verdict:
 
 def _cheap(prover: LadderProver, facts: Facts, goal: Prop) -> ProofStep | None:
     """A proof by what costs less than looking for a witness."""
+    smaller = without_factors(facts, goal) if prover.allows("factor") else None
+    if smaller is not None:
+        canonical, rounds = facts.canonical_prop(smaller.goal)
+        proof = prove_by_intervals(facts, canonical) or _cheap(prover, facts, canonical)
+        if proof is None:
+            return None
+        prover.rung = "factor"
+        if rounds:
+            proof = rewritten(smaller.goal, proof if canonical.kind != "true" else None, rounds)
+        return factored(smaller, goal, proof)
     if goal.kind == "ge":
         return prover.prove_simply(facts, goal.expr)
     if goal.kind == "ne":

@@ -112,8 +112,8 @@ class Knowledge:
     """The maps, and queries on them."""
 
     __slots__ = (
-        "bounded_products", "elementary_cache", "excluded", "explained", "forms", "inert", "interner",
-        "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+        "bounded_products", "bounding_products", "elementary_cache", "excluded", "explained", "forms", "inert",
+        "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
     def __init__(self, interner: TermTable) -> None:
@@ -130,6 +130,7 @@ class Knowledge:
     def forget(self) -> None:
         """Drop the caches."""
         self.range_cache: dict[int, Range] = {}
+        self.bounding_products: list[int] | None = None  # of the bounded ones
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
         self.explained: dict[tuple[int, bool, int], ProofStep] = {}  # of nested atoms (`solver.knowledge.explain`)
@@ -192,12 +193,25 @@ class Knowledge:
         """A monomial as a product with recorded bounds times the rest, and the resulting interval."""
         atoms = self.interner.monomials[m]
         found = []
-        for product in self.bounded_products:
+        if self.bounding_products is None:
+            self.bounding_products = [product for product in self.bounded_products if self._is_bounding(product)]
+        for product in self.bounding_products:
             parts = self.interner.monomials[product]
             if len(parts) < len(atoms) and divides(parts, atoms):
                 other = self.interner.monomial(without(atoms, parts))
                 found.append((product, other, intervals.product(self.interval(product), self.interval(other))))
         return found
+
+    def _is_bounding(self, product: int) -> bool:
+        """Return True unless the symbols of a product give it the recorded bounds by themselves."""
+        known = self.ranges.get(product)
+        if known is None:
+            return False
+        atoms = self.interner.monomials[product]
+        if any(atom.args for atom in atoms):
+            return True  # their bounds may rest on those of this product
+        lo, hi = self.product_interval(atoms)
+        return intervals.meet((lo, hi), (known.lo, known.hi)) != (lo, hi)
 
     def atom_interval(self, atom: Atom) -> Interval:
         """The interval of an operation from those of its arguments."""

@@ -51,7 +51,7 @@ class Draft(Deciding):
         self.bounded_products = base.bounded_products
         self.forget()
         self.queue: deque[tuple[Prop, ProofStep]] = deque()
-        self.moved: deque[Atom] = deque()
+        self.moved: dict[Atom, None] = {}  # whose bounds have changed, each once
         self.new_solved: list[tuple[Atom, Rule]] = []
         self.moves: dict[tuple[int, bool], int] = {}
         self.steps = 0

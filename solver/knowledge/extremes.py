@@ -60,28 +60,36 @@ def prove_clamps(known: Knowledge, e: Expr) -> ProofStep | None:
 class ClampSplit:
     """The state of splitting one question."""
 
-    __slots__ = ("facts", "goals")
+    __slots__ = ("both", "facts", "goals")
 
-    def __init__(self, facts: Knowledge, goals: int) -> None:
+    def __init__(self, facts: Knowledge, goals: int, *, both: bool = False) -> None:
         self.facts = facts
         self.goals = goals
+        self.both = both  # whether lower bounds of a relu are tried that lead to nothing bounded
 
     def prove(self, goal: Prop) -> ProofStep | None:
         canonical, rounds = self.facts.canonical_prop(goal)
         proof = prove_by_intervals(self.facts, canonical)
         if proof is None:
             self.goals -= 1
-            if canonical.kind != "ge" or self.goals <= 0 or self.facts.refuted(canonical.expr):
-                return None
-            found = outermost(canonical.expr)
-            if found is None:
-                proof = self.facts.prove_sign(canonical.expr)
-                return rewritten(goal, proof, rounds) if proof is not None and rounds else proof
-            atom, c = found
-            proof = self.below(canonical, atom) if c < 0 else self.above(canonical, atom, c)
+            proof = self.prove_open(canonical) if self.goals > 0 else None
         if proof is None or not rounds:
             return proof
         return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
+
+    def prove_open(self, goal: Prop) -> ProofStep | None:
+        """A canonical goal that bounds leave open."""
+        if goal.kind != "ge" or self.facts.refuted(goal.expr):
+            return None
+        found = outermost(goal.expr)
+        if found is None:
+            return self.prove_unclamped(goal)
+        atom, c = found
+        return self.below(goal, atom) if c < 0 else self.above(goal, atom, c)
+
+    def prove_unclamped(self, goal: Prop) -> ProofStep | None:
+        """An inequality without clamps to split on."""
+        return self.facts.prove_sign(goal.expr)
 
     def below(self, goal: Prop, atom: Atom) -> ProofStep | None:
         """Both cases of a subtracted relu."""
@@ -111,7 +119,7 @@ class ClampSplit:
         known = [
             side for side in sides if not side[0].terms or self.facts.low(self.facts.canonical(side[0])[0]) is not None
         ]
-        for e, law in known or sides[1:]:
+        for e, law in known or (sides if self.both else sides[1:]):
             smaller = Prop.nonnegative(e)
             if smaller.kind == "false":
                 continue

@@ -100,7 +100,7 @@ class Facts(Deciding):
         self.interner = known.interner
         self.ranges, self.forms, self.excluded = known.ranges, known.forms, known.excluded
         self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
-        self.bounded_products = known.bounded_products
+        self.bounded_products, self.bounding_products = known.bounded_products, known.bounding_products
         self.range_cache, self.elementary_cache = known.range_cache, known.elementary_cache
         self.inert, self.explained, self.scratch = known.inert, {}, {}
 

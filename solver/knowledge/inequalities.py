@@ -25,6 +25,7 @@ from solver.knowledge.roots import root_bound
 from solver.proofs.step import ProofStep, combine, equal, hypothesis, refute, strengthen, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import root
+from solver.terms.monomials import without
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms
 
@@ -78,15 +79,18 @@ class Inequalities(Draft):
         if e.constant >= 0:
             return
         whole = e - e.constant
-        for atom in sorted(set(common_atoms(self.interner, whole)), key=lambda atom: atom.key):
+        nonnegative = []
+        for atom in common_atoms(self.interner, whole):
             low = self.range_of(atom.monomial).lo
-            if low is None or low < 0:
-                continue
-            rest = divide_atoms(self.interner, whole, (atom,))
+            if low is not None and low >= 0:
+                nonnegative.append(atom)
+        for divisor in _divisors(whole, tuple(nonnegative)):
+            rest = divide_atoms(self.interner, whole, divisor)
             goal = Prop.ge(rest, 1)
             known = self.low(goal.expr) if goal.kind == "ge" else 0
             if known is None or known < 0:
-                opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))
+                cofactor = self.interner.expr(((self.interner.monomial(divisor), 1),), 0)
+                opposite = times(prove_side(self, cofactor, True, 0), hypothesis(goal.negation))
                 false = combine([proof, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
                 if false.conclusion.kind == "false":
                     self.queue.append((goal, refute(false, goal)))
@@ -104,8 +108,7 @@ class Inequalities(Draft):
         self.ranges.set(m, tightened(self.ranges.get(m), lower, value, proof))
         self.forget()
         atoms = self.interner.monomials[m]
-        for atom in dict.fromkeys(atoms):
-            self.moved.append(atom)
+        self.moved.update(dict.fromkeys(atoms))
         if len(atoms) > 1:
             if m not in self.bounded_products and len(self.bounded_products) < GROUPS:
                 self.bounded_products = (*self.bounded_products, m)
@@ -331,3 +334,15 @@ class Inequalities(Draft):
 
 def _is_tighter(lower: bool, value: int, known: int | None) -> bool:
     return known is None or (value > known if lower else value < known)
+
+
+def _divisors(whole: Expr, nonnegative: tuple[Atom, ...]) -> list[tuple[Atom, ...]]:
+    """The products of nonnegative factors by which to divide. A sum is divided by each factor. A product has as many
+    cofactors as subsets of its factors, all of which follow from those of one factor, or of none that is nonnegative.
+    """
+    distinct = sorted(set(nonnegative), key=lambda atom: atom.key)
+    if len(whole.terms) > 1:
+        return [(atom,) for atom in distinct]
+    if len(nonnegative) < whole.degree:
+        return [nonnegative] if nonnegative else []
+    return [without(nonnegative, (atom,)) for atom in distinct if len(nonnegative) > 1]

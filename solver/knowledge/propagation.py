@@ -64,7 +64,9 @@ class Learner(Equalities):
                 prop, proof = self.queue.popleft()
                 self.learn(prop, proof)
             elif self.moved and self.steps < STEPS:
-                self.spread(self.moved.popleft())
+                atom = next(iter(self.moved))
+                del self.moved[atom]
+                self.spread(atom)
             else:
                 return
 
@@ -134,10 +136,22 @@ class Learner(Equalities):
             self.exclude(again)
         self.forget()
         self.note(prop, proof)
+        self.requeue_disjunctions(prop)
         form, _ = e.form()
         if len(form.terms) == 1 and not e.constant:
             self.divide_uses(form)
         self.check_excluded_end(prop, proof)
+
+    def requeue_disjunctions(self, prop: Prop) -> None:
+        """Look again at the disjunctions that have just this inequation's complement as a part."""
+        uses = self.uses.get(min(prop.atoms, key=lambda atom: atom.serial).serial)
+        for _ in range(NEIGHBOURS):
+            if uses is None:
+                break
+            entry = uses.entry
+            if entry.prop.kind == "or" and prop.negation in entry.prop.parts:
+                self.queue.append((entry.prop, entry.proof))
+            uses = uses.rest
 
     def exclude(self, proof: ProofStep) -> None:
         """Record a value that a form does not take."""

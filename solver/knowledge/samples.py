@@ -321,8 +321,12 @@ class Samples:
         if all(_is_plain(p) for p in props):
             return rows
         pending: list[Expr | Prop] = list(props)
+        seen: set[Expr | Prop] = set()  # definitions share names
         while pending:
             node = pending.pop()
+            if node in seen:
+                continue
+            seen.add(node)
             pending += [atom.definition for atom in node.symbols if atom.definition is not None]
             for atom in node.schedule:
                 if atom.kind in ("power", "function"):

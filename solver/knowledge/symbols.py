@@ -17,9 +17,14 @@ def by_age(atom: Atom) -> int:
 def declared_symbols(e: Expr) -> list[Atom]:
     """The symbols that an expression depends on, with names of composite atoms resolved."""
     found: dict[Atom, None] = {}
+    resolved: set[Expr] = set()  # definitions share names
     stack = [e]
     while stack:
-        for atom in sorted(stack.pop().symbols, key=by_age):
+        inner = stack.pop()
+        if inner in resolved:
+            continue
+        resolved.add(inner)
+        for atom in sorted(inner.symbols, key=by_age):
             if atom.definition is None:
                 found[atom] = None
             else:

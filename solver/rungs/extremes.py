@@ -10,6 +10,9 @@
     ...     known, largest = known.declare_range(symbol, 0, 9), terms.maximum(largest, symbol)
     >>> decide(known, terms.le(largest, 9)).rung
     'extremes'
+
+A disjunction about a max holds if it does about each of its arguments. What is left without clamps is refuted by
+propagation of its negation.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ from __future__ import annotations
 from typing import Final
 
 from solver.knowledge.extremes import ClampSplit, outermost
-from solver.knowledge.facts import Facts
-from solver.proofs.step import ProofStep
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.step import ProofStep, every, refute
 from solver.rungs.prover import Prover
-from solver.terms.prop import Prop
+from solver.terms.expr import Atom
+from solver.terms.prop import SHARING, Prop
 
+DEEP: Final = 1
 GOALS: Final = 96
 """Goals that one question is split into."""
 GOAL: Final = 400
@@ -29,11 +34,66 @@ GOAL: Final = 400
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """An inequality over clamps, by inequalities over their arguments."""
-    if goal.kind != "ge" or depth or outermost(goal.expr) is None:
+    """An inequality over clamps, by inequalities over their arguments; or a disjunction of comparisons."""
+    if depth > DEEP or _clamp(goal) is None:
         return None
-    splits = ClampSplit(facts, min(GOALS, prover.work // GOAL))
+    forks, prover.forks = prover.forks, GOALS
+    splits = _Split(prover, facts)
     before = splits.goals
-    proof = splits.prove(goal)
-    prover.work -= GOAL * (before - splits.goals)
-    return proof
+    try:
+        return splits.prove(goal)
+    finally:
+        prover.work -= GOAL * (before - splits.goals)
+        prover.forks = forks
+
+
+class _Split(ClampSplit):
+    """The split of a question, with hypotheses for what is left in each case."""
+
+    __slots__ = ("known", "prover")
+
+    def __init__(self, prover: Prover, facts: Facts) -> None:
+        super().__init__(facts, min(GOALS, prover.work // GOAL), both=True)
+        self.known = facts
+        self.prover = prover
+
+    def prove_open(self, goal: Prop) -> ProofStep | None:
+        if goal.kind == "and":
+            proofs = []
+            for p in goal.parts:
+                proof = self.prove(p)
+                if proof is None:
+                    return None
+                proofs.append(proof)
+            return every(goal, proofs)
+        if goal.kind != "or":
+            return super().prove_open(goal)
+        truths = self.known.samples.truths(goal)
+        if not all(truths[row] for row in self.known.samples.alive):
+            return None
+        atom = _clamp(goal)
+        return self.by_propagation(goal) if atom is None else self.below(goal, atom)
+
+    def prove_unclamped(self, goal: Prop) -> ProofStep | None:
+        proof = super().prove_unclamped(goal)
+        return self.by_propagation(goal) if proof is None else proof
+
+    def by_propagation(self, goal: Prop) -> ProofStep | None:
+        """The goal, if propagation refutes its negation."""
+        supposed = self.prover.suppose(self.known, goal.negation)
+        return refute(supposed.proof, goal) if isinstance(supposed, Conflict) else None
+
+
+def _clamp(goal: Prop) -> Atom | None:
+    """The clamp to split on first: the one with the largest argument, which holds the others of the same max."""
+    if goal.kind == "ge":
+        found = outermost(goal.expr)
+        return None if found is None else found[0]
+    if goal.kind != "or" or goal.written > SHARING:
+        return None
+    chosen: Atom | None = None
+    for p in goal.nodes:
+        clamp = None if p.parts else outermost(p.expr)
+        if clamp is not None and (chosen is None or (clamp[0].depth, clamp[0].key) > (chosen.depth, chosen.key)):
+            chosen = clamp[0]
+    return chosen

@@ -44,6 +44,7 @@ def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | N
     if goal.kind != "ge":
         return None
     proof = _signs(prover, facts, goal, depth) if depth <= SIGNED else None
+    proof = proof or _unexpanded(prover, facts, goal, depth)
     return proof or (_cofactor(prover, facts, goal, depth) if goal.expr.constant < 0 else None)
 
 
@@ -74,6 +75,31 @@ def _signs(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | 
         if proof is not None:
             return proof
     return None
+
+
+def _unexpanded(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
+    """The sign of a product that is too long to be expanded, from those of its factors."""
+    e = goal.expr
+    if len(e.terms) != 1 or e.constant < -1:
+        return None
+    ((m, c),) = e.terms
+    atom = facts.interner.monomials[m][0]
+    if atom.monomial != m or atom.kind != "product":
+        return None
+    first, second = atom.args
+    assert isinstance(first, Expr)
+    assert isinstance(second, Expr)
+    sign = _sign(facts, first)
+    strict = 1 if e.constant < 0 else 0
+    if not sign:
+        return None
+    proofs = prover.prove_all(
+        facts, [Prop.nonnegative(first * sign - strict), Prop.nonnegative(second * sign * c - strict)], depth + 1
+    )
+    if proofs is None:
+        return None
+    bound = ProofStep("operation", Prop.nonnegative(atom.expr * c - strict), tuple(proofs), (atom, c > 0))
+    return combine([bound], [1], e.constant + strict)
 
 
 def _product_of_two(

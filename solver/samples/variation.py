@@ -26,7 +26,7 @@ TOUCHED: Final = 96
 class Variation:
     """A row of the samples; `moved` holds the symbols that have another value."""
 
-    __slots__ = ("base", "facts", "row", "samples", "shifted", "solving")
+    __slots__ = ("base", "facts", "named", "row", "samples", "shifted", "solving")
 
     def __init__(self, facts: Facts, samples: Samples, row: int) -> None:
         self.facts = facts
@@ -35,6 +35,7 @@ class Variation:
         self.base: dict[Atom, int] = {}
         self.shifted = False  # whether the base differs from the row
         self.solving: set[Atom] = set()  # names being computed by an equality
+        self.named: dict[tuple[Atom, frozenset[Atom]], int] | None = None  # of one evaluation: definitions share names
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
         found = moved.get(atom)
@@ -50,6 +51,20 @@ class Variation:
         """The value of a name: by the equality that eliminates it, unless that is circular, or else by its definition,
         which mentions older names alone.
         """
+        memo = self.named
+        if memo is None:
+            self.named = {}
+            try:
+                return self._defined(atom, moved)
+            finally:
+                self.named = None
+        key = (atom, frozenset(self.solving))
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self._by_definition(atom, moved)
+        return found
+
+    def _by_definition(self, atom: Atom, moved: dict[Atom, int]) -> int:
         assert atom.definition is not None
         rule = self.facts.solved.get(atom.monomial)
         if (
@@ -65,6 +80,12 @@ class Variation:
             self.solving.discard(atom)
 
     def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
+        if self.named is None and any(atom.definition is not None for atom in symbols):
+            self.named = {}
+            try:
+                return self.assignment(symbols, moved)
+            finally:
+                self.named = None
         values = {}
         base = self.base
         for atom in symbols:
@@ -103,6 +124,8 @@ class Variation:
                     c *= base[atom]
                 elif atom.definition is None:
                     c *= self.value(atom, moved)
+                elif self.named is None:
+                    return e.at(self.assignment(e.symbols, moved))
                 else:
                     c *= self._defined(atom, moved)
             total += c

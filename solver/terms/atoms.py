@@ -63,7 +63,7 @@ def conditions_of(law: Law, atom: Atom) -> list[Expr]:
 def conclusion_of(law: Law, atom: Atom) -> Prop:
     """The conclusion of a law for an atom, which any one of the premises implies."""
     e = expression_of(law.conclusion, atom)
-    return Prop.zero(e % atom.expr) if law.divides else Prop.nonnegative(e)
+    return Prop.zero(e - atom.expr * (e // atom.expr)) if law.divides else Prop.nonnegative(e)
 
 
 def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:

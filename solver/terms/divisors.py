@@ -8,10 +8,15 @@
     >>> terms.gcd(8 * a + 5, 8), terms.gcd(a, 0) is terms.absolute(a)
     (<1>, True)
 
-It is nonnegative, 0 only for `gcd(0, 0)`, symmetric and the same for either sign of an argument. Common content and
-common symbols are taken out, `gcd(k*a, k*b) = |k|*gcd(a, b)`, and what divides the other argument is the divisor
-itself. Beside a constant the coefficients are reduced modulo it, a step of Euclid's algorithm (Knuth, The Art of
-Computer Programming, 4.5.2).
+It is nonnegative, 0 only for `gcd(0, 0)`, symmetric, associative and the same for either sign of an argument. Common
+content and common symbols are taken out, `gcd(k*a, k*b) = |k|*gcd(a, b)`, and what divides the other argument is the
+divisor itself. Multiples of other arguments are taken out of each, and beside a constant the coefficients are reduced
+modulo it, which are steps of Euclid's algorithm (Knuth, The Art of Computer Programming, 4.5.2):
+
+    >>> terms.gcd(a + b, b) is terms.gcd(a, b), terms.gcd(2 * a + 1, a)
+    (True, <1>)
+    >>> (3 * a - a * b) % terms.gcd(a, b)
+    <0>
 """
 
 from __future__ import annotations
@@ -19,36 +24,114 @@ from __future__ import annotations
 from math import gcd as gcd_of_integers
 from typing import Final
 
-from solver.terms.expr import Expr, TermTable
+from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.monomials import shared
 from solver.terms.operations import OPERATIONS
 from solver.terms.polynomials import exact_quotient
-from solver.terms.quotients import common_atoms, divide_atoms, divide_content
+from solver.terms.quotients import common_atoms, divide, divide_atoms, divide_content
 
 ABSOLUTE: Final = OPERATIONS["abs"]
+GCD: Final = "gcd"
+STEPS: Final = 32
+"""Steps of Euclid's algorithm; what is left of its arguments then is not reduced further."""
 
 
 def gcd(terms: TermTable, a: Expr, b: Expr) -> Expr:
     """`math.gcd(a, b)`."""
-    content = gcd_of_integers(a.content(), a.constant, b.content(), b.constant)
+    return _of_all(terms, _distinct([*arguments_of(a), *arguments_of(b)]), STEPS)
+
+
+def arguments_of(e: Expr) -> list[Expr]:
+    """The arguments of nested gcds, or the expression itself."""
+    found: list[Expr] = []
+    pending = [e]
+    while pending:
+        inner = pending.pop()
+        atom = _gcd_atom(inner)
+        if atom is None:
+            found.append(inner)
+        else:
+            pending += [arg for arg in reversed(atom.args) if isinstance(arg, Expr)]
+    return found
+
+
+def remainder(terms: TermTable, e: Expr, divisor: Expr) -> Expr:
+    """The expression without multiples of a gcd: those of an argument, and of the gcd of further arguments."""
+    arguments = arguments_of(divisor)
+    if len(arguments) == 1:
+        return e
+    kept: dict[int, int] = {}
+    for m, c in e.terms:
+        if not any(_is_multiple(terms, atom, arguments) for atom in terms.monomials[m]):
+            kept[m] = c
+    rest = terms.collect(kept, e.constant)
+    for _ in range(STEPS):
+        before = rest
+        for argument in arguments:
+            rest = _modulo(terms, rest, argument)
+        if rest is before:
+            break
+    return rest
+
+
+def _is_multiple(terms: TermTable, atom: Atom, arguments: list[Expr]) -> bool:
+    """Return True for a gcd of some of the arguments."""
+    inner = arguments_of(atom.expr)
+    return len(inner) > 1 and all(each in arguments for each in inner)
+
+
+def _of_all(terms: TermTable, args: list[Expr], steps: int) -> Expr:
+    """The gcd of expressions that are distinct, oriented and not zero."""
+    if len(args) < 2:
+        return terms.apply(ABSOLUTE, args[0]) if args else terms.zero
+    content = gcd_of_integers(*[e.content() for e in args], *[e.constant for e in args])
     if content > 1:
-        return terms.scale(gcd(terms, divide_content(a, content), divide_content(b, content)), content)
-    a, b = sorted((_oriented(a), _oriented(b)), key=lambda e: (len(e.terms) > 0, e.order))
-    if not a.terms and a.constant:
-        reduced = _reduced(terms, b, a.constant)
-        if not reduced.terms:
-            return terms.constant(gcd_of_integers(a.constant, reduced.constant))
-        if reduced is not b:
-            return gcd(terms, a, reduced)
-        return terms.atom("function", (a, b), "gcd")
-    common = () if a.constant or b.constant else shared(common_atoms(terms, a), common_atoms(terms, b))
+        return terms.scale(_of_all(terms, _distinct([divide_content(e, content) for e in args]), steps), content)
+    if steps:
+        for i, e in enumerate(args):
+            for j, other in enumerate(args):
+                rest = e if i == j else _modulo(terms, e, other)
+                if rest is not e:
+                    return _of_all(terms, _distinct([*args[:i], rest, *args[i + 1 :]]), steps - 1)
+    common = () if any(e.constant for e in args) else common_atoms(terms, args[0])
+    for e in args[1:]:
+        common = shared(common, common_atoms(terms, e)) if common else ()
     if common:
         whole = terms.expr(((terms.monomial(common), 1),), 0)
-        return terms.apply(ABSOLUTE, whole) * gcd(terms, divide_atoms(terms, a, common), divide_atoms(terms, b, common))
-    for divisor, other in ((b, a), (a, b)):
-        if other is divisor or other is terms.zero or exact_quotient(other, divisor) is not None:
-            return terms.apply(ABSOLUTE, divisor)
-    return terms.atom("function", (a, b), "gcd")
+        divided = _distinct([divide_atoms(terms, e, common) for e in args])
+        return terms.apply(ABSOLUTE, whole) * _of_all(terms, divided, steps)
+    found = args[0]
+    for e in args[1:]:
+        found = terms.atom("function", (found, e), GCD)
+    return found
+
+
+def _modulo(terms: TermTable, e: Expr, divisor: Expr) -> Expr:
+    """The expression, or a smaller one that differs from it by a multiple of the divisor."""
+    if not divisor.terms:
+        return _reduced(terms, e, divisor.constant) if divisor.constant else e
+    if not e.terms:
+        return e
+    if exact_quotient(e, divisor) is not None:
+        return terms.zero
+    quotient, rest = divide(terms, e, divisor)
+    return rest if quotient.terms or quotient.constant else e
+
+
+def _distinct(args: list[Expr]) -> list[Expr]:
+    """The arguments that count, constants first, in canonical order."""
+    oriented = dict.fromkeys([_oriented(e) for e in args])
+    return sorted(
+        [e for e in oriented if e.terms or e.constant], key=lambda e: (len(e.terms) > 0, e.fingerprint, e.constant)
+    )
+
+
+def _gcd_atom(e: Expr) -> Atom | None:
+    """The gcd that the expression is."""
+    if len(e.terms) != 1 or e.constant or e.terms[0][1] != 1:
+        return None
+    atoms = e.interner.monomials[e.terms[0][0]]
+    return atoms[0] if len(atoms) == 1 and atoms[0].kind == "function" and atoms[0].name == GCD else None
 
 
 def _oriented(e: Expr) -> Expr:

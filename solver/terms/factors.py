@@ -26,6 +26,8 @@ LONG: Final = 60
 """A sum of more terms is not divided by another sum."""
 ROOTS: Final = 64
 """Integer roots up to this size are tried."""
+ONE: Final = -1
+"""The number of a variable that stands for one."""
 UNLIKELY: Final = 64
 """Two values without a common factor seldom have a divisor so large in common."""
 
@@ -82,7 +84,7 @@ def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
         if root is not None:
             return root, root, 2
     if len(poly) > SPLIT:
-        return None
+        return _of_two_lines(poly)
     if len(poly) > 3:
         root = whole_root(poly, 3)
         if root is not None:
@@ -103,6 +105,53 @@ def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
     if len(variables) == 1:
         return _integer_root(poly, variables[0])
     return None
+
+
+def _of_two_lines(poly: Sum) -> tuple[Sum, Sum, int] | None:
+    """The factors of a quadratic polynomial, whose partial derivatives are combinations of the two.
+
+    Where only two variables are not zero the factors are those of a binary quadratic form, which has rational ones if
+    its discriminant is a square; they determine the whole factors.
+    """
+    if max([len(key) for key in poly]) != 2:
+        return None
+    lines: dict[int, dict[int, int]] = {}  # the partial derivative in each variable; ONE makes all terms quadratic
+    for key, c in poly.items():
+        u, v = (*key, ONE, ONE)[:2]
+        for one, other in ((u, v), (v, u)):
+            line = lines.setdefault(one, {})
+            line[other] = line.get(other, 0) + c
+    u, *rest = lines
+    first = lines[u]
+    for v in rest:
+        second = lines[v]
+        # the minor of both derivatives in the same two variables, which is the discriminant
+        square = first.get(v, 0) ** 2 - first.get(u, 0) * second.get(v, 0)
+        if square:
+            break
+    else:
+        return None
+    root = isqrt(max(square, 0))
+    if root * root != square:
+        return None
+    a, b, c = first.get(u, 0), first.get(v, 0), second.get(v, 0)
+    found = []
+    for left, right in ((a, b - root), (a, b + root)) if a else ((0, 1), (2 * b, c)):
+        line = {w: (b * right - c * left) * first.get(w, 0) + (b * left - a * right) * second.get(w, 0) for w in lines}
+        factor = {() if w == ONE else (w,): k for w, k in line.items() if k}
+        content = gcd(*factor.values())
+        if len(factor) < 2:
+            return None
+        found.append({key: k // content for key, k in factor.items()})
+    made: Sum = {}
+    for left_key, k in found[0].items():
+        for right_key, m in found[1].items():
+            key = tuple(sorted(left_key + right_key))
+            made[key] = made.get(key, 0) + k * m
+    made = {key: k for key, k in made.items() if k}
+    key = next(iter(poly))
+    scale = poly[key] // (made.get(key) or 1)
+    return (found[0], scaled(found[1], scale), 1) if scaled(made, scale) == poly else None
 
 
 def sample(variable: int) -> int:

@@ -271,7 +271,8 @@ class Interner(TermTable):
         a, b = key = (self.lift(a), self.lift(b))
         found = self._remainders.get(key)
         if found is None:
-            found = self._remainders[key] = self.subtract(a, self.multiply(b, self.floordiv(a, b)))
+            rest = divisors.remainder(self, a, b)
+            found = self._remainders[key] = self.subtract(rest, self.multiply(b, self.floordiv(rest, b)))
         return found
 
     def ceildiv(self, a: Expr | int, b: Expr | int) -> Expr:

@@ -20,12 +20,14 @@ from solver.terms.quotients import divide
 
 ATOMS: Final = 4
 """Linear factors are looked for in polynomials of this many atoms at most."""
+QUADRATIC: Final = 2000
+"""A quadratic polynomial of more terms is not factored."""
 SAMPLES: Final = (1009, 2003, 3019, 5009)
 
 
 def factors_of(e: Expr) -> list[tuple[Expr, int]]:
     """The factors of an expression with their powers; the expression alone if none were found."""
-    if len(e.terms) > SPLIT or len(e.terms) < 2 or e.degree < 2:
+    if len(e.terms) > (QUADRATIC if e.degree == 2 else SPLIT) or len(e.terms) < 2 or e.degree < 2:
         return [(e, 1)]
     monomials = e.interner.monomials
     atoms = {atom.serial: atom for m, _ in e.terms for atom in monomials[m]}
