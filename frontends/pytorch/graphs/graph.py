@@ -21,7 +21,6 @@ from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import (
-    Branch,
     Operation,
     has_effects,
     is_custom,
@@ -222,7 +221,6 @@ class GraphBuilder:
         self.graph = fx.Graph()
         self.sizes = Sizes(self.graph)
         self.attributes: dict[str, torch.Tensor] = {}
-        self.branches: dict[str, fx.GraphModule] = {}
         self._nodes: dict[Result, fx.Node] = {}
         self._waiting = list(asserts)
 
@@ -345,8 +343,6 @@ class GraphBuilder:
             return self.sizes.number(value.value)
         if isinstance(value, list):
             return [self.argument(item) for item in value]
-        if isinstance(value, Branch):
-            return self.branch(value)
         return value
 
     def program(
@@ -364,16 +360,6 @@ class GraphBuilder:
         for operation in operations:
             self.operation(operation)
 
-    def branch(self, branch: Branch) -> fx.Node:
-        """A subgraph."""
-        inner = GraphBuilder(branch.checks)
-        checked = [check.prop.symbols for check in branch.checks]
-        left = unused_removed(branch.operations, (branch.outputs, checked))
-        inner.program(numbered("operand", branch.placeholders), branch.numbers, left)
-        name = f"branch_{len(self.branches)}"
-        self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
-        return self.graph.get_attr(name)
-
     def module(self, outputs: object) -> fx.GraphModule:
         """The graph with these outputs."""
         self._checks()
@@ -386,8 +372,6 @@ class GraphBuilder:
                 root.register_parameter(name, tensor)
             else:
                 root.register_buffer(name, tensor)
-        for name, branch in self.branches.items():
-            root.add_module(name, branch)
         return _LazyGraphModule(root, self.graph)
 
 

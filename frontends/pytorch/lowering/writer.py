@@ -20,7 +20,7 @@ from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import GraphBuilder, conditions_of, is_symbol, prediction_of
+from frontends.pytorch.graphs.graph import conditions_of, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
@@ -28,7 +28,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Branch, Operation, is_custom, is_view, is_viewing, results_of
+from frontends.pytorch.recording.operations import Operation, is_custom, is_view, is_viewing, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
@@ -268,8 +268,6 @@ class Writer:
                 return self.numbers.of(value)
             case list():
                 return [self._argument(item) for item in value]
-            case Branch():
-                return _module(value)
         return value
 
     def _checks(self) -> None:
@@ -394,11 +392,3 @@ def _then(target: Callable[..., object], convert: Callable[[object], object]) ->
 
 def _double(number: float, device: torch.device) -> torch.Tensor:
     return torch.scalar_tensor(number, dtype=torch.float64, device=device)
-
-
-def _module(branch: Branch) -> torch.fx.GraphModule:
-    """A nested program, for a branch."""
-    builder = GraphBuilder()
-    builder.branch(branch)
-    (module,) = builder.branches.values()
-    return module

@@ -23,10 +23,8 @@ from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
-    from shapes.guards.guards import RuntimeAssert
     from shapes.origin import Origin
     from shapes.symbolic.numbers import SymBool, SymInt
-    from solver.terms.expr import Atom
 
 STATISTICS: Final = {
     torch.ops.aten.native_batch_norm.default: 5,
@@ -37,7 +35,7 @@ STATISTICS: Final = {
 Argument: TypeAlias = Any
 """A `Result`, a `Node`, a constant or a list of these: which, the schema of torch's operator says."""
 Target: TypeAlias = Any
-"""An operator of torch's, or a function that takes branches."""
+"""An operator of torch's, or a function of ours."""
 
 
 @dataclass(slots=True)
@@ -60,30 +58,12 @@ class Operation:
         return listed(self.output)
 
 
-@dataclass(slots=True)
-class Branch:
-    """A subgraph: an argument of an operator that may run it."""
-
-    placeholders: list[Result]
-    """Its tensor inputs."""
-    numbers: list[Atom]
-    """Its symbol inputs, after the tensors."""
-    operations: list[Operation]
-    outputs: list[Argument]
-    checks: tuple[RuntimeAssert, ...]
-
-    @property
-    def has_effects(self) -> bool:
-        """True if it has side effects."""
-        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
-
-
 def has_effects(operation: Operation) -> bool:
     """Return True if an operator has side effects."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
         return target._schema.is_mutable or not target._schema.returns or is_random(operation)
-    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+    return False
 
 
 def is_custom(target: object) -> bool:
@@ -111,10 +91,7 @@ def draws_numbers(func: torch._ops.OpOverload) -> bool:
 def is_random(operation: Operation) -> bool:
     """Return True if an operator draws random numbers."""
     target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return draws_numbers(target) and not _drops_nothing(operation)
-    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
-    return any(is_random(each) for branch in branches for each in branch.operations)
+    return isinstance(target, torch._ops.OpOverload) and draws_numbers(target) and not _drops_nothing(operation)
 
 
 def _drops_nothing(operation: Operation) -> bool:
