@@ -48,6 +48,8 @@ class Operation:
     output: Argument
     backward: bool = False
     origin: Origin | None = None
+    is_of_function: bool = False
+    """True in the backward of a program's own `autograd.Function` with several results."""
 
     @property
     def arguments(self) -> list[Argument]:

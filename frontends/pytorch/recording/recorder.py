@@ -20,6 +20,7 @@ from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
+from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
@@ -136,7 +137,8 @@ class Recorder(Trace):
             outside = made(shape)
             recorded = results[0]
         # this function and its caller are no source locations of the program
-        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2)))
+        is_own = self.backward and formulas.is_of_function()
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2), is_own))
         return outside
 
     def number(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, value: Value) -> TorchValue:
