@@ -98,7 +98,8 @@ class Values:
         if isinstance(like.output, list):
             output = [None] * len(like.output)
             output[place] = result
-        self.operations.append(Operation(target, tuple(args), self._named(like), output, is_of_function=self._is_of_function))
+        named = self._named(like)
+        self.operations.append(Operation(target, tuple(args), named, output, is_of_function=self._is_of_function))
         return result
 
     def _named(self, operation: Operation) -> dict[str, Argument]:
