@@ -29,7 +29,7 @@ from frontends.pytorch.recording.operations import (
 )
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from frontends.pytorch.symbolic.values import symbols_of
+from frontends.pytorch.symbolic.values import holds_floats, symbols_of
 from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -60,7 +60,7 @@ PATTERN: Final = "double({0})"
 
 
 def evaluated(text: str, *arguments: int) -> float:
-    """A float of sizes, as Python computes it."""
+    """A float of sizes, as Python computes it, which raises Python's error where it has none."""
     return program(text).evaluate(*arguments)
 
 
@@ -108,16 +108,12 @@ class Sizes:
         return value
 
     def _require(self, value: SymInt | SymFloat) -> None:
-        """The integer of a float that has none, and a quotient of floats by 0, are numbers to the engine, and errors to
-        Python."""
-        domain, total = value.domain, value.operations.true
+        """The integer of a float is 0 to the engine where there is none, and an error to Python; so is the quotient of
+        floats by 0 that is rounded down."""
         is_float = isinstance(value, SymFloat)
-        if domain is total:
-            return
-        if isinstance(value, SymInt) and not any(atom.kind == "function" for atom in value.expr.atoms):
-            return
-        if isinstance(value, SymFloat) and "sqrt" in value.value.text:
-            # its program raises the error of a root itself
+        read = value.value.arguments if isinstance(value, SymFloat) else (value.expr,)
+        domain, total = value.domain, value.operations.true
+        if domain is total or not any(map(holds_floats, read)):
             return
         assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
