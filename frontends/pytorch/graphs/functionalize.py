@@ -115,9 +115,7 @@ class Values:
     def run(self, operation: Operation) -> None:
         """Functionalize one operator."""
         target, self._is_of_function = operation.target, operation.is_of_function
-        if not isinstance(target, torch._ops.OpOverload):
-            self._plain(operation)
-        elif target in STATISTICS:
+        if target in STATISTICS:
             self._statistics(operation)
         elif torch.Tag.inplace_view in target.tags:
             self._inplace_view(operation)

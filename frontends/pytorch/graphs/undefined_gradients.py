@@ -27,7 +27,7 @@ import torch
 
 from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import sources
-from frontends.pytorch.recording.operations import Operation, is_viewing, replaced, results_of
+from frontends.pytorch.recording.operations import Operation, is_view, replaced, results_of
 from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
@@ -60,7 +60,7 @@ def without(
     same: dict[Result, Result] = {}
     left: list[Operation] = []
     for operation in operations:
-        if isinstance(operation.target, torch._ops.OpOverload) and operation.target._schema.is_mutable:
+        if operation.target._schema.is_mutable:
             # its mutated tensors have other names
             return None
         args = tuple([replaced(arg, same) for arg in operation.args])
@@ -68,14 +68,14 @@ def without(
         operation = replace(operation, args=args, kwargs=named)
         made = list(results_of(operation.output))
         given = following.intersection(sources(operation))
-        name = _name_of(operation)
+        name = operation.target._schema.name.partition("::")[2]
         if given and name not in OF_METADATA:
             following.update(made)
             other = _other(operation, nothing)
             if other is not None:
                 same[made[0]] = other
                 continue
-            if given <= nothing and (not operation.is_of_function or name in LINEAR or is_viewing(operation)):
+            if given <= nothing and (not operation.is_of_function or name in LINEAR or is_view(operation.target)):
                 nothing.update(made)
         left.append(operation)
     found = [None if each is None or each in nothing else same.get(each, each) for each in gradients]
@@ -93,8 +93,3 @@ def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
     if len(left) != 1 or not isinstance(left[0], Result) or not isinstance(operation.output, Result):
         return None
     return left[0] if left[0].metadata is operation.output.metadata else None
-
-
-def _name_of(operation: Operation) -> str:
-    target = operation.target
-    return target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else ""

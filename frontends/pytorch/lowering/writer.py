@@ -28,7 +28,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Operation, is_custom, is_view, is_viewing, results_of
+from frontends.pytorch.recording.operations import Operation, is_custom, is_view, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
@@ -120,7 +120,7 @@ class Writer:
 
     def _look_ahead(self, operation: Operation) -> None:
         """Record which results are views."""
-        if is_viewing(operation):
+        if is_view(operation.target):
             self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
 
     # ------------------------------------------------------------------ values
@@ -145,7 +145,7 @@ class Writer:
 
     def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
         """The values of an operator's results, or None if it must be called."""
-        if not is_viewing(operation) or not self._same_dtype(operation):
+        if not is_view(operation.target) or not self._same_dtype(operation):
             return self._expressions(operation)
         source = operation.args[0]
         if not self.results.has_layout(self.results.value(source), self.results.kind(source)):

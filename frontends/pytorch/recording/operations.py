@@ -35,7 +35,7 @@ STATISTICS: Final = {
 Argument: TypeAlias = Any
 """A `Result`, a `Node`, a constant or a list of these: which, the schema of torch's operator says."""
 Target: TypeAlias = Any
-"""An operator of torch's, or a function of ours."""
+"""An operator, `torch._ops.OpOverload`."""
 
 
 @dataclass(slots=True)
@@ -62,26 +62,19 @@ class Operation:
 
 def has_effects(operation: Operation) -> bool:
     """Return True if an operator has side effects."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
-    return False
+    schema = operation.target._schema
+    return schema.is_mutable or not schema.returns or is_random(operation)
 
 
-def is_custom(target: object) -> bool:
-    """Return True if an operator is neither torch's nor ours: its predicted results are checked at run time."""
-    return isinstance(target, torch._ops.OpOverload) and target.namespace not in NATIVE
+def is_custom(target: torch._ops.OpOverload) -> bool:
+    """Return True if an operator is not torch's: its predicted results are checked at run time."""
+    return target.namespace not in NATIVE
 
 
 def is_view(target: torch._ops.OpOverload) -> bool:
     """Return True if an operator returns views of its first argument."""
     returns = target._schema.returns
     return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
-
-
-def is_viewing(operation: Operation) -> bool:
-    """Return True if an operator returns views of its first argument."""
-    return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
 
 
 @cache
@@ -92,8 +85,7 @@ def draws_numbers(func: torch._ops.OpOverload) -> bool:
 
 def is_random(operation: Operation) -> bool:
     """Return True if an operator draws random numbers."""
-    target = operation.target
-    return isinstance(target, torch._ops.OpOverload) and draws_numbers(target) and not _drops_nothing(operation)
+    return draws_numbers(operation.target) and not _drops_nothing(operation)
 
 
 def _drops_nothing(operation: Operation) -> bool:
@@ -137,14 +129,13 @@ class Recording:
     def changed(self) -> set[Result]:
         """The tensors whose memory or sizes are changed in place: none of them is a view that the program made."""
         roots = roots_of(self.operations)
-        ours = [each for each in self.operations if isinstance(each.target, torch._ops.OpOverload)]
-        mutable = [each for each in ours if each.target._schema.is_mutable]
+        mutable = [each for each in self.operations if each.target._schema.is_mutable]
         return {roots.get(result, result) for each in mutable for result in written_and_read(each)[0]}
 
 
 def follow(operation: Operation, roots: dict[Result, Result]) -> None:
     """Record the base of a view: `roots` maps results to their bases."""
-    if is_viewing(operation) and isinstance(operation.args[0], Result):
+    if is_view(operation.target) and isinstance(operation.args[0], Result):
         source = operation.args[0]
         for made in results_of(operation.output):
             roots[made] = roots.get(source, source)
