@@ -21,8 +21,6 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from frontends.pytorch.variants.compiled_graph import CompiledGraph
-
 
 def has_subclasses(graph: torch.fx.Graph) -> bool:
     """Return True if a graph has inputs of wrapper subclasses."""
@@ -31,7 +29,7 @@ def has_subclasses(graph: torch.fx.Graph) -> bool:
 
 
 def by_autograd(
-    module: torch.fx.GraphModule, inputs: Sequence[Any], compiled: Callable[[torch.fx.GraphModule], CompiledGraph]
+    module: torch.fx.GraphModule, inputs: Sequence[Any], compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
 ) -> Callable[..., Any]:
     """A graph compiled through AOTAutograd: `compiled` makes what runs the graphs that this leads to."""
 

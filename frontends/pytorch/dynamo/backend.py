@@ -23,6 +23,7 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
+from frontends.pytorch.dynamo.conditionals import at_conditionals, has_conditionals
 from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
@@ -106,8 +107,8 @@ class Graph:
     Attributes:
         module: as Dynamo captured it.
         name: by which Dynamo's generated code calls it.
-        compiled: its variants; None if it runs as it was captured, or goes through AOTAutograd.
-        parts: the compiled graphs that it consists of: one, or those of AOTAutograd.
+        compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or has conditionals.
+        parts: the compiled graphs that it consists of: one, or those of AOTAutograd and of conditionals.
         cause: why it was captured.
         ended: the reason and the line of the graph break after it, if any.
         call: runs it; Dynamo's generated code calls this.
@@ -137,7 +138,7 @@ class Graph:
         self.parts: list[CompiledGraph] = []
         try:
             if has_subclasses(module.graph):
-                self.call = by_autograd(module, inputs, lambda inner: self._part(inner, GraphSizes(inner.graph)))
+                self.call = by_autograd(module, inputs, self._runner)
             else:
                 self._compile()
         except ShapeError:
@@ -155,10 +156,19 @@ class Graph:
             each.recompile()
         # as it is now
         self.call = module.forward
-        sizes = self._sizes = GraphSizes(module.graph)
-        kind = CompiledGraph if self.ended is None else BrokenGraph
-        self.compiled = self._part(module, sizes, kind, added=self._added, is_guarded=True)
-        self.call = self._with_floats if self._floats else self.compiled
+        if has_conditionals(module.graph):
+            run = self._runner(module)
+        else:
+            sizes = self._sizes = GraphSizes(module.graph)
+            kind = CompiledGraph if self.ended is None else BrokenGraph
+            run = self.compiled = self._part(module, sizes, kind, added=self._added, is_guarded=True)
+        self.call = self._with_floats(run) if self._floats else run
+
+    def _runner(self, module: torch.fx.GraphModule) -> Callable[..., Any]:
+        """What runs one of the graphs that this one consists of."""
+        if has_conditionals(module.graph):
+            return at_conditionals(module, self._runner)
+        return self._part(module, GraphSizes(module.graph))
 
     def _part(
         self,
@@ -199,9 +209,11 @@ class Graph:
         if len(self.variants) == 1:
             variant.cause = self.cause
 
-    def _with_floats(self, *args: Any) -> Any:
-        assert self.compiled is not None
-        return self.compiled(*[value.item() if place in self._floats else value for place, value in enumerate(args)])
+    def _with_floats(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            return run(*[value.item() if place in self._floats else value for place, value in enumerate(args)])
+
+        return call
 
 
 class BrokenGraph(CompiledGraph):

@@ -18,18 +18,11 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 
-def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
-    """Both branches receive the numbers that they read, which torch's function does not accept as operands."""
-    tensors = tuple([value for value in operands if isinstance(value, torch.Tensor)])
-
-    def given(branch: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*again: Any) -> Any:
-            values = iter(again)
-            return branch(*[next(values) if isinstance(value, torch.Tensor) else value for value in operands])
-
-        return call
-
-    return torch.cond(predicate, given(then), given(otherwise), tensors)
+def taken(
+    predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()
+) -> Any:
+    """The branch of a conditional that is taken."""
+    return (then if predicate else otherwise)(*operands)
 
 
 def invoked(graph: Callable[..., Any], name: str, *operands: Any) -> Any:
@@ -72,7 +65,7 @@ def applied(
 
 PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "autograd_function_apply": applied,
-    "cond": cond,
+    "cond": taken,
     "invoke_subgraph": invoked,
 }
 

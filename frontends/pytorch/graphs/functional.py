@@ -33,7 +33,6 @@ from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.functionalize import Values
 from frontends.pytorch.graphs.graph import unused_removed
-from frontends.pytorch.graphs.joint_decompositions import in_parts, with_slopes
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.split import Split, needed, split, told_later
 from frontends.pytorch.symbolic.tensor import Result
@@ -72,9 +71,8 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
         raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     checked = [check.prop.symbols for check in told_later(program)[1]]
-    forward = list(in_parts(values.operations[:cut], program.recording))
+    forward = values.operations[:cut]
     backward = unused_removed(values.operations[cut:], [gradients, *checked])
-    forward, backward = with_slopes(forward, backward, program.recording)
     changed = {operation.args[0] for operation in forward if operation.target is aten.copy_.default}
     there = {each for each in results if isinstance(each, Result)}
     read, _ = needed(backward, joint.tangents, gradients)

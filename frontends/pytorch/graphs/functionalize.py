@@ -59,6 +59,7 @@ class Values:
         self.recording = recording
         self.operations: list[Operation] = []
         self._tensors: dict[Result, Shared] = {}
+        self._is_of_function = False
 
     # ------------------------------------------------------------------ reading
 
@@ -97,7 +98,8 @@ class Values:
         if isinstance(like.output, list):
             output = [None] * len(like.output)
             output[place] = result
-        self.operations.append(Operation(target, tuple(args), self._named(like), output))
+        named = self._named(like)
+        self.operations.append(Operation(target, tuple(args), named, output, is_of_function=self._is_of_function))
         return result
 
     def _named(self, operation: Operation) -> dict[str, Argument]:
@@ -105,17 +107,15 @@ class Values:
 
     def _call(self, target: Target, args: Sequence[Argument], metadata: Metadata | None, **named: Argument) -> Result:
         result = self.recording.result(metadata)
-        self.operations.append(Operation(target, tuple(args), named, result))
+        self.operations.append(Operation(target, tuple(args), named, result, is_of_function=self._is_of_function))
         return result
 
     # ------------------------------------------------------------------ operators
 
     def run(self, operation: Operation) -> None:
         """Functionalize one operator."""
-        target = operation.target
-        if not isinstance(target, torch._ops.OpOverload):
-            self._plain(operation)
-        elif target in STATISTICS:
+        target, self._is_of_function = operation.target, operation.is_of_function
+        if target in STATISTICS:
             self._statistics(operation)
         elif torch.Tag.inplace_view in target.tags:
             self._inplace_view(operation)

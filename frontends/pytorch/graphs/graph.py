@@ -21,7 +21,6 @@ from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import (
-    Branch,
     Operation,
     has_effects,
     is_custom,
@@ -30,7 +29,7 @@ from frontends.pytorch.recording.operations import (
 )
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from frontends.pytorch.symbolic.values import symbols_of
+from frontends.pytorch.symbolic.values import holds_floats, symbols_of
 from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -61,7 +60,7 @@ PATTERN: Final = "double({0})"
 
 
 def evaluated(text: str, *arguments: int) -> float:
-    """A float of sizes, as Python computes it."""
+    """A float of sizes, as Python computes it, which raises Python's error where it has none."""
     return program(text).evaluate(*arguments)
 
 
@@ -109,16 +108,12 @@ class Sizes:
         return value
 
     def _require(self, value: SymInt | SymFloat) -> None:
-        """The integer of a float that has none, and a quotient of floats by 0, are numbers to the engine, and errors to
-        Python."""
-        domain, total = value.domain, value.operations.true
+        """The integer of a float is 0 to the engine where there is none, and an error to Python; so is the quotient of
+        floats by 0 that is rounded down."""
         is_float = isinstance(value, SymFloat)
-        if domain is total:
-            return
-        if isinstance(value, SymInt) and not any(atom.kind == "function" for atom in value.expr.atoms):
-            return
-        if isinstance(value, SymFloat) and "sqrt" in value.value.text:
-            # its program raises the error of a root itself
+        read = value.value.arguments if isinstance(value, SymFloat) else (value.expr,)
+        domain, total = value.domain, value.operations.true
+        if domain is total or not any(map(holds_floats, read)):
             return
         assert isinstance(value.env, ShapeEnv)
         if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
@@ -222,7 +217,6 @@ class GraphBuilder:
         self.graph = fx.Graph()
         self.sizes = Sizes(self.graph)
         self.attributes: dict[str, torch.Tensor] = {}
-        self.branches: dict[str, fx.GraphModule] = {}
         self._nodes: dict[Result, fx.Node] = {}
         self._waiting = list(asserts)
 
@@ -345,8 +339,6 @@ class GraphBuilder:
             return self.sizes.number(value.value)
         if isinstance(value, list):
             return [self.argument(item) for item in value]
-        if isinstance(value, Branch):
-            return self.branch(value)
         return value
 
     def program(
@@ -364,16 +356,6 @@ class GraphBuilder:
         for operation in operations:
             self.operation(operation)
 
-    def branch(self, branch: Branch) -> fx.Node:
-        """A subgraph."""
-        inner = GraphBuilder(branch.checks)
-        checked = [check.prop.symbols for check in branch.checks]
-        left = unused_removed(branch.operations, (branch.outputs, checked))
-        inner.program(numbered("operand", branch.placeholders), branch.numbers, left)
-        name = f"branch_{len(self.branches)}"
-        self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
-        return self.graph.get_attr(name)
-
     def module(self, outputs: object) -> fx.GraphModule:
         """The graph with these outputs."""
         self._checks()
@@ -386,8 +368,6 @@ class GraphBuilder:
                 root.register_parameter(name, tensor)
             else:
                 root.register_buffer(name, tensor)
-        for name, branch in self.branches.items():
-            root.add_module(name, branch)
         return _LazyGraphModule(root, self.graph)
 
 

@@ -14,9 +14,8 @@
 Elementwise operators and views are recomputed, since kernels fuse them with their consumers. The saved results are a
 minimum cut between values that only the forward can compute and those that the backward reads, weighted by bytes for
 the hints; outputs and parameters exist anyway and cost next to nothing. Among cuts with equal bytes the one with the
-least work is taken: a slope is saved rather than its argument if it is more expensive to compute than to write. After
-"Dissecting tensor programs for activation recomputation" as in torch's own partitioner (functorch,
-`min_cut_rematerialization_partition`).
+least work is taken. After "Dissecting tensor programs for activation recomputation" as in torch's own partitioner
+(functorch, `min_cut_rematerialization_partition`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from frontends.pytorch.recording.operations import (
     Operation,
     has_effects,
     is_view,
-    is_viewing,
     listed,
     results_of,
 )
@@ -72,7 +70,6 @@ CHEAP: Final = frozenset(
 """Recomputed operators besides elementwise ones and views."""
 FUNCTIONS: Final = {
     aten.gelu.default: 1,
-    aten.gelu_backward.default: 2,
     aten.mish.default: 3,
     aten.silu.default: 1,
 } | {
@@ -81,9 +78,6 @@ FUNCTIONS: Final = {
     if operation.is_costly and hasattr(aten, name) and "default" in getattr(aten, name).overloads()
 }
 """The number of transcendental functions that an operator evaluates for each element."""
-DEAR: Final = 2
-"""From this number of functions on, recomputing takes longer than writing and reading the result: 0.4 ns each, the time
-for 4 bytes."""
 SIMPLE: Final = ((), ([1, 1],), (1,), ([1, 1], False), (1, False))
 """Windows without dilation or padding."""
 FEW_PIECES: Final = 3
@@ -124,7 +118,7 @@ def computed_again(
         return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
 
     def factor(result: Result, maker: Operation | None) -> int:
-        return WRITTEN_FOR_IT if is_moved(result, maker) and not is_dear(maker) else 1
+        return WRITTEN_FOR_IT if is_moved(result, maker) else 1
 
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))
@@ -136,8 +130,6 @@ def computed_again(
         else:
             cost = (THERE_ANYWAY if _is_there(result, there) else weight(env, result)) * BYTE
             cost *= factor(result, maker)
-            if is_moved(result, maker) and is_dear(maker):
-                cost += weight(env, result)
             # rather what it is a view of: the backward needs no tensor for it
             cost += maker is not None and is_view(maker.target)
         network.add_edge((result, IN), (result, OUT), capacity=cost)
@@ -163,8 +155,9 @@ def computed_again(
             if source not in kept and source not in needed:
                 needed[source] = None
                 todo.append(source)
+    operations = [operation for operation in forward if id(operation) in again]
     if not changed.isdisjoint(read):
-        return [operation for operation in forward if id(operation) in again]
+        return operations
     leaves = {result for result in seen if result not in makers or not is_cheap(makers[result])}
     terms = decisions.interner
 
@@ -174,14 +167,12 @@ def computed_again(
         return terms.sum([_size(terms, each) * times for each, times in weights])
 
     before, after = saved_bytes(read), saved_bytes(kept if again else leaves)
-    if again:
-        choice = Choice("computed again, not kept", "kept")
-        is_less = decisions.sooner("recompute", at_most(after, before), choice, likely=True)
-        return [operation for operation in forward if id(operation) in again] if is_less else []
-    if changed.isdisjoint(leaves) and after is not before:
-        question = Question(terms.lt(after, before), (after, "<", before))
-        decisions.sooner("recompute", question, Choice("kept, as it takes longer to compute", "kept"), likely=False)
-    return []
+    if not again and (after is before or not changed.isdisjoint(leaves)):
+        return []
+    # where the cut keeps all that is read, the leaves might be fewer bytes for other sizes
+    is_less = at_most(after, before) if again else Question(terms.lt(after, before), (after, "<", before))
+    choice = Choice("computed again, not kept", "kept")
+    return operations if decisions.sooner("recompute", is_less, choice, likely=bool(again)) else []
 
 
 def _is_there(result: Result, there: Collection[Result]) -> bool:
@@ -199,7 +190,7 @@ def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> 
     """The arguments of called operators, also through views: they are materialized in any case."""
     found: set[Result] = set()
     for operation in reversed(forward):
-        if operation.target not in lowered or is_viewing(operation) and found.intersection(operation.outputs):
+        if operation.target not in lowered or is_view(operation.target) and found.intersection(operation.outputs):
             found.update(sources(operation))
     return found
 
@@ -209,15 +200,10 @@ def sources(operation: Operation) -> Iterator[Result]:
     return results_of(operation.arguments)
 
 
-def is_dear(operation: Operation | None) -> bool:
-    """Return True if it is more expensive to recompute than to write and read."""
-    return operation is not None and FUNCTIONS.get(operation.target, 0) >= DEAR
-
-
 def is_cheap(operation: Operation) -> bool:
     """Return True if it may be recomputed."""
     target = operation.target
-    if not isinstance(target, torch._ops.OpOverload) or has_effects(operation):
+    if has_effects(operation):
         return False
     if target is aten.cat.default:
         return len(operation.args[0]) <= FEW_PIECES

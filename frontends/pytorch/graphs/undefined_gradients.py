@@ -12,8 +12,9 @@
     tensor([2., 2.])
 
 Autograd runs no operator for an unused output, and an input that only leads there has no gradient. The recorded
-backward covers all outputs. Undefined gradients propagate: a linear operator on them alone is undefined, and a sum with
-one is its other operand. Where an undefined gradient is combined otherwise, it is replaced by zeros.
+backward covers all outputs. Undefined gradients propagate: a backward is linear in the gradients, so an operator on
+undefined ones alone is undefined, and a sum with one is its other operand. Where an undefined gradient is combined
+otherwise, it is replaced by zeros. The backward of a program's own function of several results need not be linear.
 """
 
 from __future__ import annotations
@@ -31,20 +32,10 @@ from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 
-FACTORS: Final = frozenset(["mul", "mm", "bmm"])
-"""Operators that are zero if one argument is."""
-FIRST: Final = frozenset(
-    ["div", "masked_fill", "index", "index_select", "gather", "_softmax_backward_data", "_log_softmax_backward_data"]
-)
-"""Operators that are zero if the first argument is; also operators named `*_backward`, if that is their only gradient
-argument."""
-LINEAR: Final = frozenset(
-    """add sub neg sum mean cumsum cat stack clone _to_copy _unsafe_view flip roll tril triu constant_pad_nd index_put
-    scatter scatter_add index_add copy slice_scatter select_scatter diagonal_scatter where""".split()  # noqa: SIM905
-)
-"""Operators that are zero if all tensor arguments are, and all addends and padding values."""
-ZEROS: Final = frozenset(["zeros", "zeros_like", "new_zeros"])
-FILLED: Final = frozenset(["full", "full_like", "new_full", "scalar_tensor"])
+LINEAR: Final = frozenset(["mul", "mm", "bmm", "neg", "sum", "clone", "_to_copy"])
+"""Operators that give zeros for zeros, besides views."""
+OF_METADATA: Final = frozenset(["zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"])
+"""Operators whose result does not depend on their argument's elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +56,11 @@ def without(
     """Specialize a backward to undefined gradients at these indices of `tangents`; it may still take some of them, as
     zeros. None if nothing changes."""
     nothing = {tangents[place] for place in undefined}
-    following, zeros = set(tangents), set(nothing)
+    following = set(tangents)
     same: dict[Result, Result] = {}
     left: list[Operation] = []
     for operation in operations:
-        if isinstance(operation.target, torch._ops.OpOverload) and operation.target._schema.is_mutable:
+        if operation.target._schema.is_mutable:
             # its mutated tensors have other names
             return None
         args = tuple([replaced(arg, same) for arg in operation.args])
@@ -77,15 +68,14 @@ def without(
         operation = replace(operation, args=args, kwargs=named)
         made = list(results_of(operation.output))
         given = following.intersection(sources(operation))
-        if given:
+        name = operation.target._schema.name.partition("::")[2]
+        if given and name not in OF_METADATA:
             following.update(made)
             other = _other(operation, nothing)
             if other is not None:
                 same[made[0]] = other
                 continue
-        if _is_zero(operation, given, zeros):
-            zeros.update(made)
-            if not given.isdisjoint(nothing):
+            if given <= nothing and (not operation.is_of_function or name in LINEAR or is_view(operation.target)):
                 nothing.update(made)
         left.append(operation)
     found = [None if each is None or each in nothing else same.get(each, each) for each in gradients]
@@ -103,41 +93,3 @@ def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
     if len(left) != 1 or not isinstance(left[0], Result) or not isinstance(operation.output, Result):
         return None
     return left[0] if left[0].metadata is operation.output.metadata else None
-
-
-def _is_zero(operation: Operation, given: set[Result], zeros: set[Result]) -> bool:
-    """Return True if the result is certainly zero if these are; `given` are the gradient arguments."""
-    target, args = operation.target, operation.args
-    if not isinstance(target, torch._ops.OpOverload):
-        return False
-    name = target._schema.name.partition("::")[2]
-    if name in ZEROS:
-        return True
-    if name in FILLED:
-        return _is_nothing(args[0 if name == "scalar_tensor" else 1])
-    if name in FACTORS:
-        return not zeros.isdisjoint([each for each in args if isinstance(each, Result)])
-    if name.endswith("_backward"):
-        grads = list(results_of(args[0]))
-        return bool(grads) and zeros.issuperset(grads) and given.issubset(zeros)
-    if name in FIRST or is_view(target):
-        return args[0] in zeros and (name != "masked_fill" or _is_nothing(args[2]) or args[2] in zeros)
-    if name not in LINEAR:
-        return False
-    if name == "where":
-        return all(each in zeros or _is_nothing(each) for each in args[1:])
-    if name in ("add", "sub"):
-        return all(each in zeros or _is_nothing(each) for each in args)
-    if name == "constant_pad_nd":
-        return args[0] in zeros and all(map(_is_nothing, args[2:]))
-    places = [each for each in sources(operation) if each.metadata is None or _is_place(each.metadata.dtype)]
-    return zeros.issuperset([each for each in sources(operation) if each not in places])
-
-
-def _is_nothing(number: object) -> bool:
-    return isinstance(number, int | float) and number == 0
-
-
-def _is_place(dtype: torch.dtype) -> bool:
-    """Return True if it is a dtype of indices or masks, not of gradients."""
-    return not dtype.is_floating_point and not dtype.is_complex

@@ -10,6 +10,7 @@ from typing import Any
 
 from backends.loops.program import Call, Check, Program
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.values import holds_floats
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
@@ -80,8 +81,3 @@ class Numbers:
         props = value.prop if isinstance(value, SymBool) else value.expr
         (atom,) = props.symbols
         return atom, int
-
-
-def holds_floats(expr: Expr) -> bool:
-    """Return True if an expression converts floats to integers."""
-    return any(atom.kind == "function" for atom in expr.atoms)

@@ -7,7 +7,6 @@ from typing import Final
 import torch
 
 from backends.loops.operations import computed_as, is_float
-from frontends.pytorch.graphs.joint_decompositions import greatest, logarithm
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
@@ -155,16 +154,6 @@ def log_softmax(at: Site, x: Value, axis: int, half_to_float: bool) -> Value:
     x = x.cast(computed_as(at.dtype))
     away = x - x.reduce("maximum", axes, keepdim=True)
     return away - away.apply("exp").sum(axes, keepdim=True).apply("log")
-
-
-@lowering(greatest)
-def greatest_of_rows(at: Site, x: Value, axis: int) -> Value:
-    return x.reduce("maximum", (axis % x.rank,), keepdim=True)
-
-
-@lowering(logarithm)
-def logarithm_of_rows(at: Site, x: Value, most: Value, axis: int) -> Value:
-    return (x - most).apply("exp").sum((axis % x.rank,), keepdim=True).apply("log")
 
 
 @lowering(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)

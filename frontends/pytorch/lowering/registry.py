@@ -192,8 +192,6 @@ def axes_of(axes: object, rank: int) -> tuple[int, ...]:
 def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
     """Convert an operator's arguments to positional ones where possible."""
     args, named = list(operation.args), dict(operation.kwargs)
-    if not isinstance(operation.target, torch._ops.OpOverload):
-        return args, named
     for place, argument in enumerate(operation.target._schema.arguments):
         if argument.kwarg_only or not named:
             break

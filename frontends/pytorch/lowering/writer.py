@@ -20,7 +20,7 @@ from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import GraphBuilder, conditions_of, is_symbol, prediction_of
+from frontends.pytorch.graphs.graph import conditions_of, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
@@ -28,7 +28,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Branch, Operation, is_custom, is_view, is_viewing, results_of
+from frontends.pytorch.recording.operations import Operation, is_custom, is_view, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
@@ -120,7 +120,7 @@ class Writer:
 
     def _look_ahead(self, operation: Operation) -> None:
         """Record which results are views."""
-        if is_viewing(operation):
+        if is_view(operation.target):
             self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
 
     # ------------------------------------------------------------------ values
@@ -145,7 +145,7 @@ class Writer:
 
     def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
         """The values of an operator's results, or None if it must be called."""
-        if not is_viewing(operation) or not self._same_dtype(operation):
+        if not is_view(operation.target) or not self._same_dtype(operation):
             return self._expressions(operation)
         source = operation.args[0]
         if not self.results.has_layout(self.results.value(source), self.results.kind(source)):
@@ -268,8 +268,6 @@ class Writer:
                 return self.numbers.of(value)
             case list():
                 return [self._argument(item) for item in value]
-            case Branch():
-                return _module(value)
         return value
 
     def _checks(self) -> None:
@@ -394,11 +392,3 @@ def _then(target: Callable[..., object], convert: Callable[[object], object]) ->
 
 def _double(number: float, device: torch.device) -> torch.Tensor:
     return torch.scalar_tensor(number, dtype=torch.float64, device=device)
-
-
-def _module(branch: Branch) -> torch.fx.GraphModule:
-    """A nested program, for a branch."""
-    builder = GraphBuilder()
-    builder.branch(branch)
-    (module,) = builder.branches.values()
-    return module

@@ -170,27 +170,36 @@ def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[In
         raise RuntimeError(str(error)) from error
 
 
+RESAMPLING: Final = (
+    *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+    *("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"),
+    *("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d"),
+)
+"""The operators that give an image in another size."""
+PACKED_GRADIENT: Final = ("upsample_bicubic2d", "upsample_nearest3d", "_upsample_nearest_exact3d")
+"""Those whose gradient is contiguous, whatever it is computed from."""
+
+
 @kind_rule(
-    aten.upsample_nearest2d.default,
-    aten.upsample_bilinear2d.default,
-    aten.upsample_bicubic2d.default,
+    *[getattr(aten, name).default for name in RESAMPLING],
     aten._upsample_bilinear2d_aa.default,
     aten._upsample_bicubic2d_aa.default,
 )
 def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
     """The image resampled; the layout is the same on all devices."""
-    x = metadata_of(recorder, self)
-    if len(x.sizes) != 4:
+    x, sizes = metadata_of(recorder, self), sizes_of(output_size)
+    if len(x.sizes) != len(sizes) + 2:
         return NotImplemented
-    sizes = sizes_of(output_size)
     require_points(recorder.env, x.shape, sizes)
-    return packed(recorder, (*x.shape[:2], *sizes), x.dtype, x.device) if is_by_row(x) else NotImplemented
+    sizes = (*x.shape[:2], *sizes)
+    if is_by_row(x):
+        return packed(recorder, sizes, x.dtype, x.device)
+    strides = None if len(sizes) == 4 else suggested_strides(recorder.env, x, sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
 @kind_rule(
-    aten.upsample_nearest2d_backward.default,
-    aten.upsample_bilinear2d_backward.default,
-    aten.upsample_bicubic2d_backward.default,
+    *[getattr(aten, f"{name}_backward").default for name in RESAMPLING if name not in PACKED_GRADIENT],
     aten._upsample_bilinear2d_aa_backward.default,
     aten._upsample_bicubic2d_aa_backward.default,
 )
@@ -204,3 +213,12 @@ def resampled_backward(
         return packed(recorder, sizes, grad.dtype, grad.device)
     strides = suggested_strides(recorder.env, grad, sizes)
     return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, grad.dtype, grad.device)
+
+
+@kind_rule(*[getattr(aten, f"{name}_backward").default for name in PACKED_GRADIENT])
+def packed_gradient(
+    recorder: Trace, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
+) -> object:
+    """A contiguous gradient of the original size."""
+    grad = metadata_of(recorder, grad_output)
+    return packed(recorder, sizes_of(input_size), grad.dtype, grad.device)

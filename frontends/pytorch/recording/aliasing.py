@@ -100,7 +100,7 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
         if target is aten._unsafe_view.default and isinstance(made, Result) and isinstance(operation.args[0], Result):
             roots[made] = root(operation.args[0])
         follow(operation, roots)
-        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
+        if target._schema.is_mutable:
             writes += [(place, root(each)) for each in written_and_read(operation)[0]]
     read.update(dict.fromkeys(map(root, results_of(list(outputs))), math.inf))
     read.update(dict.fromkeys([*recorder.given, *recorder.recording.constants], math.inf))

@@ -23,10 +23,8 @@ from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
-    from shapes.guards.guards import RuntimeAssert
     from shapes.origin import Origin
     from shapes.symbolic.numbers import SymBool, SymInt
-    from solver.terms.expr import Atom
 
 STATISTICS: Final = {
     torch.ops.aten.native_batch_norm.default: 5,
@@ -37,7 +35,7 @@ STATISTICS: Final = {
 Argument: TypeAlias = Any
 """A `Result`, a `Node`, a constant or a list of these: which, the schema of torch's operator says."""
 Target: TypeAlias = Any
-"""An operator of torch's, or a function that takes branches."""
+"""An operator, `torch._ops.OpOverload`."""
 
 
 @dataclass(slots=True)
@@ -50,6 +48,8 @@ class Operation:
     output: Argument
     backward: bool = False
     origin: Origin | None = None
+    is_of_function: bool = False
+    """True in the backward of a program's own `autograd.Function` with several results."""
 
     @property
     def arguments(self) -> list[Argument]:
@@ -60,46 +60,21 @@ class Operation:
         return listed(self.output)
 
 
-@dataclass(slots=True)
-class Branch:
-    """A subgraph: an argument of an operator that may run it."""
-
-    placeholders: list[Result]
-    """Its tensor inputs."""
-    numbers: list[Atom]
-    """Its symbol inputs, after the tensors."""
-    operations: list[Operation]
-    outputs: list[Argument]
-    checks: tuple[RuntimeAssert, ...]
-
-    @property
-    def has_effects(self) -> bool:
-        """True if it has side effects."""
-        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
-
-
 def has_effects(operation: Operation) -> bool:
     """Return True if an operator has side effects."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
-    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+    schema = operation.target._schema
+    return schema.is_mutable or not schema.returns or is_random(operation)
 
 
-def is_custom(target: object) -> bool:
-    """Return True if an operator is neither torch's nor ours: its predicted results are checked at run time."""
-    return isinstance(target, torch._ops.OpOverload) and target.namespace not in NATIVE
+def is_custom(target: torch._ops.OpOverload) -> bool:
+    """Return True if an operator is not torch's: its predicted results are checked at run time."""
+    return target.namespace not in NATIVE
 
 
 def is_view(target: torch._ops.OpOverload) -> bool:
     """Return True if an operator returns views of its first argument."""
     returns = target._schema.returns
     return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
-
-
-def is_viewing(operation: Operation) -> bool:
-    """Return True if an operator returns views of its first argument."""
-    return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
 
 
 @cache
@@ -110,11 +85,7 @@ def draws_numbers(func: torch._ops.OpOverload) -> bool:
 
 def is_random(operation: Operation) -> bool:
     """Return True if an operator draws random numbers."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return draws_numbers(target) and not _drops_nothing(operation)
-    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
-    return any(is_random(each) for branch in branches for each in branch.operations)
+    return draws_numbers(operation.target) and not _drops_nothing(operation)
 
 
 def _drops_nothing(operation: Operation) -> bool:
@@ -158,14 +129,13 @@ class Recording:
     def changed(self) -> set[Result]:
         """The tensors whose memory or sizes are changed in place: none of them is a view that the program made."""
         roots = roots_of(self.operations)
-        ours = [each for each in self.operations if isinstance(each.target, torch._ops.OpOverload)]
-        mutable = [each for each in ours if each.target._schema.is_mutable]
+        mutable = [each for each in self.operations if each.target._schema.is_mutable]
         return {roots.get(result, result) for each in mutable for result in written_and_read(each)[0]}
 
 
 def follow(operation: Operation, roots: dict[Result, Result]) -> None:
     """Record the base of a view: `roots` maps results to their bases."""
-    if is_viewing(operation) and isinstance(operation.args[0], Result):
+    if is_view(operation.target) and isinstance(operation.args[0], Result):
         source = operation.args[0]
         for made in results_of(operation.output):
             roots[made] = roots.get(source, source)

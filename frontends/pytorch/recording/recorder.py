@@ -8,12 +8,10 @@ function, and then looked up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
@@ -22,6 +20,7 @@ from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
+from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
@@ -48,8 +47,6 @@ class Recorder(Trace):
         """Results that a detached tensor stands for."""
         self.draws: Final = Draws()
         """The random numbers that may be drawn again."""
-        self.branches: Final[list[TorchFunctionMode]] = []
-        """The modes that replace tensors from outside of the branches being recorded, the outermost first."""
         self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}
@@ -140,7 +137,8 @@ class Recorder(Trace):
             outside = made(shape)
             recorded = results[0]
         # this function and its caller are no source locations of the program
-        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2)))
+        is_own = self.backward and formulas.is_of_function()
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2), is_own))
         return outside
 
     def number(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, value: Value) -> TorchValue:
@@ -178,19 +176,6 @@ class Recorder(Trace):
         key.append(value)
         return value
 
-    @contextmanager
-    def apart(self) -> Iterator[list[Operation]]:
-        """A block with a separate recording, its value; its facts are rolled back at the end."""
-        recording = self.recording
-        outside = (recording.operations, self._templates)
-        operations: list[Operation] = []
-        recording.operations, self._templates = operations, {}
-        try:
-            with self.kinds.apart(), self.env.speculate():
-                yield operations
-        finally:
-            recording.operations, self._templates = outside
-
     def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
         if type(tensor) is Traced:
@@ -198,10 +183,6 @@ class Recorder(Trace):
         found = self._constants.get(id(tensor))
         if found is None:
             check_supported("constant", tensor)
-            if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-                # torch.cond receives them wrapped; all other operators see the contents
-                what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
-                unsupported(what, "torch.where, or the transform inside of the branches")
             if tensor.is_neg():
                 unsupported("constant: a tensor that is only marked as negative", "use its `.resolve_neg()`")
             metadata = self.kinds.of(

@@ -18,7 +18,7 @@ aten = torch.ops.aten
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
 
 
-CONTROL: Final = "a loop in Python, torch.cond, or tensor operators"
+CONTROL: Final = "a loop or branch in Python, or tensor operators"
 
 
 def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -113,5 +113,4 @@ def refuse_control_flow(name: str) -> NoReturn:
     Raises:
         Unsupported: always.
     """
-    what = f"{name}: of torch's operators that take functions, only torch.cond is traced"
-    unsupported(what, CONTROL)
+    unsupported(f"{name}: torch's operators that take functions are not traced", CONTROL)

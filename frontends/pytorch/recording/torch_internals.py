@@ -13,7 +13,7 @@
 |---|---|---|
 | `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
 | `_is_non_overlapping_and_dense_or_false` of `torch._prims_common` | branches on each size | as torch's |
-| `_hop_compile_and_call` of `torch._higher_order_ops.utils` (`cond`) | compiles branches by Dynamo | as torch's |
+| `_hop_compile_and_call` of `torch._higher_order_ops.utils` | compiles functions, which a trace refuses | as torch's |
 | `_checkpoint_without_reentrant_generator` of `torch.utils.checkpoint` (`randomness`) | draws nothing | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
 
@@ -23,7 +23,7 @@ Traces in several threads share the replacements; the last one removes them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Final
@@ -33,11 +33,14 @@ from torch import _prims_common
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import COMPOSITES, standing_in
-from frontends.pytorch.recording import cond, randomness
+from frontends.pytorch.recording import randomness
 from frontends.pytorch.recording.resampling import RESAMPLED
+from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import TorchValue, ours
+from frontends.pytorch.symbolic.tensor import running_trace
 
 DENSE: Final = _prims_common._is_non_overlapping_and_dense_or_false
+COMPILES: Final = higher_order._hop_compile_and_call
 
 
 def dense(sizes: Sequence[TorchValue], strides: Sequence[TorchValue]) -> bool:
@@ -50,11 +53,18 @@ def dense(sizes: Sequence[TorchValue], strides: Sequence[TorchValue]) -> bool:
     return DENSE(sizes, strides)
 
 
+def compiled_functions(fn: Callable[..., object], args: object, kwargs: object = None) -> object:
+    """Torch's operators that take functions, outside of a trace."""
+    if running_trace() is not None:
+        refuse_control_flow(fn.__qualname__.partition(".")[0])
+    return COMPILES(fn, args, kwargs)
+
+
 OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 """The operators that have another kernel in a trace."""
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (_prims_common, DENSE.__name__, dense),
-    (higher_order, "_hop_compile_and_call", cond.hop_compile_and_call),
+    (higher_order, "_hop_compile_and_call", compiled_functions),
     (torch.utils.checkpoint, randomness.CHECKPOINTED.__name__, randomness.checkpointed),
     (torch.compiler, "_is_compiling_flag", True),
 )

@@ -13,7 +13,7 @@ whether a remainder must be filled with zeros. One of the two sides is valid for
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -71,6 +71,12 @@ def is_running() -> bool:
     """Return True if a gradient formula of C++ computes, whose numbers follow the machine's rules, not Python's."""
     formula = torch._C._current_autograd_node()
     return formula is not None and not isinstance(formula, torch.autograd.function.BackwardCFunction)
+
+
+def is_of_function() -> bool:
+    """Return True if the backward of a program's own `autograd.Function` with several results computes."""
+    formula: Any = torch._C._current_autograd_node()
+    return isinstance(formula, torch.autograd.function.BackwardCFunction) and len(formula._input_metadata) > 1
 
 
 def is_of_gradient(file: str) -> bool:

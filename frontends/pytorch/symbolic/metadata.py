@@ -21,8 +21,7 @@ same metadata is a shallow copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -135,20 +134,6 @@ class Kinds:
         if found is None:
             found = self._found[key] = Metadata(key, tuple(sizes), tuple(strides), offset, dtype, device)
         return found
-
-    @contextmanager
-    def apart(self) -> Iterator[None]:
-        """A block in which no earlier metadata is reused, so that nothing learned inside is cached on it."""
-        outside, self._found = self._found, {}
-        packed, self._packed = self._packed, {}
-        try:
-            yield
-        finally:
-            inside, self._found = self._found, outside
-            self._packed = packed
-            for key, kind in inside.items():
-                if kind.offset_read and key in outside:
-                    outside[key].offset_read = True
 
     def let_go_of_tensors(self) -> None:
         """Release tensors at the end of the trace: references from C++ to numbers are invisible to the garbage

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import torch
 
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.values import AnyValue, Value, largest, rounded
+from frontends.pytorch.symbolic.values import AnyValue, Value, holds_floats, largest, rounded
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymInt
 
@@ -38,7 +38,7 @@ def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None =
         found = memo.get(key)
         if found is None:
             value = compute(self.value, other.value)
-            if error is not None and not (holds_floats(self.value) or holds_floats(other.value)):
+            if error is not None and not (is_of_floats(self.value) or is_of_floats(other.value)):
                 self.nodes.define(value, error)
             found = memo[key] = self.nodes.node(value)
         return found
@@ -46,11 +46,9 @@ def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None =
     return binary
 
 
-def holds_floats(value: Value) -> bool:
+def is_of_floats(value: Value) -> bool:
     """Return True if a number is a float or an integer converted from one: evaluating it raises Python's errors."""
-    return not isinstance(value, int | SymInt) or (
-        isinstance(value, SymInt) and any(atom.kind == "function" for atom in value.expr.atoms)
-    )
+    return not isinstance(value, int | SymInt) or (isinstance(value, SymInt) and holds_floats(value.expr))
 
 
 def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:

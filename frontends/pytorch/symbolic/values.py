@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from shapes.environment import layout
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
-from solver.terms.expr import Atom
+from solver.terms.expr import Atom, Expr
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
 AnyValue: TypeAlias = Any
@@ -36,6 +36,11 @@ def symbols_of(value: Value) -> list[Atom]:
         case _:
             found = frozenset()
     return sorted(found, key=lambda atom: atom.serial)
+
+
+def holds_floats(expr: Expr) -> bool:
+    """Return True if an expression converts floats to integers."""
+    return any(atom.kind == "function" for atom in expr.atoms)
 
 
 def largest(one: AnyValue, other: AnyValue) -> Value:

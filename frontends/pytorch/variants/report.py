@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -47,38 +48,8 @@ from shapes.guards.guards import Guard
 from shapes.origin import Origin
 
 PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{{ report.name }}</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222 }
-h2 { border-top: 1px solid #ccc; padding-top: 1rem }
-code, pre { font: 13px/1.45 ui-monospace, monospace }
-pre { background: #f6f6f6; padding: .8rem; overflow-x: auto }
-table { border-collapse: collapse; margin: .5rem 0 }
-td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
-.place { color: #777 }
-.warning { background: #fff4e0; padding: .5rem .8rem }
-</style></head><body>
-<h1>{{ report.name }}</h1>
-<p>{{ report.variants | length }} variant{{ "" if report.variants | length == 1 else "s" }}.</p>
-{% for fallback in report.fallbacks %}<p class="warning">No variant where: {{ fallback.reason }}</p>
-{% endfor %}
-<pre>{{ table }}</pre>
-{% for each in report.breaks %}<p class="warning">{{ each }}</p>
-{% endfor %}{% for variant in report.variants %}
-<h2>Variant {{ variant.number }}</h2>
-<p>Traced because: {{ variant.cause }}</p>
-<p>{% for given in variant.inputs %}<code>{{ given }}</code><br>{% endfor %}</p>
-{% for title, lines in variant.sections() if lines %}
-<h3>{{ title | capitalize }}</h3>
-<table>{% for line in lines %}
-<tr><td><code>{{ line.text }}</code></td><td class="place">{{ line.place }}</td>
-<td><code>{{ line.source }}</code></td></tr>
-{% endfor %}</table>
-{% endfor %}
-<h3>Graph</h3><pre>{{ variant.graph }}</pre>
-{% if variant.kernels %}<h3>Kernels</h3><pre>{{ variant.kernels | join("\n") }}</pre>
-{% endif %}{% endfor %}
-</body></html>
+<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>
+<body><pre>{text}</pre></body></html>
 """
 
 
@@ -149,14 +120,15 @@ class VariantReport:
             ("specialized", self.specializations),
         ]
 
-    def lines(self, *, kernels: bool) -> Iterable[str]:
+    def lines(self, *, kernels: bool, sources: bool) -> Iterable[str]:
         yield f"variant {self.number}: {self.cause}"
         for each in self.inputs:
             yield f"  {each}"
         for title, found in self.sections():
             if found:
                 yield f"  {title}:"
-                yield from [f"    {text}" for line in found for text in str(line).splitlines()]
+                texts = [f"{line}    {line.source}" if sources else str(line) for line in found]
+                yield from [f"    {line}" for text in texts for line in text.splitlines()]
         yield "  graph:"
         yield from ["    " + line for line in self.graph.splitlines()]
         if kernels and self.kernels:
@@ -204,8 +176,9 @@ class Report:
             None if times is None else times.share_of_time,
         )
 
-    def text(self, *, kernels: bool = False) -> str:
-        """The report for a terminal; with `kernels`, each variant's kernels too."""
+    def text(self, *, kernels: bool = False, sources: bool = False) -> str:
+        """The report for a terminal; with `kernels`, each variant's kernels too; with `sources`, the program's lines
+        and not only their numbers."""
         count = len(self.variants)
         lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
         for fallback in self.fallbacks:
@@ -215,15 +188,13 @@ class Report:
         if self.share_of_time is not None:
             lines += ["", *table([self]).splitlines()]
         for variant in self.variants:
-            lines += ["", *variant.lines(kernels=kernels)]
+            lines += ["", *variant.lines(kernels=kernels, sources=sources)]
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the report as an HTML page."""
-        from jinja2 import Environment
-
-        page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
-        Path(path).write_text(page, encoding="utf-8")
+        """Write the report as an HTML page, with kernels and the program's lines."""
+        text = self.text(kernels=True, sources=True)
+        Path(path).write_text(PAGE.format(name=escape(self.name), text=escape(text)), encoding="utf-8")
 
 
 def table(reports: Iterable[Report]) -> str:

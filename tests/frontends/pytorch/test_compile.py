@@ -131,3 +131,12 @@ def test_variants_have_what_is_promised() -> None:
     (variant,) = f.variants
     assert isinstance(variant.graph, torch.fx.GraphModule) and variant.env.guards() == variant.guards == ()
     assert variant.runtime_asserts == () and variant.cause == "first call"
+
+
+def test_a_report_is_a_page(tmp_path) -> None:
+    """The page lacks a guard's line, or takes a comparison for a tag."""
+    compiled = compile(lambda x: x * 2 if x.shape[0] < 5 else x, dynamic=True)
+    compiled(torch.ones(3))
+    compiled.report().save(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "x_size0 &lt;= 4" in page and "compile(lambda x: x * 2 if x.shape[0] &lt; 5" in page

@@ -51,9 +51,9 @@ def nested(x):
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        (looped, "while_loop: of torch's operators that take functions"),
-        (scanned, "scan: of torch's operators"),
-        (mapped, "map: of torch's operators"),
+        (looped, "while_loop: torch's operators that take functions"),
+        (scanned, "scan: torch's operators"),
+        (mapped, "map: torch's operators"),
         (sparse_weight, "constant: a tensor of layout torch.sparse_coo"),
         (made_sparse, "a sparse tensor: only dense ones are traced"),
         (sparse_from_parts, "a sparse tensor: only dense ones are traced"),

@@ -61,4 +61,4 @@ def test_compiled_as_a_whole() -> None:
     for number, size in enumerate((3, 5, 2, 3, 7)):
         x = torch.linspace(-1, 1, size * 4).reshape(size, 4) + number - 2
         torch.testing.assert_close(compiled(x), program(shaped, x))
-    assert len(compiled.variants) == 1 and not compiled.fallbacks
+    assert len(compiled.graphs) == 1 and not compiled.fallbacks

@@ -37,6 +37,26 @@ def test_one_operator_and_its_gradient(mode, aligned, by):
         torch.testing.assert_close(torch.autograd.grad(found, x, gradient), torch.autograd.grad(expected, x, gradient))
 
 
+@pytest.mark.parametrize(("rank", "mode"), [(rank, mode) for rank in (3, 5) for mode in MODES[rank]])
+def test_layouts(rank, mode):
+    """A result or gradient of one or three axes lies in memory otherwise than eager's, or a size is pinned."""
+
+    def program(x):
+        return functional.interpolate(x, scale_factor=1.7, mode=mode)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for sizes in ((2, 3, 4, 5, 6)[:rank], (3, 2, 5, 7, 4)[:rank]):
+        for x in (torch.randn(sizes), torch.randn(sizes).movedim(1, -1).contiguous().movedim(-1, 1)):
+            x.requires_grad_()
+            found, expected = compiled(x), program(x)
+            gradient = torch.randn_like(expected)
+            results = [torch.autograd.grad(each, x, gradient)[0] for each in (found, expected)]
+            for one, other in ((found, expected), results):
+                torch.testing.assert_close(one, other)
+                assert one.stride() == other.stride()
+    assert len(compiled.variants) == 2
+
+
 def test_gradient_that_is_part_of_another():
     """The gradient of a resampled image that was put beside another can not be foreseen."""
 

@@ -68,18 +68,22 @@ REFUSED = {
     "expanded, as result": lambda x: torch.exp(x[:2], out=x[:1].expand(2, x.shape[1])),
 }
 
-CAPTURED = {
+APART = {
     "columns": lambda x: x[:, 0].mul_(x[:, 1]),
     "the last column": lambda x: x[:, -1].mul_(x[:, 0]),
     "halves": lambda x: x[: x.shape[0] // 2].mul_(x[x.shape[0] // 2 : x.shape[0] // 2 * 2]),
     "halves of columns": lambda x: x[:, : x.shape[1] // 2].mul_(x[:, x.shape[1] // 2 : x.shape[1] // 2 * 2]),
     "every other": lambda x: x.view(-1)[: x.numel() // 2 * 2 : 2].mul_(x.view(-1)[1::2]),
-    "columns up to one by the rest": lambda x: x[:, :1].mul_(x[:, 1:].sum(1, keepdim=True)),
     "columns by an earlier one": lambda x: x[:, 1:].mul_(x[:, :1]),
     "rows by the first": lambda x: x[1:].mul_(x[:1]),
     "assigned": lambda x: operator.setitem(x, (slice(None), -1), x[:, 0]),
     "diagonals": lambda x: x.diagonal()[:1].mul_(x.diagonal(1)[:1]),
+}
+
+CAPTURED = {
     "the same columns": lambda x: x[:, 1:].mul_(x[:, 1:]),
+    "columns up to one by the rest": lambda x: x[:, :1].mul_(x[:, 1:].sum(1, keepdim=True)),
+    "columns by copies": lambda x: x[:, 1:].mul_(x[:, :-1].clone()),
     "filled with an element": lambda x: x[:, 1:].fill_(x[0, 1]),
 }
 
@@ -106,10 +110,10 @@ def ran(program, rows: int, columns: int):
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
-@pytest.mark.parametrize("name", [*PROGRAMS, *ONE_BY_ONE, *REFUSED, *CAPTURED])
+@pytest.mark.parametrize("name", [*PROGRAMS, *ONE_BY_ONE, *REFUSED, *APART, *CAPTURED])
 def test_as_eager(name: str, backend: str) -> None:
     """A change in place that overlaps its operands gives eager's elements, or is refused as in eager."""
-    program = after((PROGRAMS | ONE_BY_ONE | REFUSED | CAPTURED)[name])
+    program = after((PROGRAMS | ONE_BY_ONE | REFUSED | APART | CAPTURED)[name])
     compiled = compile(program, backend=backend, dynamic=True)
     for rows, columns in (*SIZES, *SIZES):
         result, left, error = ran(program, rows, columns)
@@ -123,14 +127,14 @@ def test_as_eager(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured(name: str) -> None:
-    """Disjoint reads and writes run as kernels."""
+    """Reads of other memory, or of exactly the written elements, run as kernels."""
     variant = trace(after(CAPTURED[name]), (torch.ones(4, 6),))
     assert not variant.recording.overlapping
     assert not running(variant, cpu).note
 
 
-@pytest.mark.parametrize("name", ONE_BY_ONE)
+@pytest.mark.parametrize("name", [*ONE_BY_ONE, *APART])
 def test_one_by_one(name: str) -> None:
-    """Overlapping writes, which torch computes element after element, are in a graph but not in kernels."""
-    variant = trace(after(ONE_BY_ONE[name]), (torch.ones(4, 6),))
+    """Writes to memory that is read, which torch computes element after element, are in a graph but not in kernels."""
+    variant = trace(after((ONE_BY_ONE | APART)[name]), (torch.ones(4, 6),))
     assert running(variant, cpu).note
