@@ -19,7 +19,7 @@ from frontends.pytorch.meta_rules.layouts import (
     suggests_channels_last,
 )
 from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.env import ShapeEnv
@@ -107,38 +107,7 @@ def convolution_backward(
     return (*found, bias)
 
 
-# ---------------------------------------------------------------------- permuted pixels
-
-
-@kind_rules(aten.pixel_shuffle.default, aten.pixel_unshuffle.default)
-def moved(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
-    """Pixels moved to channels, or back."""
-    x = metadata_of(recorder, self)
-    return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
-
-
 # ---------------------------------------------------------------------- pooling
-
-
-@kind_rule(aten.adaptive_max_pool2d.default)
-def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The maximum of each of `output_size` windows, and its index."""
-    x = metadata_of(recorder, self)
-    if not on_cpu_and_packed(x):
-        return NotImplemented
-    found = ruled(recorder, aten.adaptive_max_pool2d.default, x, output_size)
-    return packed(recorder, found, x.dtype, x.device), packed(recorder, found, torch.int64, x.device)
-
-
-@kind_rule(aten._adaptive_avg_pool2d.default)
-def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The mean of each of `output_size` windows."""
-    x = metadata_of(recorder, self)
-    if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
-        return NotImplemented
-    sizes = (*x.shape[:-2], *sizes_of(output_size))
-    strides = suggested_strides(recorder.env, x, sizes)
-    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
 @kind_rule(

@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization with the statistics saved for their gradients, and softmax."""
+"""Layer, group and batch normalization with the statistics saved for their gradients."""
 
 from __future__ import annotations
 
@@ -83,26 +83,3 @@ def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
     if x.device.type != "cpu":
         return None
     return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
-
-
-# ---------------------------------------------------------------------- softmax
-
-
-@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
-def softmax_backward(
-    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
-) -> object:
-    """The sizes of the gradient, contiguous."""
-    grad, out = given(recorder, grad_output, output)
-    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
-        return NotImplemented
-    return packed(recorder, grad.shape, grad.dtype, grad.device)
-
-
-@kind_rule(aten._safe_softmax.default)
-def safe_softmax(recorder: Trace, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
-    """The sizes of the input."""
-    x = metadata_of(recorder, self)
-    if dtype is not None and dtype is not x.dtype or not is_packed(x) or not x.dtype.is_floating_point:
-        return NotImplemented
-    return packed(recorder, x.shape, x.dtype, x.device)
