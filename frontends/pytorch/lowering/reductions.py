@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from backends.loops.operations import computed_as, is_float
+from backends.loops.operations import computed_as
 from frontends.pytorch.graphs.joint_decompositions import greatest, logarithm
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
@@ -132,31 +132,6 @@ def moments(
 # ---------------------------------------------------------------------- exponentials
 
 
-@lowering(aten._softmax.default, aten._safe_softmax.default)
-def softmax(at: Site, x: Value, axis: int, other: object = False, *, dtype: object = None) -> Value:
-    """`_safe_softmax` returns zeros for a row whose elements are all -inf."""
-    if not x.rank or not is_float(at.dtype):
-        raise Declined
-    axes = (axis % x.rank,)
-    given = x.cast(computed_as(at.dtype))
-    most = given.reduce("maximum", axes, keepdim=True)
-    powers = (given - most).apply("exp")
-    result = powers / powers.sum(axes, keepdim=True)
-    if at.operation.target is aten._safe_softmax.default:
-        return most.equals(float("-inf")).expanded(x.sizes).select(0.0, result)
-    return result
-
-
-@lowering(aten._log_softmax.default)
-def log_softmax(at: Site, x: Value, axis: int, half_to_float: bool) -> Value:
-    if not x.rank:
-        raise Declined
-    axes = (axis % x.rank,)
-    x = x.cast(computed_as(at.dtype))
-    away = x - x.reduce("maximum", axes, keepdim=True)
-    return away - away.apply("exp").sum(axes, keepdim=True).apply("log")
-
-
 @lowering(greatest)
 def greatest_of_rows(at: Site, x: Value, axis: int) -> Value:
     return x.reduce("maximum", (axis % x.rank,), keepdim=True)
@@ -165,14 +140,3 @@ def greatest_of_rows(at: Site, x: Value, axis: int) -> Value:
 @lowering(logarithm)
 def logarithm_of_rows(at: Site, x: Value, most: Value, axis: int) -> Value:
     return (x - most).apply("exp").sum((axis % x.rank,), keepdim=True).apply("log")
-
-
-@lowering(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
-def softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
-    if not output.rank:
-        raise Declined
-    grad, output = grad.computed(), output.computed()
-    if at.name == "_softmax_backward_data":
-        product = grad * output
-        return product - output * product.sum((axis % output.rank,), keepdim=True)
-    return grad - output.apply("exp") * grad.sum((axis % output.rank,), keepdim=True)
