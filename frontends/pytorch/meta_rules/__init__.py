@@ -14,7 +14,7 @@ from frontends.pytorch.meta_rules.registry import RULES, Kind, kind_rule, ruled
 
 FAMILIES: Final = (
     "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
-    "normalization", "convolution", "creation", "attention", "recurrent", "transforms",
+    "normalization", "convolution", "creation", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:
