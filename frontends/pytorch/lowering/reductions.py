@@ -42,11 +42,8 @@ EXTREMES: Final = {
 
 @lowering(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
 def extreme(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return _extreme(at, x, EXTREMES[at.operation.target], axes, keepdim)
-
-
-def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) -> Value:
     """An empty reduction has no extreme: eager raises."""
+    operation = EXTREMES[at.operation.target]
     axes = axes_of(axes, x.rank)
     if not all(_is_positive(at, x.sizes[axis]) for axis in axes):
         raise Declined
