@@ -40,7 +40,7 @@ def gradient(
         len(axes) == len(distances), lambda: "torch.gradient expected spacing to have an entry for each axis"
     )
     return [
-        (_unevenly if isinstance(distance, Tensor) else _evenly)(self, axis, distance, edge_order)
+        (_unevenly if isinstance(distance, torch.Tensor) else _evenly)(self, axis, distance, edge_order)
         for axis, distance in zip(axes, distances)
     ]
 

@@ -11,6 +11,7 @@ from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of, strides_of
 from frontends.pytorch.meta_rules.registry import (
+    Ruled,
     by_rule_alone,
     kind_rule,
     kind_rules,
@@ -108,9 +109,10 @@ def unique(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *ar
     none requested are empty, but of slices."""
     options = dict(zip([argument.name for argument in func._schema.arguments[1:]], args)) | kwargs
     dim = options.get("dim")
-    values, *others = vocabulary["unique"](
+    found: Ruled = vocabulary["unique"](
         recorder.env, sizes_of(self), return_inverse=True, return_counts=True, dim=dim
     )
+    values, *others = found
     wanted = [dim is not None or options.get(name) for name in ("return_inverse", "return_counts")]
     numbers = [other if want else Shape((0,), dtype="int64") for other, want in zip(others, wanted)]
     count = len(func._schema.returns)
