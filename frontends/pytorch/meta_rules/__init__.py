@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from frontends.pytorch.meta_rules.registry import RULES, Kind, kind_rule, ruled
-
 FAMILIES: Final = (
     "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
     "normalization", "convolution", "creation", "recurrent", "transforms",
@@ -19,5 +17,3 @@ FAMILIES: Final = (
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.meta_rules.{family}")
-
-__all__ = ["RULES", "Kind", "kind_rule", "ruled"]

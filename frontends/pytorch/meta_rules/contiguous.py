@@ -55,7 +55,7 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
     dtypes = dtypes_of(func, args, kwargs)
     if dtypes is None:
         return NotImplemented
-    if args[1:2] in (([],), ((),)):
+    if len(args) > 1 and isinstance(args[1], list | tuple) and not args[1]:
         args = (args[0], axes_of(None, args[0].dim()), *args[2:])
     found = ruled(recorder, func, *args, **{name: value for name, value in kwargs.items() if name != "dtype"})
     device = metadata_of(recorder, args[0]).device

@@ -64,11 +64,14 @@ def convolution(
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes):
         return NotImplemented
+    return laid(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+
+
+def laid(recorder: Trace, sizes: Sequence[Int], x: Metadata, weight: Metadata) -> Metadata | object:
+    """What a convolution of an image computes, in its layout."""
     if len(x.sizes) == 3 and x.device.type == "cpu":
-        return of_row(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), w)
-    if not settles_layout(recorder, x, w):
-        return NotImplemented
-    return image(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+        return of_row(recorder, sizes, weight)
+    return image(recorder, sizes, x, weight) if settles_layout(recorder, x, weight) else NotImplemented
 
 
 def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
@@ -95,13 +98,8 @@ def convolution_backward(
     x, w, grad = given(recorder, input, weight, grad_output)
     if not one_dtype(x, w, grad):
         return NotImplemented
-    if len(x.sizes) == 3 and x.device.type == "cpu":
-        found = [of_row(recorder, kind.shape, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
-        if NotImplemented in found:
-            return NotImplemented
-    elif settles_layout(recorder, x, w):
-        found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
-    else:
+    found = [laid(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+    if NotImplemented in found:
         return NotImplemented
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
     return (*found, bias)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from frontends.pytorch.meta_rules.layouts import is_packed, suggested_strides
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
@@ -55,9 +55,15 @@ def layer_norm(
 # ---------------------------------------------------------------------- batch normalization
 
 
-@kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
-def batch_norm(recorder: Trace, *args: Any) -> object:
+@kind_rules(
+    aten.native_batch_norm.default,
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit_no_training.default,
+)
+def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
     """The sizes of the input, contiguous or channels-last; mean and deviation of each channel in training."""
+    if func is aten._native_batch_norm_legit_no_training.default:
+        args = (*args[:5], False, *args[5:])
     x, w, b, mean, variance = given(recorder, *args[:5])
     if not one_dtype(x, w, b, mean, variance):
         return NotImplemented
@@ -67,12 +73,6 @@ def batch_norm(recorder: Trace, *args: Any) -> object:
     shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, *args[5:])
     _, *statistics = [packed(recorder, shape, statistics_dtype(x), x.device) for shape in shapes]
     return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
-
-
-@kind_rule(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_of_before(recorder: Trace, *args: object) -> object:
-    """Normalization by given statistics."""
-    return batch_norm(recorder, *args[:5], False, *args[5:])
 
 
 def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:

@@ -17,7 +17,6 @@ from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
-Kind: TypeAlias = Metadata
 KindRule: TypeAlias = Callable[..., object]
 Rule = TypeVar("Rule", bound=KindRule)
 Ruled: TypeAlias = Any
