@@ -20,14 +20,22 @@ from shapes.rules.norms import channels_normalized
 from shapes.symbolic.choices import Int
 
 TABLE: Final = """
+    _histogramdd_bin_edges(self, bins, *, range=None, weight=None, density=False)
+        = [new_empty(self, (number + 1,)) for number in bins]
+    _histogramdd_from_bin_cts(self, bins, *, range=None, weight=None, density=False) = new_empty(self, bins)
+    _histogramdd_from_bin_tensors(self, bins, *, weight=None, density=False)
+        = new_empty(self, [len(edges) and edges[0] - 1 for edges in bins])
     _log_softmax(self, dim, half_to_float) = log_softmax(self, dim)
+    _log_softmax_backward_data(grad_output, output, dim, input_dtype) = mul(grad_output, output)
     _reshape_alias(self, size, stride) = reshape(self, size)
     _softmax(self, dim, half_to_float) = softmax(self, dim)
+    _softmax_backward_data(grad_output, output, dim, input_dtype) = mul(grad_output, output)
     _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False,
         memory_format=None)
         = empty_like(self, dtype=dtype)
     _unsafe_index.Tensor(self, indices) = index(self, indices)
     _unsafe_view(self, size) = reshape(self, size)
+    adaptive_max_pool2d(self, output_size) = adaptive_max_pool2d(self, output_size, return_indices=True)
     alias(self) = clone(self)
     alpha_dropout(input, p, train) = alpha_dropout(input, p, train)
     avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True,
@@ -39,6 +47,8 @@ TABLE: Final = """
         = binary_cross_entropy_with_logits(self, target, weight, pos_weight=pos_weight,
           reduction=("none", "mean", "sum")[reduction])
     clone(self, *, memory_format=None) = clone(self)
+    cudnn_grid_sampler(self, grid) = grid_sample(self, grid, align_corners=True)
+    cudnn_grid_sampler_backward(self, grid, grad_output) = (empty_like(self), empty_like(grid))
     dropout(input, p, train) = dropout(input, p, train)
     dsplit.array(self, indices) = dsplit(self, indices)
     dsplit.int(self, sections) = dsplit(self, sections)
@@ -47,9 +57,14 @@ TABLE: Final = """
     embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False) = embedding(indices, weight)
     expand(self, size, *, implicit=False) = expand(self, size)
     feature_alpha_dropout(input, p, train) = feature_alpha_dropout(input, p, train)
+    fractional_max_pool3d(self, kernel_size, output_size, random_samples)
+        = fractional_max_pool3d(self, kernel_size, output_size, return_indices=True)
     group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True)
         = group_norm(input, num_groups, weight, bias, eps)
+    hash_tensor(self, dim=(), *, keepdim=False, mode=0) = sum(self, dim or None, keepdim)
     heaviside(self, values) = heaviside(self, values)
+    histogram(self, bins=100, *, range=None, weight=None, density=False)
+        = histogram(self, bins, range=range, weight=weight, density=density)
     hsplit.array(self, indices) = hsplit(self, indices)
     hsplit.int(self, sections) = hsplit(self, sections)
     instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)

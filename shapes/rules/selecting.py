@@ -189,8 +189,9 @@ def bincount(env: ShapeEnv, input: Shape, weights: Shape | None = None, minlengt
     if len(input) != 1:
         raise ShapeError(f"input: expected 1 axis, not {len(input)}")
     typed(input, WHOLE, "input")
-    dtype = "int64" if weights is None else None
+    dtype: str | None = "int64"
     if weights is not None:
+        dtype = weights.dtype if weights.dtype in (None, "float32") else "float64"
         if len(weights) != 1:
             env.require(input[0] == 0, "weights: expected 1 axis")
         elif not same(weights[0], input[0]):

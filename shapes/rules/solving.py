@@ -121,7 +121,8 @@ def lstsq(env: ShapeEnv, A: Shape, B: Shape, driver: str | None) -> tuple[Shape,
     agree(env, rows, given, "A and B do not have the same number of rows")
     merged = broadcast(env, batch, other)
     solution = (*merged, columns) if vectors else (*merged, columns, right)
-    residuals, rank, values = EMPTY, EMPTY, EMPTY
+    residuals = values = Shape(EMPTY, dtype=real(A.dtype))
+    rank = Shape(EMPTY, dtype="int64")
     if driver in ("gels", "gelsd", "gelss"):
         overdetermined = rows > columns
         if overdetermined if isinstance(overdetermined, bool) else env.guard(overdetermined):

@@ -20,38 +20,29 @@ aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
 
 
-@composite(aten.gradient.scalarint, aten.gradient.scalararray, aten.gradient.array)
+@composite(
+    aten.gradient.scalarint, aten.gradient.scalararray, aten.gradient.array, aten.gradient.scalarrayint,
+    aten.gradient.scalarrayarray, aten.gradient.tensorarrayint, aten.gradient.tensorarray,
+)  # fmt: skip
 def gradient(
-    self: Tensor, *, spacing: float | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
+    self: Tensor,
+    *,
+    spacing: float | Sequence[float] | Sequence[Tensor] | None = None,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
 ) -> list[Tensor]:
-    """Differences of neighbors, one tensor for each axis; the same spacing for all."""
-    return [_evenly(self, axis, 1 if spacing is None else spacing, edge_order) for axis in _axes(self, dim)]
-
-
-@composite(aten.gradient.scalarrayint, aten.gradient.scalarrayarray)
-def gradient_by_axis(
-    self: Tensor, *, spacing: Sequence[float], dim: int | Sequence[int] | None = None, edge_order: int = 1
-) -> list[Tensor]:
-    """A spacing for each axis."""
-    axes = _axes(self, dim)
-    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
-    return [_evenly(self, axis, distance, edge_order) for axis, distance in zip(axes, spacing)]
-
-
-@composite(aten.gradient.tensorarrayint, aten.gradient.tensorarray)
-def gradient_by_coordinates(
-    self: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1
-) -> list[Tensor]:
-    """A coordinate for each index of each axis."""
-    axes = _axes(self, dim)
-    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
-    return [_unevenly(self, axis, places, edge_order) for axis, places in zip(axes, spacing)]
-
-
-def _axes(self: Tensor, dim: int | Sequence[int] | None) -> list[int]:
-    if dim is None:
-        return list(range(self.dim()))
-    return [axis % self.dim() for axis in ([dim] if isinstance(dim, int) else dim)]
+    """Differences of neighbors, one tensor for each axis; the spacing is the same for all, one of each axis, or a
+    coordinate for each index of each axis."""
+    dims = range(self.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    axes = [axis % self.dim() for axis in dims]
+    distances = spacing if isinstance(spacing, list | tuple) else [1 if spacing is None else spacing] * len(axes)
+    torch._check(
+        len(axes) == len(distances), lambda: "torch.gradient expected spacing to have an entry for each axis"
+    )
+    return [
+        (_unevenly if isinstance(distance, torch.Tensor) else _evenly)(self, axis, distance, edge_order)
+        for axis, distance in zip(axes, distances)
+    ]
 
 
 def _checked(self: Tensor, axis: int, edge_order: int) -> None:

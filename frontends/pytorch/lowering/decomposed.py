@@ -55,6 +55,8 @@ DECOMPOSED: Final = (
     # reductions
     aten.aminmax.default, aten.count_nonzero.default, aten.count_nonzero.dim_IntList, aten.logsumexp.default,
     aten.linalg_vector_norm.default, aten.nansum.default, aten.norm.Scalar, aten.norm.ScalarOpt_dim,
+    aten._softmax.default, aten._safe_softmax.default, aten._softmax_backward_data.default,
+    aten._log_softmax.default, aten._log_softmax_backward_data.default,
     # losses
     aten.binary_cross_entropy_backward.default, aten.binary_cross_entropy_with_logits.default,
     aten.huber_loss.default, aten.huber_loss_backward.default, aten.mse_loss.default, aten.mse_loss_backward.default,

@@ -13,7 +13,7 @@ from backends.loops.nodes import Sizes
 from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.lowering.views import along_diagonal, first_of, selected, sliced
+from frontends.pytorch.lowering.views import diagonal, first_of, select, slice_, sliced
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -86,30 +86,13 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
     return Value(at.build, at.build.concat(tensors, axis, bounds, sizes), sizes)
 
 
-def _slice_of(
-    at: Site, x: Value, sizes: Sizes, axis: int = 0, start: Size | None = None, end: object = None, step: int = 1
-) -> Value:
-    axis %= x.rank
-    return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, sizes)
-
-
-def _selection_of(at: Site, x: Value, sizes: Sizes, axis: int, place: Size) -> Value:
-    axis %= x.rank
-    return selected(x, axis, first_of(at, x.sizes[axis], place))
-
-
-def _diagonal_of(at: Site, x: Value, sizes: Sizes, offset: int = 0, first: int = 0, second: int = 1) -> Value:
-    return along_diagonal(x, sizes, offset, first, second)
-
-
 PARTS: Final[dict[object, Callable[..., Value]]] = {
-    aten.slice_scatter.default: _slice_of,
-    aten.select_scatter.default: _selection_of,
-    aten.diagonal_scatter.default: _diagonal_of,
-    aten.slice_backward.default: _slice_of,
-    aten.select_backward.default: _selection_of,
-    aten.diagonal_backward.default: _diagonal_of,
-    aten.diag_embed.default: _diagonal_of,
+    aten.slice_scatter.default: slice_,
+    aten.select_scatter.default: select,
+    aten.diagonal_scatter.default: diagonal,
+    aten.slice_backward.default: slice_,
+    aten.select_backward.default: select,
+    aten.diagonal_backward.default: diagonal,
 }
 """The views that these operators write to."""
 
@@ -119,7 +102,7 @@ def scatter(at: Site, x: Value, source: Value, *place: object) -> Value:
     """Another tensor in the place of a view."""
     whole = at.new()
     at.assign(whole, x)
-    at.assign(PARTS[at.operation.target](at, whole, source.sizes, *place), source)
+    at.assign(PARTS[at.operation.target](at, whole, *place, sizes=source.sizes), source)
     return whole
 
 

@@ -71,18 +71,14 @@ def bitwise(at: Site, x: Argument, y: Argument) -> Value:
 
 @lowering(aten.add.Tensor, aten.add.Scalar, aten.sub.Tensor, aten.sub.Scalar)
 def add(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
-    return _sum(at, x, y, alpha, at.name)
-
-
-def _sum(at: Site, x: Argument, y: Argument, alpha: Argument, operation: str) -> Value:
     if at.dtype == "bool":
-        if operation == "add" and type(alpha) in (int, bool) and alpha == 1:
+        if at.name == "add" and type(alpha) in (int, bool) and alpha == 1:
             return at.operand(x).apply("bitor", at.operand(y))
         raise Declined
     other = at.operand(y)
     if not (type(alpha) in (int, float) and alpha == 1):
         other = other * at.operand(alpha)
-    return at.operand(x).apply(operation, other)
+    return at.operand(x).apply(at.name, other)
 
 
 @lowering(aten.mul.Tensor, aten.mul.Scalar)

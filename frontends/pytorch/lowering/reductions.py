@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from backends.loops.operations import computed_as, is_float
+from backends.loops.operations import computed_as
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
@@ -41,11 +41,8 @@ EXTREMES: Final = {
 
 @lowering(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
 def extreme(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    return _extreme(at, x, EXTREMES[at.operation.target], axes, keepdim)
-
-
-def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) -> Value:
     """An empty reduction has no extreme: eager raises."""
+    operation = EXTREMES[at.operation.target]
     axes = axes_of(axes, x.rank)
     if not all(_is_positive(at, x.sizes[axis]) for axis in axes):
         raise Declined
@@ -126,42 +123,3 @@ def moments(
     variance = squares / (count if correction <= 0 else x.build.interner.maximum(count, 0))
     average = average + finite.select(rest, 0)
     return (variance, average) if keepdim else (variance.squeezed(axes), average.squeezed(axes))
-
-
-# ---------------------------------------------------------------------- exponentials
-
-
-@lowering(aten._softmax.default, aten._safe_softmax.default)
-def softmax(at: Site, x: Value, axis: int, other: object = False, *, dtype: object = None) -> Value:
-    """`_safe_softmax` returns zeros for a row whose elements are all -inf."""
-    if not x.rank or not is_float(at.dtype):
-        raise Declined
-    axes = (axis % x.rank,)
-    given = x.cast(computed_as(at.dtype))
-    most = given.reduce("maximum", axes, keepdim=True)
-    powers = (given - most).apply("exp")
-    result = powers / powers.sum(axes, keepdim=True)
-    if at.operation.target is aten._safe_softmax.default:
-        return most.equals(float("-inf")).expanded(x.sizes).select(0.0, result)
-    return result
-
-
-@lowering(aten._log_softmax.default)
-def log_softmax(at: Site, x: Value, axis: int, half_to_float: bool) -> Value:
-    if not x.rank:
-        raise Declined
-    axes = (axis % x.rank,)
-    x = x.cast(computed_as(at.dtype))
-    away = x - x.reduce("maximum", axes, keepdim=True)
-    return away - away.apply("exp").sum(axes, keepdim=True).apply("log")
-
-
-@lowering(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
-def softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
-    if not output.rank:
-        raise Declined
-    grad, output = grad.computed(), output.computed()
-    if at.name == "_softmax_backward_data":
-        product = grad * output
-        return product - output * product.sum((axis % output.rank,), keepdim=True)
-    return grad - output.apply("exp") * grad.sum((axis % output.rank,), keepdim=True)

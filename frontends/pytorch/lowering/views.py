@@ -89,9 +89,12 @@ def reshaped(x: Value, sizes: Sizes) -> Value:
 
 
 @lowering(aten.slice.Tensor, aten.slice_copy.Tensor, views=True)
-def slice_(at: Site, x: Value, axis: int = 0, start: Size | None = None, end: object = None, step: int = 1) -> Value:
+def slice_(
+    at: Site, x: Value, axis: int = 0, start: Size | None = None, end: object = None, step: int = 1, *,
+    sizes: Sizes | None = None,
+) -> Value:  # fmt: skip
     axis %= x.rank
-    return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, at.sizes)
+    return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, at.sizes if sizes is None else sizes)
 
 
 def sliced(at: Site, x: Value, axis: int, start: Expr, step: int, sizes: Sizes) -> Value:
@@ -118,7 +121,7 @@ def first_of(at: Site, size: Expr, start: Size | None) -> Expr:
 
 
 @lowering(aten.select.int, aten.select_copy.int, views=True)
-def select(at: Site, x: Value, axis: int, place: Size) -> Value:
+def select(at: Site, x: Value, axis: int, place: Size, *, sizes: object = None) -> Value:
     axis %= x.rank
     return selected(x, axis, first_of(at, x.sizes[axis], place))
 
@@ -159,12 +162,11 @@ def flip(at: Site, x: Value, axes: list[int]) -> Value:
 
 
 @lowering(aten.diagonal.default, aten.diagonal_copy.default, views=True)
-def diagonal(at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
-    return along_diagonal(x, at.sizes, offset, first, second)
-
-
-def along_diagonal(x: Value, sizes: Sizes, offset: int, first: int, second: int) -> Value:
+def diagonal(
+    at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 1, *, sizes: Sizes | None = None
+) -> Value:
     """A view whose last axis is the diagonal of two axes."""
+    sizes = at.sizes if sizes is None else sizes
     first, second = first % x.rank, second % x.rank
     if type(offset) is not int:
         raise Declined

@@ -10,14 +10,10 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from frontends.pytorch.meta_rules.registry import RULES, Kind, kind_rule, ruled
-
 FAMILIES: Final = (
     "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
-    "normalization", "convolution", "creation", "attention", "recurrent", "transforms",
+    "normalization", "convolution", "creation", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.meta_rules.{family}")
-
-__all__ = ["RULES", "Kind", "kind_rule", "ruled"]

@@ -1,4 +1,4 @@
-"""Reductions, scans, products, concatenation, gathers, embedding and log-likelihoods: their results are contiguous."""
+"""Operators whose results are contiguous: reductions, scans, products, gathers, concatenation, and gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import is_number, order_of
-from frontends.pytorch.meta_rules.normalization import given
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
@@ -25,10 +24,10 @@ BY_RULE: Final = (
     aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.addmm.default, aten.addmv.default,
     aten.baddbmm.default, aten.gather.default, aten.embedding.default, aten.nll_loss_forward.default,
     aten.isin.Tensor_Tensor, aten.isin.Tensor_Scalar, aten._softmax.default, aten._log_softmax.default,
-)  # fmt: skip
-ALONG_AXES: Final = (
+    aten._softmax_backward_data.default, aten._log_softmax_backward_data.default,
     aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default, aten.any.dim, aten.all.dim,
     aten.any.dims, aten.all.dims, aten.var.correction, aten.std.correction, aten.logsumexp.default,
+    aten.hash_tensor.default,
 )  # fmt: skip
 LIKE: Final = {
     aten.embedding_dense_backward.default: (0,),
@@ -41,16 +40,23 @@ LIKE: Final = {
     aten._ctc_loss_backward.Tensor: (1,),
     aten.glu_backward.default: (1,),
     aten.native_layer_norm_backward.default: (1, 5, 6),
+    aten.slice_backward.default: (1,),
+    aten.select_backward.default: (1,),
+    aten.diagonal_backward.default: (1,),
+    aten.unfold_backward.default: (1,),
 }
-"""Gradients like the arguments at these indices, but contiguous; of several the last argument says which are wanted."""
+"""Gradients like the arguments at these indices, or of these sizes, but contiguous; of several the last argument says
+which are wanted."""
 
 
 @kind_rules(*BY_RULE)
 def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
-    """Contiguous results with the sizes of the shape rule."""
+    """Contiguous results with the sizes of the shape rule; no axes are all of them."""
     dtypes = dtypes_of(func, args, kwargs)
     if dtypes is None:
         return NotImplemented
+    if len(args) > 1 and isinstance(args[1], list | tuple) and not args[1]:
+        args = (args[0], axes_of(None, args[0].dim()), *args[2:])
     found = ruled(recorder, func, *args, **{name: value for name, value in kwargs.items() if name != "dtype"})
     device = metadata_of(recorder, args[0]).device
     if len(dtypes) == 1:
@@ -58,26 +64,19 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
     return tuple([packed(recorder, one, dtype, device) for one, dtype in zip(found, dtypes)])
 
 
-@kind_rules(*ALONG_AXES)
-def along_axes(
-    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, dim: object = None, *args: object,
-    **kwargs: object,
-) -> object:  # fmt: skip
-    """The same along some axes, or along all of them where there are none."""
-    if isinstance(dim, list | tuple) and not dim:
-        dim = axes_of(None, self.dim())
-    return by_rule(func, recorder, self, dim, *args, **kwargs)
-
-
 @kind_rules(*LIKE)
 def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
     """New tensors of the arguments' sizes; of the whole table for an embedding."""
-    kinds = given(recorder, *[args[place] for place in LIKE[func]])
     if func is aten.embedding_dense_backward.default:
-        return packed(recorder, (sizes_of(args[2]), kinds[0].shape[-1]), kinds[0].dtype, kinds[0].device)
-    wanted = args[-1] if len(kinds) > 1 else [True]
-    made = [kind and packed(recorder, kind.shape, kind.dtype, kind.device) for kind in kinds]
-    return tuple([each if want else None for each, want in zip(made, wanted)]) if len(kinds) > 1 else made[0]
+        grad = metadata_of(recorder, args[0])
+        return packed(recorder, (sizes_of(args[2]), grad.shape[-1]), grad.dtype, grad.device)
+    found = []
+    for like in [args[place] for place in LIKE[func]]:
+        base = metadata_of(recorder, like if isinstance(like, torch.Tensor) else args[0])
+        found.append(None if like is None else packed(recorder, sizes_of(like), base.dtype, base.device))
+    if len(found) == 1:
+        return found[0]
+    return tuple([each if wanted else None for each, wanted in zip(found, args[-1])])
 
 
 def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:

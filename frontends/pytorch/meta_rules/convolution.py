@@ -19,7 +19,7 @@ from frontends.pytorch.meta_rules.layouts import (
     suggests_channels_last,
 )
 from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.env import ShapeEnv
@@ -64,11 +64,14 @@ def convolution(
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes):
         return NotImplemented
+    return laid(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+
+
+def laid(recorder: Trace, sizes: Sequence[Int], x: Metadata, weight: Metadata) -> Metadata | object:
+    """What a convolution of an image computes, in its layout."""
     if len(x.sizes) == 3 and x.device.type == "cpu":
-        return of_row(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), w)
-    if not settles_layout(recorder, x, w):
-        return NotImplemented
-    return image(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+        return of_row(recorder, sizes, weight)
+    return image(recorder, sizes, x, weight) if settles_layout(recorder, x, weight) else NotImplemented
 
 
 def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
@@ -95,50 +98,14 @@ def convolution_backward(
     x, w, grad = given(recorder, input, weight, grad_output)
     if not one_dtype(x, w, grad):
         return NotImplemented
-    if len(x.sizes) == 3 and x.device.type == "cpu":
-        found = [of_row(recorder, kind.shape, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
-        if NotImplemented in found:
-            return NotImplemented
-    elif settles_layout(recorder, x, w):
-        found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
-    else:
+    found = [laid(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+    if NotImplemented in found:
         return NotImplemented
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
     return (*found, bias)
 
 
-# ---------------------------------------------------------------------- permuted pixels
-
-
-@kind_rules(aten.pixel_shuffle.default, aten.pixel_unshuffle.default)
-def moved(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
-    """Pixels moved to channels, or back."""
-    x = metadata_of(recorder, self)
-    return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
-
-
 # ---------------------------------------------------------------------- pooling
-
-
-@kind_rule(aten.adaptive_max_pool2d.default)
-def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The maximum of each of `output_size` windows, and its index."""
-    x = metadata_of(recorder, self)
-    if not on_cpu_and_packed(x):
-        return NotImplemented
-    found = ruled(recorder, aten.adaptive_max_pool2d.default, x, output_size)
-    return packed(recorder, found, x.dtype, x.device), packed(recorder, found, torch.int64, x.device)
-
-
-@kind_rule(aten._adaptive_avg_pool2d.default)
-def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
-    """The mean of each of `output_size` windows."""
-    x = metadata_of(recorder, self)
-    if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
-        return NotImplemented
-    sizes = (*x.shape[:-2], *sizes_of(output_size))
-    strides = suggested_strides(recorder.env, x, sizes)
-    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
 @kind_rule(

@@ -63,24 +63,19 @@ def as_rolled(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence
     return as_image()(recorder, sizes, args) if len(args) > 2 and args[2] else contiguous_strides(sizes)
 
 
-def as_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
-    """The layout that batch normalization gives to the first argument."""
-    return normalized_strides(recorder, metadata_of(recorder, args[0]))
-
-
-def as_gradient_of_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
-    """The layout that it gives to the second argument, for a gradient."""
-    return normalized_strides(recorder, metadata_of(recorder, args[1]))
+def as_normalized(place: int = 0) -> Strides:
+    """The layout that batch normalization gives to the argument at this index."""
+    return lambda recorder, sizes, args: normalized_strides(recorder, metadata_of(recorder, args[place]))
 
 
 LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
-    aten._batch_norm_with_update.default: (as_normalized, None, None, None),
-    aten._batch_norm_with_update_functional.default: (as_normalized, *(None,) * 5),
-    aten._batch_norm_no_update.default: (as_normalized, None, None, None),
-    aten._native_batch_norm_legit.no_stats: (as_normalized, None, None),
-    aten._native_batch_norm_legit_functional.default: (as_normalized, *(None,) * 4),
-    aten.native_batch_norm_backward.default: (as_gradient_of_normalized, None, None),
-    aten.batch_norm_backward.default: (as_gradient_of_normalized, None, None),
+    aten._batch_norm_with_update.default: (as_normalized(), None, None, None),
+    aten._batch_norm_with_update_functional.default: (as_normalized(), *(None,) * 5),
+    aten._batch_norm_no_update.default: (as_normalized(), None, None, None),
+    aten._native_batch_norm_legit.no_stats: (as_normalized(), None, None),
+    aten._native_batch_norm_legit_functional.default: (as_normalized(), *(None,) * 4),
+    aten.native_batch_norm_backward.default: (as_normalized(1), None, None),
+    aten.batch_norm_backward.default: (as_normalized(1), None, None),
     # the mean is expanded to the sizes of both
     aten.normal.Tensor_Tensor: (packed,),
     aten.huber_loss_backward.default: (packed,),
@@ -88,18 +83,22 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
     aten._linalg_svd.default: (by_columns, None, by_columns),
     aten.linalg_eig.default: (None, by_columns),
     aten.roll.default: (as_rolled,),
-    aten.reflection_pad2d.default: (as_image(),),
-    aten.replication_pad2d.default: (as_image(),),
-    aten.channel_shuffle.default: (as_image(),),
-    aten.native_channel_shuffle.default: (as_image(),),
-    aten.max_unpool2d.default: (as_image(),),
-    aten.replication_pad3d.default: (as_image(),),
-    aten.reflection_pad3d.default: (as_image(),),
-    aten.replication_pad2d_backward.default: (as_image(1),),
-    aten.reflection_pad2d_backward.default: (as_image(1),),
-    aten.replication_pad3d_backward.default: (as_image(1),),
-    aten.reflection_pad3d_backward.default: (as_image(1),),
-}
+    **dict.fromkeys(
+        (
+            aten.reflection_pad2d.default, aten.reflection_pad3d.default, aten.replication_pad2d.default,
+            aten.replication_pad3d.default, aten.channel_shuffle.default, aten.native_channel_shuffle.default,
+            aten.max_unpool2d.default, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
+        ),
+        (as_image(),),
+    ),
+    **dict.fromkeys(
+        (
+            aten.reflection_pad2d_backward.default, aten.reflection_pad3d_backward.default,
+            aten.replication_pad2d_backward.default, aten.replication_pad3d_backward.default,
+        ),
+        (as_image(1),),
+    ),
+}  # fmt: skip
 
 
 MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
 
 aten: Final = torch.ops.aten
-CPU: Final = torch.device("cpu")
 PRESERVED: Final = (None, torch.preserve_format)
 WINDOWS: Final = (
     aten.hann_window,
@@ -56,10 +54,6 @@ def is_dense(options: Mapping[str, object]) -> bool:
     return options.get("layout") in (None, torch.strided) and not options.get("pin_memory")
 
 
-def is_on_cpu(options: Mapping[str, object]) -> bool:
-    return is_dense(options) and torch.device(options.get("device") or "cpu").type == "cpu"
-
-
 @kind_rule(
     aten.clone.default, aten._to_copy.default, aten.ones_like.default, aten.zeros_like.default, aten.empty_like.default,
     aten.rand_like.default, aten.randn_like.default, aten.full_like.default,
@@ -74,34 +68,6 @@ def like(
     return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
 
 
-@kind_rule(aten.new_zeros.default, aten.new_ones.default, aten.new_empty.default, aten.new_full.default)
-def new(
-    recorder: Trace, self: torch.Tensor, size: Sequence[object], *values: object, dtype: torch.dtype | None = None,
-    device: torch.device | None = None, **options: object,
-) -> object:  # fmt: skip
-    """A new tensor with the dtype of another one."""
-    if not is_on_cpu({**options, "device": device}):
-        return NotImplemented
-    base = metadata_of(recorder, self)
-    place = base.device if device is None else torch.device(device)
-    return packed(recorder, sizes_of(size), base.dtype if dtype is None else dtype, place)
-
-
-@kind_rules(
-    aten.zeros.default, aten.ones.default, aten.empty.memory_format, aten.full.default, aten.rand.default,
-    aten.randn.default, aten.rand.generator, aten.randn.generator,
-)  # fmt: skip
-def fresh(
-    operator: torch._ops.OpOverload, recorder: Trace, size: Sequence[object], *values: object, **options: object
-) -> object:
-    """A new tensor of given sizes."""
-    if not is_on_cpu(options) or options.get("memory_format") not in (None, torch.contiguous_format):
-        return NotImplemented
-    asked = {"dtype": options.get("dtype"), "device": torch.device("meta")}
-    dtypes = dtypes_of(operator, ((), *values), asked | {"generator": None} if "generator" in options else asked)
-    return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], CPU)
-
-
 @kind_rule(aten.copy_.default)
 def copy_into(recorder: Trace, self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> object:
     """The tensor written to."""
@@ -113,33 +79,23 @@ def copy_into(recorder: Trace, self: torch.Tensor, src: torch.Tensor, non_blocki
 # ---------------------------------------------------------------------- numbers that are plain ints in the schema
 
 
-def registered(
-    default: torch._ops.OpOverload,
-    *operators: torch._ops.OpOverload,
-    dtype: torch.dtype | None,
-    counts: int | None = None,
-) -> None:
-    """The rule of a factory: the sizes are its numbers, or the first of them."""
-
-    @kind_rule(*operators)
-    def factory(recorder: Trace, *numbers: object, **options: object) -> object:
-        shape = ruled(recorder, default, *numbers[:counts])
-        kind = options.get("dtype") or dtype or torch.get_default_dtype()
-        device = options.get("device")
-        where = torch.get_default_device() if device is None else torch.device(device)
-        return packed(recorder, shape, kind, where)
-
-
-for spaced in (aten.linspace, aten.logspace):
-    registered(spaced.default, spaced.default, dtype=None)
-for triangle in (aten.tril_indices, aten.triu_indices):
-    registered(triangle.default, triangle.default, dtype=torch.int64)
-for window in WINDOWS:
-    overloads = [getattr(window, name) for name in window.overloads() if not name.endswith("out")]
-    registered(window.default, *overloads, dtype=None, counts=1)
-
-
-@kind_rule(aten.one_hot.default, once=True)
-def one_hot(recorder: Trace, self: torch.Tensor, num_classes: int = -1) -> object:
-    """One element for each class; the number of classes is data-dependent if it is not given."""
-    return packed(recorder, ruled(recorder, aten.one_hot.default, self, num_classes), torch.int64, self.device)
+@kind_rules(
+    *[
+        getattr(packet, name)
+        for packet in (aten.linspace, aten.logspace, aten.tril_indices, aten.triu_indices, *WINDOWS)
+        for name in packet.overloads()
+        if not name.endswith("out") and "Tensor" not in name
+    ]
+)
+def factory(func: torch._ops.OpOverload, recorder: Trace, *numbers: object, **options: object) -> object:
+    """A tensor whose sizes are among the first arguments."""
+    default = func.overloadpacket.default
+    count = len([argument for argument in default._schema.arguments if not argument.kwarg_only])
+    usual = torch.int64 if default in (aten.tril_indices.default, aten.triu_indices.default) else None
+    device = options.get("device")
+    return packed(
+        recorder,
+        ruled(recorder, default, *numbers[:count]),
+        options.get("dtype") or usual or torch.get_default_dtype(),
+        torch.get_default_device() if device is None else torch.device(device),
+    )

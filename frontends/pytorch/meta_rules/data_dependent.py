@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import torch
 
 from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of, strides_of
-from frontends.pytorch.meta_rules.registry import Ruled, kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import (
+    Ruled,
+    by_rule_alone,
+    kind_rule,
+    kind_rules,
+    made,
+    metadata_of,
+    ruled,
+    sizes_of,
+)
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
@@ -23,11 +32,11 @@ aten: Final = torch.ops.aten
 def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     """A row of coordinates for each element that is not 0, stored column by column."""
     shape = ruled(recorder, aten.nonzero.default, self)
-    made = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
+    kind = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
     if self.dim() > 1:
         # with one row or none, every order is correct
-        made.order = Order((0, 1), dense=True)
-    return made
+        kind.order = Order((0, 1), dense=True)
+    return kind
 
 
 @kind_rule(aten.index.Tensor, once=True)
@@ -86,80 +95,25 @@ def picked_strides(
     return elementwise_strides(recorder.env, operands, sizes)
 
 
-@kind_rule(aten.masked_select.default, once=True)
-def masked_select(recorder: Trace, self: torch.Tensor, mask: torch.Tensor) -> object:
-    """The elements under a mask."""
-    return packed(recorder, ruled(recorder, aten.masked_select.default, self, mask), self.dtype, self.device)
+kind_rules(
+    aten.masked_select.default, aten.bincount.default, aten.repeat_interleave.Tensor, aten.one_hot.default, once=True
+)(by_rule_alone)
 
 
-@kind_rule(aten.bincount.default, once=True)
-def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
-    """A bin for each number up to the largest: counts, or sums of weights."""
-    shape = ruled(recorder, aten.bincount.default, self, weights, minlength)
-    if weights is None:
-        dtype = torch.int64
-    else:
-        dtype = torch.float32 if weights.dtype is torch.float32 else torch.float64
-    return packed(recorder, shape, dtype, self.device)
-
-
-@kind_rule(aten.repeat_interleave.Tensor, once=True)
-def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
-    """Each index repeated as often as `repeats` says."""
-    shape = ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size)
-    return packed(recorder, shape, repeats.dtype, repeats.device)
-
-
-# ---------------------------------------------------------------------- distinct elements
-
-
-@kind_rule(aten._unique2.default, once=True)
-def unique(
-    recorder: Trace,
-    self: torch.Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-) -> tuple[Metadata, ...]:
-    """The distinct elements, the inverse indices and the counts; what is not requested is an empty tensor."""
-    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
-    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
-
-
-@kind_rule(aten._unique.default, once=True)
-def unique_inverse(recorder: Trace, self: torch.Tensor, *options: bool) -> object:
-    """The distinct elements and, if requested, the inverse indices."""
-    return unique(recorder, self, *options)[:2]
-
-
-@kind_rule(aten.unique_consecutive.default, once=True)
-def unique_consecutive(
-    recorder: Trace,
-    self: torch.Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> object:
-    """One element for each run of equal ones, or one slice."""
-    if dim is not None:
-        return unique_slices(recorder, self, dim)
-    return unique(recorder, self, True, return_inverse, return_counts)
-
-
-@kind_rule(aten.unique_dim.default, aten.unique_dim_consecutive.default, once=True)
-def unique_slices(recorder: Trace, self: torch.Tensor, dim: int, *requested: bool) -> object:
-    """The distinct slices, or one for each run of equal ones; inverse indices and counts are computed in any case."""
-    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
-
-
-def distinct(
-    recorder: Trace, self: torch.Tensor, found: Ruled, *, inverse: bool = True, counts: bool = True
-) -> tuple[Metadata, ...]:
-    """The metadata of values, inverse indices and counts."""
-    values, places, numbers = found
-    none = Shape((0,))
-    return (
-        packed(recorder, values, self.dtype, self.device),
-        packed(recorder, places if inverse else none, torch.int64, self.device),
-        packed(recorder, numbers if counts else none, torch.int64, self.device),
+@kind_rules(
+    aten._unique2.default, aten._unique.default, aten.unique_consecutive.default, aten.unique_dim.default,
+    aten.unique_dim_consecutive.default, once=True,
+)  # fmt: skip
+def unique(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: Any, **kwargs: Any) -> object:
+    """The distinct elements or slices, or one for each run of equal ones; the inverse indices and the counts, where
+    none requested are empty, but of slices."""
+    options = dict(zip([argument.name for argument in func._schema.arguments[1:]], args)) | kwargs
+    dim = options.get("dim")
+    found: Ruled = vocabulary["unique"](
+        recorder.env, sizes_of(self), return_inverse=True, return_counts=True, dim=dim
     )
+    values, *others = found
+    wanted = [dim is not None or options.get(name) for name in ("return_inverse", "return_counts")]
+    numbers = [other if want else Shape((0,), dtype="int64") for other, want in zip(others, wanted)]
+    count = len(func._schema.returns)
+    return made(recorder, (values, *numbers)[:count], metadata_of(recorder, self))

@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization with the statistics saved for their gradients, and softmax."""
+"""Layer, group and batch normalization with the statistics saved for their gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from frontends.pytorch.meta_rules.layouts import is_packed, suggested_strides
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
@@ -55,9 +55,15 @@ def layer_norm(
 # ---------------------------------------------------------------------- batch normalization
 
 
-@kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
-def batch_norm(recorder: Trace, *args: Any) -> object:
+@kind_rules(
+    aten.native_batch_norm.default,
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit_no_training.default,
+)
+def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
     """The sizes of the input, contiguous or channels-last; mean and deviation of each channel in training."""
+    if func is aten._native_batch_norm_legit_no_training.default:
+        args = (*args[:5], False, *args[5:])
     x, w, b, mean, variance = given(recorder, *args[:5])
     if not one_dtype(x, w, b, mean, variance):
         return NotImplemented
@@ -69,12 +75,6 @@ def batch_norm(recorder: Trace, *args: Any) -> object:
     return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
 
 
-@kind_rule(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_of_before(recorder: Trace, *args: object) -> object:
-    """Normalization by given statistics."""
-    return batch_norm(recorder, *args[:5], False, *args[5:])
-
-
 def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
     """The strides of the CPU kernel's result: contiguous, or channels-last if the input is. None where torch's meta
     function answers."""
@@ -83,26 +83,3 @@ def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
     if x.device.type != "cpu":
         return None
     return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
-
-
-# ---------------------------------------------------------------------- softmax
-
-
-@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
-def softmax_backward(
-    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
-) -> object:
-    """The sizes of the gradient, contiguous."""
-    grad, out = given(recorder, grad_output, output)
-    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
-        return NotImplemented
-    return packed(recorder, grad.shape, grad.dtype, grad.device)
-
-
-@kind_rule(aten._safe_softmax.default)
-def safe_softmax(recorder: Trace, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
-    """The sizes of the input."""
-    x = metadata_of(recorder, self)
-    if dtype is not None and dtype is not x.dtype or not is_packed(x) or not x.dtype.is_floating_point:
-        return NotImplemented
-    return packed(recorder, x.shape, x.dtype, x.device)

@@ -61,29 +61,18 @@ SUBTRACTING: Final = tuple(
 """Operators whose kernels reject booleans, where torch's meta functions accept a bool scalar."""
 
 
-def overloads() -> Sequence[object]:
-    """The functional operators of this family with one result."""
+def overloads(suffix: str = "") -> Sequence[object]:
+    """The functional operators of this family with one result; with the suffix `_`, those that write to their first
+    operand."""
     found = []
     for name in NAMES.split():
-        packet = getattr(aten, name)
-        for overload in packet.overloads():
-            operator = getattr(packet, overload)
-            schema = operator._schema
-            if f"{name}.{overload}" in NO_RULE or schema.is_mutable or len(schema.returns) != 1:
-                continue
-            if str(schema.returns[0].type) == "Tensor" and not any(argument.is_out for argument in schema.arguments):
-                found.append(operator)
-    return found
-
-
-def in_place_overloads() -> Sequence[object]:
-    """The operators of this family that write to their first operand."""
-    found = []
-    for name in NAMES.split():
-        packet = getattr(aten, f"{name}_", None)
+        packet = getattr(aten, f"{name}{suffix}", None)
         for overload in packet.overloads() if packet is not None else ():
             operator = getattr(packet, overload)
-            if str(operator._schema.returns[0].type) == "Tensor":
+            schema = operator._schema
+            if f"{name}.{overload}" in NO_RULE or schema.is_mutable is not bool(suffix):
+                continue
+            if [str(result.type) for result in schema.returns] == ["Tensor"]:
                 found.append(operator)
     return found
 
@@ -146,7 +135,7 @@ def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) 
     return recorder.kinds.laid(sizes, strides, 0, dtype, device)
 
 
-@kind_rules(*in_place_overloads())
+@kind_rules(*overloads("_"))
 def written(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwargs: object) -> object:
     """The first operand, if the others broadcast to it."""
     made = result_of(func, recorder, *args, **kwargs)

@@ -13,16 +13,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.meta_rules.normalization import one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
 from frontends.pytorch.meta_rules.through_time import layer_gradients, lstm_layer
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
-from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
 
 aten: Final = torch.ops.aten
@@ -76,38 +75,16 @@ def lstm_with_workspaces(
     ]
 
 
-def _register(mode: str) -> None:
-    packet = getattr(aten, mode)
-
-    @kind_rule(packet.input)
-    def padded(
-        recorder: Trace, input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool,
-        num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
-    ) -> object:  # fmt: skip
-        """As many steps as the input has, time-major in memory."""
-        x, states = metadata_of(recorder, input), _states(recorder, hx)
-        if len(x.sizes) != 3 or not one_dtype(x, *states):
-            return NotImplemented
-        first, second, _ = x.shape
-        width = states[0].shape[2] * (1 + bidirectional)
-        if not batch_first:
-            return packed(recorder, Shape((first, second, width)), x.dtype, x.device), *_last(recorder, states)
-        by_time = contiguous_strides((second, first, width))
-        strides = (by_time[1], by_time[0], by_time[2])
-        found = recorder.kinds.laid(Shape((first, second, width)), strides, 0, x.dtype, x.device)
-        return found, *_last(recorder, states)
-
-    @kind_rule(packet.data)
-    def of_packed(
-        recorder: Trace, data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
-        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
-    ) -> object:  # fmt: skip
-        """As many rows as the input has."""
-        x, states = metadata_of(recorder, data), _states(recorder, hx)
-        if len(x.sizes) != 2 or not one_dtype(x, *states):
-            return NotImplemented
-        width = states[0].shape[2] * (1 + bidirectional)
-        return packed(recorder, Shape((x.shape[0], width)), x.dtype, x.device), *_last(recorder, states)
+@kind_rules(*[operator for mode in MODES for operator in (getattr(aten, mode).input, getattr(aten, mode).data)])
+def layer(func: torch._ops.OpOverload, recorder: Trace, input: Tensor, *args: Any) -> object:
+    """As many steps, or rows of packed sequences, as the input has."""
+    is_padded = func._overloadname == "input"
+    hx, bidirectional, batch_first = (args[0], args[-2], args[-1]) if is_padded else (args[1], args[-1], False)
+    x, states = metadata_of(recorder, input), _states(recorder, hx)
+    if batch_first or len(x.sizes) != 2 + is_padded or not one_dtype(x, *states):
+        return NotImplemented
+    width = states[0].shape[2] * (1 + bidirectional)
+    return packed(recorder, Shape((*x.shape[:-1], width)), x.dtype, x.device), *_last(recorder, states)
 
 
 def _states(recorder: Trace, hx: Sequence[Tensor] | Tensor) -> list[Metadata]:
@@ -117,7 +94,3 @@ def _states(recorder: Trace, hx: Sequence[Tensor] | Tensor) -> list[Metadata]:
 def _last(recorder: Trace, states: Sequence[Metadata]) -> list[Metadata]:
     """The last states, with the sizes of the first."""
     return [packed(recorder, state.shape, state.dtype, state.device) for state in states]
-
-
-for _mode in MODES:
-    _register(_mode)

@@ -17,7 +17,6 @@ from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
-Kind: TypeAlias = Metadata
 KindRule: TypeAlias = Callable[..., object]
 Rule = TypeVar("Rule", bound=KindRule)
 Ruled: TypeAlias = Any
@@ -41,12 +40,12 @@ def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-def kind_rules(*operators: object) -> Callable[[Rule], Rule]:
+def kind_rules(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the rule of each of these operators, which is its first argument."""
 
     def register(rule: Rule) -> Rule:
         for operator in operators:
-            RULES[operator] = partial(rule, operator)
+            kind_rule(operator, once=once)(partial(rule, operator))
         return rule
 
     return register
@@ -54,7 +53,7 @@ def kind_rules(*operators: object) -> Callable[[Rule], Rule]:
 
 def word_of(func: torch._ops.OpOverload) -> str:
     """An operator's name in our tables."""
-    name = func._schema.name.partition("::")[2]
+    name = func._schema.name.partition("::")[2].replace("linalg_", "linalg.")
     return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
 
 
@@ -91,6 +90,21 @@ def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
 def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
     """The metadata of a new contiguous tensor."""
     return recorder.kinds.laid(shape, None, 0, dtype, device)
+
+
+def by_rule_alone(
+    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object
+) -> object:
+    """New contiguous tensors with the sizes and dtypes of the shape rule."""
+    return made(recorder, ruled(recorder, func, self, *args, **kwargs), metadata_of(recorder, self))
+
+
+def made(recorder: Trace, found: Ruled, base: Metadata) -> Any:
+    """New contiguous tensors with these sizes and dtypes; the base's dtype where there is none."""
+    if isinstance(found, Shape):
+        return packed(recorder, found, base.dtype if found.dtype is None else getattr(torch, found.dtype), base.device)
+    pieces = [made(recorder, each, base) for each in found]
+    return pieces if isinstance(found, list) else tuple(pieces)
 
 
 def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:

@@ -123,18 +123,3 @@ def overlaps(recorder: Trace, base: Metadata) -> bool:
             if longer is not False:
                 return True
     return False
-
-
-# ---------------------------------------------------------------------- gradients of views
-
-
-@kind_rule(
-    aten.slice_backward.default,
-    aten.select_backward.default,
-    aten.diagonal_backward.default,
-    aten.unfold_backward.default,
-)
-def whole(recorder: Trace, grad_output: torch.Tensor, input_sizes: Sequence[object], *_: object) -> object:
-    """A tensor of the sizes of the view's base."""
-    base = metadata_of(recorder, grad_output)
-    return packed(recorder, sizes_of(input_sizes), base.dtype, base.device)

@@ -24,6 +24,7 @@ TABLE = [
     ("repeat_interleave", ("b s", "s int64", 1), {}, "Shape(b, u0)", []),
     ("repeat_interleave", ("b 5", "t int64", 1), {"output_size": "$e"}, "Shape(b, e)", ["t == 5 or t == 1"]),
     ("bincount", ("s int64",), {"minlength": "$t"}, "Shape(u0, dtype=int64)", []),
+    ("bincount", ("s int64", "s int64"), {}, "Shape(u0, dtype=float64)", []),
     ("histc", ("b s", "$t"), {}, "Shape(t)", ["t >= 1"]),
     ("histogram", ("b s", "$t"), {}, "(Shape(t), Shape(t + 1))", ["t >= 1"]),
     ("histogram", ("b s", "t"), {}, "(Shape(t - 1), Shape(t))", ["t >= 2"]),

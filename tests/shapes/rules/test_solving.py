@@ -13,6 +13,7 @@ TABLE = [
     ("linalg.solve", ("b s s", "t"), {}, "Shape(b, t)", ["s == t"]),
     ("linalg.solve_triangular", ("1 s s", "b t s"), {"upper": True, "left": False}, "Shape(b, t, s)", []),
     ("linalg.lstsq", ("s t", "s"), {}, "(Shape(t), Shape(0), Shape(dtype=int64), Shape(0))", []),
+    ("linalg.lstsq", ("2 3", "2"), {"driver": "gels"}, "(Shape(3), Shape(0), Shape(0, dtype=int64), Shape(0))", []),
     ("linalg.tensorinv", ("s t e",), {"ind": 1}, "Shape(t, e, s)", ["e*t == s"]),
 ]
 
