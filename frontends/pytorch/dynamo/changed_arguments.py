@@ -30,13 +30,16 @@ def changed_arguments(graph: torch.fx.Graph) -> list[int]:
     given = list(graph.find_nodes(op="placeholder"))
     values = [node.meta.get("example_value") for node in given]
     found = [place for place, value in enumerate(values) if is_changed(value)]
+    learned = [values[place] for place in found if values[place].requires_grad]
+    if not learned or any(value.is_leaf for value in learned):
+        return []
     memory = {storage_of(values[place]) for place in found}
     returned = [node.meta.get("example_value") for node in results(graph) if isinstance(node, torch.fx.Node)]
     views = [value for value in returned if isinstance(value, torch.Tensor) and storage_of(value) in memory]
     known = {id(values[place]) for place in found}
     methods = {str(user.target) for place in found for user in given[place].users}
     is_copied = OF_METADATA.isdisjoint(methods) and all(id(value) in known for value in views)
-    return found if is_copied and any(values[place].grad_fn is not None for place in found) else []
+    return found if is_copied else []
 
 
 def is_changed(value: object) -> bool:
@@ -46,7 +49,7 @@ def is_changed(value: object) -> bool:
 
 def results(graph: torch.fx.Graph) -> Sequence[Any]:
     """The outputs of a graph of Dynamo's."""
-    found: Sequence[Any] = graph.output_node().args[0]  # type: ignore[assignment]
+    found: Sequence[Any] = graph.output_node().args[0]
     return found
 
 
