@@ -13,8 +13,10 @@ another graph of Dynamo's. A graph that we cannot capture runs operator by opera
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NoReturn
 
 import sympy
@@ -23,6 +25,7 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
+from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
 from frontends.pytorch.dynamo.conditionals import at_conditionals, has_conditionals
 from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
@@ -133,7 +136,6 @@ class Graph:
         self.compiled: CompiledGraph | None = None
         self._reason = ""
         self._sizes: GraphSizes | None = None
-        self._floats: frozenset[int] = frozenset()
         self.call: Callable[..., Any] = module.forward
         self.parts: list[CompiledGraph] = []
         try:
@@ -150,19 +152,23 @@ class Graph:
     def _compile(self) -> None:
         module = self.module
         with_checkpoints(module)
-        self._floats = unwrapped(module)
+        floats = unwrapped(module)
         read_off_tensors(module.graph)
         for each in graphs_in(module):
             each.recompile()
         # as it is now
         self.call = module.forward
         if has_conditionals(module.graph):
-            run = self._runner(module)
+            self.call = self._runner(module)
         else:
-            sizes = self._sizes = GraphSizes(module.graph)
+            changed = changed_arguments(module.graph)
+            compiles = with_copies(module, changed) if changed else module
+            sizes = self._sizes = GraphSizes(compiles.graph)
             kind = CompiledGraph if self.ended is None else BrokenGraph
-            run = self.compiled = self._part(module, sizes, kind, added=self._added, is_guarded=True)
-        self.call = self._with_floats(run) if self._floats else run
+            self.compiled = self._part(compiles, sizes, kind, added=self._added, is_guarded=True)
+            self.call = written_back(self.compiled, module, changed) if changed else self.compiled
+        if floats:
+            self.call = functools.partial(with_floats, self.call, floats)
 
     def _runner(self, module: torch.fx.GraphModule) -> Callable[..., Any]:
         """What runs one of the graphs that this one consists of."""
@@ -209,11 +215,10 @@ class Graph:
         if len(self.variants) == 1:
             variant.cause = self.cause
 
-    def _with_floats(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            return run(*[value.item() if place in self._floats else value for place, value in enumerate(args)])
 
-        return call
+def with_floats(run: Callable[..., Any], places: AbstractSet[int], *args: Any) -> Any:
+    """Call a graph with floats for some of the tensors that are given."""
+    return run(*[value.item() if place in places else value for place, value in enumerate(args)])
 
 
 class BrokenGraph(CompiledGraph):

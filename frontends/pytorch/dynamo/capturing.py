@@ -129,10 +129,10 @@ class Captures:
             self.asked.pop(code, None)
         if not entries or compilation["one_graph"] or dynamic is False:
             return
-        limit = (policy if isinstance(policy, Policy) else Policy()).recompile_limit
         found = closest([(entry.guard_manager, entry.code) for entry in entries], compilation["locals"])
         if found is None:
             return
+        limit = (policy if isinstance(policy, Policy) else Policy()).limit(found.key)
         asked = self.asked.setdefault(code, Counter())
         asked[found.key] += 1
         if asked[found.key] > limit:

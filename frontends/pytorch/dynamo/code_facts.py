@@ -26,10 +26,20 @@ GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 
+ENDS: Final = ("JUMP_FORWARD", "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+"""Instructions that none follows."""
+
+
 @functools.lru_cache(maxsize=4096)
 def instructions(code: CodeType) -> Sequence[dis.Instruction]:
-    """The instructions of a code object."""
-    return tuple(dis.get_instructions(code))
+    """The instructions of a code object that may run: Dynamo's rest of a function begins with a jump over its start."""
+    found, runs = [], True
+    for each in dis.get_instructions(code):
+        runs = runs or each.is_jump_target
+        if runs:
+            found.append(each)
+            runs = each.opname not in ENDS
+    return found
 
 
 def reads(code: CodeType, kinds: Sequence[str], name: str) -> Iterator[Origin]:

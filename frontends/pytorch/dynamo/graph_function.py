@@ -29,6 +29,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 
 from frontends.pytorch.dynamo.higher_order import plain
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.source_location import is_users
 
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
@@ -119,7 +120,8 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
     match node.op:
         case "call_function":
             assert callable(node.target)
-            return plain(node.target)
+            is_own = isinstance(node.target, FunctionType) and is_users(node.target.__code__.co_filename)
+            return gives_nothing if is_own and not node.users else plain(node.target)
         case "call_method":
             return lambda receiver, *args, **kwargs: getattr(receiver, node.target)(*args, **kwargs)
         case "call_module":
@@ -130,6 +132,11 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
         inner = function_of(found.graph, found)
         return lambda: inner
     return lambda: operator.attrgetter(node.target)(module)
+
+
+def gives_nothing(*args: object, **kwargs: object) -> None:
+    """A function of the program that Dynamo leaves in the graph for its effect, which a trace has only once."""
+    unsupported("a function that is allowed in graphs gives nothing", "call it outside of the compiled function")
 
 
 def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:

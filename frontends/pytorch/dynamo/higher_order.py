@@ -63,10 +63,18 @@ def applied(
     return Applied.apply(*given)
 
 
+def mapped(body: Callable[..., Any], rows: Sequence[Any], others: Sequence[Any]) -> Any:
+    """A function of each row, at once; one that draws random numbers is refused."""
+    axes = (*[0] * len(rows), *[None] * len(others))
+    results = torch.vmap(body, axes)(*rows, *others)
+    return tuple([result.contiguous() for result in results])
+
+
 PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "autograd_function_apply": applied,
     "cond": taken,
     "invoke_subgraph": invoked,
+    "map_impl": mapped,
 }
 
 

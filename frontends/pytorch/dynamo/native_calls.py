@@ -58,7 +58,7 @@ def whole_calls(
     forms = []
     for guards, call in entries:
         for graph in graphs:
-            if graph.compiled is not None and graph.name + DIRECT in call.__code__.co_names:
+            if graph.call is graph.compiled is not None and graph.name + DIRECT in call.__code__.co_names:
                 form = whole_call(guards, call, graph.compiled, graph.name + DIRECT)
                 forms += [] if form is None else [form]
     try:

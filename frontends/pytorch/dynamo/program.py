@@ -253,9 +253,9 @@ class Program:
         if self.dynamic is False:
             return False
         self._asked[key] += 1
-        if self._asked[key] <= self.policy.recompile_limit:
+        limit = self.policy.limit(key)
+        if self._asked[key] <= limit:
             return False
-        limit = self.policy.recompile_limit
         fallback = Fallback(key, f"{limit} recompilations for the same question: {self._cause}")
         if all(each.question != key for each in self.fallbacks):
             self.fallbacks.append(fallback)

@@ -21,12 +21,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
+import torch
 from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
 from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariable, SymNodeVariable, UserDefinedVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
-from torch._dynamo.variables.lists import BaseListVariable
+from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
 from torch._guards import GuardSource
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
@@ -45,10 +46,10 @@ def quotient(a: int, b: int) -> tuple[int, int]:
     return a // b, a % b
 
 
-def sort(items: list[object], keys: Sequence[int], reverse: bool) -> None:
+def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
     """Sort a list by keys; equals keep their order."""
     sorted_items: list[object] = []
-    sorted_keys: list[int] = []
+    sorted_keys: list[Any] = []
     places = range(len(items))
     for index in reversed(places) if reverse else places:
         place = len(sorted_items)
@@ -73,6 +74,20 @@ def are_sizes(tx: Any, values: Sequence[VariableTracker]) -> bool:
         (is_symbolic or each.is_python_constant()) and each.python_type() is int
         for each, is_symbolic in zip(values, symbolic)
     )
+
+
+def are_ordered(tx: Any, values: Sequence[VariableTracker]) -> bool:
+    """Return True if values are numbers or texts, or tuples of such, and some are sizes of an environment of ours."""
+    leaves, waiting = list[VariableTracker](), list(values)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, TupleVariable) and each.python_type() in (tuple, torch.Size):
+            waiting += each.items
+        else:
+            leaves.append(each)
+    known = all(isinstance(each, SymNodeVariable) or each.is_python_constant() for each in leaves)
+    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
+    return is_ours and known and any(isinstance(each, SymNodeVariable) for each in leaves)
 
 
 def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
@@ -107,7 +122,7 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
             # called once for each
             known = iter(keys)
             kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
-        if are_sizes(tx, keys):
+        if are_ordered(tx, keys):
             is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
             return traced(tx, sort, self, ListVariable(keys), is_reversed)
     return METHOD(self, tx, name, args, kwargs)

@@ -8,13 +8,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
 from frontends.pytorch.errors import ConstraintViolation
 from shapes.accepted import did_you_mean, shown
+
+OF_OBJECT: Final = re.compile(r"\w+\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,9 @@ class Policy:
     """Limits of recompilation, and options of kernels.
 
     Attributes:
-        recompile_limit: the number of recompilations for one question; then calls that no variant accepts fall back
-            to eager.
+        recompile_limit: the number of recompilations for one question about sizes; then calls that no variant accepts
+            fall back to eager. There are four times as many for one about an object, such as a list's length: by
+            default torch's own limit.
         variants: the number of variants of a graph, and of Dynamo's graphs of a function.
         withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
         guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
@@ -34,6 +39,10 @@ class Policy:
     variants: int = 64
     withheld: frozenset[str] = frozenset()
     guards: Expected | None = None
+
+    def limit(self, question: str) -> int:
+        """The number of recompilations for a question: one about an object is about a function of it."""
+        return 4 * self.recompile_limit if OF_OBJECT.match(question) else self.recompile_limit
 
     def __post_init__(self) -> None:
         for name in ("recompile_limit", "variants"):

@@ -21,7 +21,7 @@ from frontends.pytorch.symbolic.tensor import Result
 from shapes.errors import ShapeError
 from tests.frontends.pytorch.dynamo.programs import PROGRAMS
 
-BY_OPERATORS = {("writes_to_an_argument", True)}
+BY_OPERATORS: set[tuple[str, bool]] = set()
 """Programs of which some graph is not compiled."""
 
 
@@ -332,3 +332,16 @@ def test_a_program_that_raises_is_traced_for_other_arguments() -> None:
         region.call(torch.ones(2, 3), torch.ones(2, 3))
     assert region.call(torch.ones(2, 3), torch.ones(3, 2))[0].shape == (2, 2)
     assert not region.reason and len(region.variants) == 1
+
+
+def test_functions_that_a_program_allows_in_graphs() -> None:
+    """Fails when one that is called for its effect alone is called while it is traced, and not again."""
+    calls: list[bool] = []
+    note = torch._dynamo.allow_in_graph(lambda: calls.append(torch.is_grad_enabled()))
+    compiled = torch.compile(lambda x: (note(), x + 1)[1], backend="symshape", dynamic=True)
+    compiled(torch.ones(2))
+    known = len(calls)
+    compiled(torch.ones(3))
+    with torch.no_grad():
+        compiled(torch.ones(3))
+    assert calls[known:][0] and not calls[-1]

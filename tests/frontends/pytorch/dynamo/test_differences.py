@@ -364,6 +364,8 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "a quotient of sizes": lambda x: (divmod(-x.shape[0], 3), divmod(7, x.shape[0])),
     "sizes in order": lambda x: sorted([x.shape[0], 4, 3], reverse=True),
     "texts in an order of sizes": lambda x: sorted([(4, "a"), (x.shape[0], "b"), (4, "c")], key=lambda it: -it[0]),
+    "tuples with sizes in order": lambda x: sorted([(x.shape, "b"), ((4,), "c"), (x.shape, "a")], key=lambda it: it),
+    "sizes and floats in order": lambda x: sorted([x.shape[0], 3.5, 2.0], reverse=True),
     "keys that are counted": lambda x: (lambda seen: [sorted("ba", key=lambda it: seen.append(it) or it), seen])([]),
     "an object among sizes": lambda x: Three() in x.shape,
     "a tensor among numbers": lambda x: x.sum() in [5, 3],

@@ -230,6 +230,21 @@ def test_the_same_question_is_answered_a_limited_number_of_times(
     assert len(told) == 1 and f"{limit} recompilations for the same question" in told[0]
 
 
+def test_a_length_is_asked_about_as_often_as_by_torch(route: Route) -> None:
+    """Fails when a list that grows is given up sooner than torch does, or compiled for forever."""
+    kept: list[torch.Tensor] = []
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        kept.append(x)
+        return x * len(kept)
+
+    compiled = route(step, dynamic=True)
+    for number in range(1, 13):
+        assert compiled(torch.ones(2)).tolist() == [number, number]
+    # torch stops at its own number of graphs
+    assert 8 <= len(route.graphs) <= 10
+
+
 # ---------------------------------------------------------------------- B6: graph breaks
 
 
