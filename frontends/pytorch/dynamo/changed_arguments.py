@@ -22,6 +22,11 @@ import torch
 
 OF_METADATA: Final = frozenset(("requires_grad_", "detach_", "set_", "as_strided", "retain_grad", "register_hook"))
 """Methods that do something else to a copy."""
+IN_PLACE: Final = frozenset((
+    *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"),
+    *("iand", "ior", "ixor", "ilshift", "irshift", "setitem"),
+))  # fmt: skip
+"""Functions of `operator` that change their first argument."""
 
 
 def changed_arguments(graph: torch.fx.Graph) -> list[int]:
@@ -29,22 +34,31 @@ def changed_arguments(graph: torch.fx.Graph) -> list[int]:
     a view of one, which would be one of a copy."""
     given = list(graph.find_nodes(op="placeholder"))
     values = [node.meta.get("example_value") for node in given]
-    found = [place for place, value in enumerate(values) if is_changed(value)]
+    memory = {storage_of(each) for node in graph.nodes if (each := changed_by(node)) is not None}
+    found = [place for place, value in enumerate(values) if is_strided(value) and storage_of(value) in memory]
     learned = [values[place] for place in found if values[place].requires_grad]
     if not learned or any(value.is_leaf for value in learned):
         return []
-    memory = {storage_of(values[place]) for place in found}
     returned = [node.meta.get("example_value") for node in results(graph) if isinstance(node, torch.fx.Node)]
-    views = [value for value in returned if isinstance(value, torch.Tensor) and storage_of(value) in memory]
+    views = [value for value in returned if is_strided(value) and storage_of(value) in memory]
     known = {id(values[place]) for place in found}
     methods = {str(user.target) for place in found for user in given[place].users}
     is_copied = OF_METADATA.isdisjoint(methods) and all(id(value) in known for value in views)
     return found if is_copied else []
 
 
-def is_changed(value: object) -> bool:
-    """Return True if an argument, as it is after the graph, was changed."""
-    return isinstance(value, torch.Tensor) and value.layout is torch.strided and value._version > 0
+def changed_by(node: torch.fx.Node) -> Any:
+    """The fake tensor that an operator changes, as its name says; None if there is none."""
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    is_in_place = node.op.startswith("call_") and (name.endswith("_") or name in IN_PLACE) and node.args
+    changed = node.kwargs.get("out", node.args[0] if is_in_place else None)
+    value = changed.meta.get("example_value") if isinstance(changed, torch.fx.Node) else None
+    return value if is_strided(value) else None
+
+
+def is_strided(value: object) -> bool:
+    is_plain = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def results(graph: torch.fx.Graph) -> Sequence[Any]:

@@ -57,3 +57,13 @@ def test_arguments_that_overlap() -> None:
         x = torch.ones(4, requires_grad=True) * 1
         assert compiled(x[1:], x[:-1]).tolist() == [3.0, 4.0, 4.0]
         assert compiled(x, torch.ones(4)).tolist() == [3.0, 5.0, 5.0, 5.0]
+
+
+def test_arguments_that_were_changed_before() -> None:
+    """Fails when an argument that a graph only reads is written to, because its caller had changed it."""
+    compiled = compile(lambda x: x * 2, dynamic=True)
+    for size in (2, 3):
+        x = (torch.ones(size, requires_grad=True) * 1).add_(1)
+        before = x._version, x.grad_fn
+        compiled(x)
+        assert (x._version, x.grad_fn) == before
