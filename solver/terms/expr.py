@@ -28,7 +28,6 @@ from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
 
-
 COMPARED: Final = 32
 """The length of the beginnings of nodes by which they are ordered."""
 
