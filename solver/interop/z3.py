@@ -342,5 +342,5 @@ class Translation:
         return value
 
 
-def _age(atom: Atom) -> tuple[int, int]:
+def _age(atom: Atom) -> tuple[int, ...]:
     return atom.key

@@ -135,10 +135,10 @@ def _of_two_lines(poly: Sum) -> tuple[Sum, Sum, int] | None:
     if root * root != square:
         return None
     a, b, c = first.get(u, 0), first.get(v, 0), second.get(v, 0)
-    found = []
+    found: list[Sum] = []
     for left, right in ((a, b - root), (a, b + root)) if a else ((0, 1), (2 * b, c)):
         line = {w: (b * right - c * left) * first.get(w, 0) + (b * left - a * right) * second.get(w, 0) for w in lines}
-        factor = {() if w == ONE else (w,): k for w, k in line.items() if k}
+        factor: Sum = {() if w == ONE else (w,): k for w, k in line.items() if k}
         content = gcd(*factor.values())
         if len(factor) < 2:
             return None
