@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
 
+from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
 
 aten: Final = torch.ops.aten
+CPU: Final = torch.device("cpu")
 PRESERVED: Final = (None, torch.preserve_format)
 WINDOWS: Final = (
     aten.hann_window,
@@ -54,6 +56,10 @@ def is_dense(options: Mapping[str, object]) -> bool:
     return options.get("layout") in (None, torch.strided) and not options.get("pin_memory")
 
 
+def is_on_cpu(options: Mapping[str, object]) -> bool:
+    return is_dense(options) and torch.device(options.get("device") or "cpu").type == "cpu"
+
+
 @kind_rule(
     aten.clone.default, aten._to_copy.default, aten.ones_like.default, aten.zeros_like.default, aten.empty_like.default,
     aten.rand_like.default, aten.randn_like.default, aten.full_like.default,
@@ -66,6 +72,34 @@ def like(
     if not is_dense(options):
         return NotImplemented
     return copied(recorder, metadata_of(recorder, self), dtype, device, memory_format)
+
+
+@kind_rule(aten.new_zeros.default, aten.new_ones.default, aten.new_empty.default, aten.new_full.default)
+def new(
+    recorder: Trace, self: torch.Tensor, size: Sequence[object], *values: object, dtype: torch.dtype | None = None,
+    device: torch.device | None = None, **options: object,
+) -> object:  # fmt: skip
+    """A new tensor with the dtype of another one; torch's function asks whether sizes are negative."""
+    if not is_on_cpu({**options, "device": device}):
+        return NotImplemented
+    base = metadata_of(recorder, self)
+    place = base.device if device is None else torch.device(device)
+    return packed(recorder, sizes_of(size), base.dtype if dtype is None else dtype, place)
+
+
+@kind_rules(
+    aten.zeros.default, aten.ones.default, aten.empty.memory_format, aten.full.default, aten.rand.default,
+    aten.randn.default, aten.rand.generator, aten.randn.generator,
+)  # fmt: skip
+def fresh(
+    operator: torch._ops.OpOverload, recorder: Trace, size: Sequence[object], *values: object, **options: object
+) -> object:
+    """A new tensor of given sizes; torch's function asks whether they are negative."""
+    if not is_on_cpu(options) or options.get("memory_format") not in (None, torch.contiguous_format):
+        return NotImplemented
+    asked = {"dtype": options.get("dtype"), "device": torch.device("meta")}
+    dtypes = dtypes_of(operator, ((), *values), asked | {"generator": None} if "generator" in options else asked)
+    return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], CPU)
 
 
 @kind_rule(aten.copy_.default)
