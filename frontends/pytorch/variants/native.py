@@ -59,7 +59,10 @@ class Native:
     def add(
         self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
     ) -> None:
-        """Add a variant that was traced for these values of the arguments' names: it runs in C, or `call` is found."""
+        """Add a variant that was traced for these values of the arguments' names: it runs in C, or `call` is found; neither
+        where a float varies."""
+        if any(each.is_float and each.choice is not STATIC for each in variant.integers):
+            return
         try:
             made, description = native_variant(arguments, variant, given)
             entry = _entry(self._run, arguments, made, self.asks)
@@ -138,8 +141,6 @@ def _made(
     arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description
 ) -> Variant:
     """A variant for the launcher."""
-    if any(each.is_float and each.choice is not STATIC for each in variant.integers):
-        raise NotNative("there is a float that varies")
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
     program = make_native(description)
