@@ -55,7 +55,7 @@ TABLE: list[tuple[Ranges, list[str], str, str]] = [
     (FREE, [], "min(x, y)*max(x, y)", "x*y"),
     (FREE, [], "abs(x)*abs(x)", "x**2"),
     (FREE, [], "max(x//4*4, x)", "x"),
-    (FREE, [], "min(max(x, y), max(x, z))", "max(x, min(y, z))"),
+    (FREE, [], "min(max(y, x), max(y, z))", "max(y, min(x, z))"),
     (FREE, [], "max(max(x, 1), 10)", "max(x, 10)"),
     (FREE, [], "min(x//10, y//10)", "min(x, y)//10"),
     (FREE, [], "x % 8 // 8", "0"),

@@ -8,7 +8,7 @@ and the state of the random numbers are compared with eager torch's.
     >>> from tests.frontends.pytorch.real_programs.running import CASES, ours
     >>> from tests.frontends.pytorch.real_programs import keeping
     >>> ours(CASES["counts its calls"])
-    Outcome(wrong=(), how='graphs', variants=1)
+    Outcome(wrong=(), how='graphs', variants=2)
 """
 
 from __future__ import annotations
