@@ -24,14 +24,14 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import tree_unflatten
 
-from frontends.pytorch.errors import ConstraintViolation, TraceError, located
+from frontends.pytorch.errors import ConstraintViolation, TraceError, located, unsupported
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
-from frontends.pytorch.recording.marked import refuse_negatives, settle_marked
+from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
 from frontends.pytorch.recording.overlap import find_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -165,7 +165,11 @@ def _traced(
                 relations, bases = None, []
             settle(recorder, [*outputs, *bases])
             find_overlaps(recorder.recording)
-            settle_marked(recorder.recording, [*outputs, *bases])
+            marks = settle_marked(recorder, [*outputs, *bases])
+            if marks:
+                if any(place >= len(outputs) for place in marks):
+                    unsupported("a conjugate or a negative is returned of which others are views", RESOLVE, None)
+                relations = (relations or Outputs((None,) * len(outputs), is_followed=True)).with_marks(marks)
             refuse_negatives(recorder, leaves, written=bool(written))
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations

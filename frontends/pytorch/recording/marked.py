@@ -15,13 +15,15 @@ it or its base, reads the bit, or returns it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.operations import Recording, follow, roots_of, written_and_read
+from frontends.pytorch.recording.operations import follow, roots_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
 from frontends.pytorch.symbolic.tensor import Result, Traced
@@ -29,7 +31,19 @@ from frontends.pytorch.symbolic.tensor import Result, Traced
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An output that must be a lazy conjugate or negative of a tensor that nobody else has: `computed` and `marked` are
+    inverse, so the result has the graph's values and gradient.
+    """
+
+    computed: Callable[[torch.Tensor], torch.Tensor]
+    marked: Callable[[torch.Tensor], torch.Tensor]
+
+
 aten: Final = torch.ops.aten
+CONJUGATE: Final = Mark(torch.conj_physical, torch.conj)
+NEGATIVE: Final = Mark(torch.neg, torch._neg_view)
 RESOLVE: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
 CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
 UNRESOLVED: Final = (
@@ -102,25 +116,41 @@ def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bo
         unsupported(what, "pass what its `.resolve_neg()` gives", None)
 
 
-def settle_marked(recording: Recording, outputs: Sequence[object]) -> None:
+def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Mark]:
     """Refuse programs in which a computed conjugate is distinguishable from a view.
 
+    A conjugate of a tensor that nobody else has may be returned: the outputs at these indices get their bit again.
+
     Raises:
-        Unsupported: one is returned, or it or its base is mutated.
+        Unsupported: another one is returned, or it or its base is mutated.
     """
-    marked = recording.marked
+    marked = recorder.recording.marked
     if not marked:
-        return
+        return {}
     roots: dict[Result, Result] = {}
     shared: set[Result] = set()
-    for operation in recording.operations:
-        made = operation.output
+    marks: dict[Result, Mark] = {}
+    made_here: set[Result] = set()
+    for operation in recorder.recording.operations:
+        target, made = operation.target, operation.output
         follow(operation, roots)
-        if operation.target._schema.is_mutable:
+        if isinstance(made, Result):
+            made_here.add(made)
+            if made in marked:
+                marks[made] = CONJUGATE if target is aten._conj_physical.default else NEGATIVE
+        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
             written = [] if operation.backward else written_and_read(operation)[0]
             if any(roots.get(each, each) in shared for each in written):
                 unsupported(CHANGED, RESOLVE, operation.origin)
         elif isinstance(made, Result) and made in marked:
             shared |= {made, roots.get(marked[made], marked[made])}
-    if any(isinstance(value, Result) and roots.get(value, value) in marked for value in outputs):
-        unsupported("a conjugate or a negative is returned, which is a view that is marked as one", RESOLVE, None)
+    again: dict[int, Mark] = {}
+    of_outputs = Counter([roots.get(each, each) for each in {value for value in outputs if isinstance(value, Result)}])
+    for place, value in enumerate(outputs):
+        if isinstance(value, Result) and roots.get(value, value) in marked:
+            source = roots.get(marked.get(value, value), marked.get(value, value))
+            if value not in marks or source in marked or source not in made_here or of_outputs[source]:
+                what = "a conjugate or a negative is returned, which is a view that is marked as one"
+                unsupported(what, RESOLVE, None)
+            again[place] = marks[value]
+    return again
