@@ -38,7 +38,8 @@ def changed_arguments(graph: torch.fx.Graph) -> list[int]:
     memory = set(map(storage_of, written))
     found = [place for place, value in enumerate(values) if is_strided(value) and storage_of(value) in memory]
     learned = [values[place] for place in found if values[place].requires_grad]
-    through_views = memory.intersection([storage_of(each) for each in written if each._is_view()])
+    known = {id(value) for value in values}
+    through_views = {storage_of(each) for each in written if each._is_view() and id(each) not in known}
     if not learned or any(value.is_leaf or storage_of(value) in through_views for value in learned):
         return []
     returned = [node.meta.get("example_value") for node in results(graph) if isinstance(node, torch.fx.Node)]
