@@ -122,6 +122,23 @@ class Reader(Arithmetic):
     # ------------------------------------------------------------------ logic
 
     def ternary(self) -> Value:
+        """`p => q`, which joins to the right, and everything that binds tighter."""
+        value = self.conditional()
+        if self.tokens[self.at] != "=>":
+            return value
+        if not isinstance(value, Prop):
+            self.fail("`=>` joins propositions, not numbers")
+        self.at += 1
+        before = len(self.obligations)
+        conclusion = self.ternary()
+        if not isinstance(conclusion, Prop):
+            self.fail("`=>` joins propositions, not numbers")
+        needed = self.obligations[before:]
+        del self.obligations[before:]
+        self.oblige_under(value, needed)
+        return Prop.join(self.interner, "or", [value.negation, conclusion])
+
+    def conditional(self) -> Value:
         """`a if p else b`, and everything that binds tighter."""
         before = len(self.obligations)
         value = self.disjunction()
@@ -135,7 +152,7 @@ class Reader(Arithmetic):
             self.fail("expected a proposition after `if`")
         self.expect("else")
         of_condition = len(self.obligations)
-        other = self.ternary()
+        other = self.conditional()
         of_other = self.obligations[of_condition:]
         del self.obligations[of_condition:]
         self.oblige_under(p, of_value)
