@@ -18,7 +18,7 @@ from shapes.env import ShapeEnv
 from shapes.errors import number_text
 from shapes.prompt import display
 from shapes.prompt.grammar import USAGE, Argument, read_integer
-from shapes.prompt.page import Page, line, span
+from shapes.prompt.page import Page, Span, line, span
 from shapes.prompt.solving import Optimum, solution
 from solver.errors import ParseError
 from solver.proofs.fact import Fact
@@ -49,19 +49,21 @@ def optimum_page(text: str, best: Optimum, *, greatest: bool, label: Callable[[F
     """A least or greatest value with the facts that it follows from, or how far it is known."""
     if best.value is None:
         return [line(span("unbounded", "value"), f"  {'above' if greatest else 'below'}, as far as was looked")]
-    at = [" at ", *display.sizes_spans(best.sizes, ())] if best.sizes else []
-    head = [span(number_text(best.value), "value"), *at]
+    at: list[Span | str] = [" at ", *display.sizes_spans(best.sizes, ())] if best.sizes else []
+    head: list[Span | str] = [span(number_text(best.value), "value"), *at]
     if best.bound != best.value:
         beyond = "nothing is known of others" if best.bound is None else f"none is beyond {number_text(best.bound)}"
         return [line(span("gave up ", "gave up"), "  the best found is ", *head, f"; {beyond}")]
-    return [line(*head, *(["   because  ", *display.fact_spans(best.core, label)] if best.core else []))]
+    because: list[Span | str] = ["   because  ", *display.fact_spans(best.core, label)] if best.core else []
+    return [line(*head, *because)]
 
 
 def evaluated(env: ShapeEnv, text: str, argument: Argument) -> Page:
     """`e at b=4 s=16`."""
     found = _AT.search(argument.text)
     if found is None:
-        raise ParseError(f"`evaluate` needs sizes: {USAGE['evaluate'].form}", text, argument.column + len(argument.text))
+        end = argument.column + len(argument.text)
+        raise ParseError(f"`evaluate` needs sizes: {USAGE['evaluate'].form}", text, end)
     written = argument.text[: found.start()].rstrip()
     sizes: dict[str, int] = {}
     rest, at = argument.text[found.end() :], argument.column + found.end()

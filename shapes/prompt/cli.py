@@ -6,6 +6,7 @@
     $ shapes onnx model.onnx --size batch=1..64 -o annotated.onnx
     $ shapes report session.jsonl -o report.html
     $ shapes replay benchmarks/corpus/*.jsonl.gz
+    $ shapes test transcript.txt
 
 Only the prompt needs `prompt_toolkit` and `rich`; questions and replays run with what `import shapes` needs.
 
@@ -30,6 +31,7 @@ COMMANDS: Final[Mapping[str | None, str]] = {
     "onnx": "models:infer_model",
     "report": "reporting:report_session",
     "replay": "replaying:replay_files",
+    "test": "transcripts:run_transcripts",
 }
 """The function that carries out each command, imported when it runs; it has a parameter for each option."""
 
@@ -69,23 +71,28 @@ def arguments() -> Parser:
     parser.add_argument(
         "--version", action=Version, nargs=0, default=argparse.SUPPRESS, help="the version, and which solver runs"
     )
-    commands = parser.add_subparsers(dest="command", metavar="{ask,certify,onnx,report,replay}", parser_class=Parser)
+    parser.add_argument(
+        "--echo", action="store_true", help="print each line of a script before its answer, with its number"
+    )
+    listed = "{ask,certify,onnx,report,replay,test}"
+    commands = parser.add_subparsers(dest="command", metavar=listed, parser_class=Parser)
     ask = commands.add_parser(
         "ask",
         parents=[solving],
-        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 64 usage",
-        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 64 usage. "
-        "Names that no --symbol declares are integers >= 0. A question that begins with a minus goes after --.",
+        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 4 contradiction, 64 usage",
+        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 4 if the facts contradict "
+        "each other or the question is defined nowhere, 64 usage. Names without a --range are integers >= 0. A "
+        "question that begins with a minus goes after --.",
     )
     ask.add_argument("question", help="a proposition, such as '(b*s) %% 64 == 0'")
     ask.add_argument("--given", action="append", default=[], metavar="PROPOSITION", help="a fact; may be repeated")
     ask.add_argument(
-        "--symbol",
-        dest="symbols",
+        *("--range", "--size"),
+        dest="ranges",
         action="append",
         default=[],
-        metavar="NAME:LO:HI",
-        help="bounds, inclusive; empty is unbounded",
+        metavar="NAME=LO..HI[:MULTIPLE]",
+        help="the values that a name may have, such as n=-8..8 or s=16..:16; may be repeated",
     )
     ask.add_argument("--json", dest="as_json", action="store_true", help="the answer as one JSON object")
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
@@ -162,12 +169,22 @@ def arguments() -> Parser:
     )
     replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
     replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
+    test = commands.add_parser(
+        "test",
+        help="transcripts of the prompt, and saved sessions, as tests; exits 1 where an answer is another",
+        description="Carries out the lines of transcripts (`> ` before each line, its answer below, as `shapes --echo` "
+        "prints) and asks the questions of saved sessions again. Exits with 0, with 1 if an answer is another than the "
+        "one in the file, 65 if a file has neither, 66 if one cannot be read.",
+    )
+    test.add_argument("files", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a saved session (.jsonl, .gz)")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the result is the exit status."""
     options = vars(arguments().parse_args(argv))
+    if options["command"] is not None:
+        del options["echo"]
     module, _, function = COMMANDS[options.pop("command")].partition(":")
     run: Callable[..., int] = getattr(importlib.import_module(f"shapes.prompt.{module}"), function)  # type: ignore[explicit-any]
     try:

@@ -1,19 +1,21 @@
 """Advice to people who know another system: a word or operator of SMT-LIB, z3, isl, sympy or mathematics, and ours.
 
 >>> advice("(check-sat)")
-(0, '`check-sat` of SMT-LIB is `check` here')
+(0, 'instead of `check-sat` write `check`')
 >>> advice("prove b > 2")
-(0, '`prove` is `ask` here: `ask b*s >= b`')
+(0, 'instead of `prove` write `ask b*s >= b`')
 >>> advice("assume b > 2 && s > 3")
-(13, '`&&` is `and` here')
+(13, 'instead of `&&` write `and`')
 >>> advice("assume b > 2")
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
+
+from solver.errors import ParseError
 
 COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -38,12 +40,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("eval", "get-value", "evalf", "subs", "substitute", "replace"), "`evaluate b*s at b=4 s=16`"),
     **dict.fromkeys(("define", "define-fun", "define-const", "def", "set"), "`let n = s // 4`"),
-    **dict.fromkeys(("del", "delete", "remove", "retract", "forget", "unassume"), "`drop 2`, by the number of the line"),
+    **dict.fromkeys(("del", "delete", "remove", "retract", "forget", "unassume"), "`drop 2`, by the line's number"),
     **dict.fromkeys(("clear", "restart", "new"), "`reset`"),
     **dict.fromkeys(("linsolve", "solveset", "diophantine", "nonlinsolve", "eliminate"), "`solve 2*x + 3 == b for x`"),
     **dict.fromkeys(("write", "dump"), "`save session.jsonl`"),
     **dict.fromkeys(("read", "open", "source", "include"), "`load session.jsonl`"),
-    **dict.fromkeys(("print", "echo", "value"), "the expression alone: its bounds and its simplest form are printed"),
+    **dict.fromkeys(("print", "echo", "value"), "an expression alone prints its bounds and its simplest form"),
     **dict.fromkeys(("history",), "`facts`, which has the lines; the arrow keys go through what was typed"),
     **dict.fromkeys(("card", "cardinality", "count"), "not asked here; `bounds` and `maximize` are about one value"),
     **dict.fromkeys(
@@ -92,8 +94,8 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "ite": "`a if p else b`",
     "Piecewise": "`a if p else b`",
     "ITE": "`a if p else b`",
-    "Sum": "a sum of so many terms, written out",
-    "prod": "a product of so many factors, written out",
+    "Sum": "write the sum out",
+    "prod": "write the product out",
 }
 """Functions of other systems."""
 
@@ -119,7 +121,7 @@ OPERATORS: Final = (
 _CALL = re.compile(r"\s*(?:[^\W\d]\w*\s*=\s*)?(?:[^\W\d][\w, ]*=\s*)?(?:[^\W\d]\w*\.)?([^\W\d][\w]*)\s*\(")
 _LISP = re.compile(r"\s*\(\s*([a-zA-Z][\w-]*)(?=[\s)])")
 _SET = re.compile(r"\s*(?:\[[\w, ]*\]\s*->\s*)?\{.*\}\s*;?\s*$")
-_DEFINITION = re.compile(r"\s*([^\W\d]\w*)\s*(:=|=(?![=>]))\s*(\S.*)$")
+_DEFINITION = re.compile(r"\s*([^\W\d]\w*)\s*(:=|=(?![=><]))\s*(\S.*)$")
 _WORD = re.compile(r"\s*([^\W\d][\w-]*)")
 _CALLED = re.compile(r"([^\W\d]\w*)\s*\(")
 
@@ -136,19 +138,19 @@ def advice(line: str) -> tuple[int, str] | None:
         word = lisp[1]
         if word in OURS_AS_CALLS:
             return begin, f"commands have no parentheses here: `help {word}`"
-        return begin, f"`{word}` of SMT-LIB is {COMMANDS[word]}" + " here" * _is_code(COMMANDS[word])
+        return begin, _instead(word, COMMANDS[word])
     call = _CALL.match(line)
     if call is not None and call[1] in (*COMMANDS, *OURS_AS_CALLS) and call[1] not in ("min", "max"):
         word = call[1]
         if word in OURS_AS_CALLS:
             return call.start(1), f"commands have no parentheses here: `help {word}`"
-        return call.start(1), f"`{word}` is {COMMANDS[word]}" + " here" * _is_code(COMMANDS[word])
+        return call.start(1), _instead(word, COMMANDS[word])
     defined = _DEFINITION.match(line)
     if defined is not None:
         return defined.start(2), f"`let {defined[1]} = {defined[3].rstrip()}` defines a name; equality is `==`"
     word_found = _WORD.match(line)
     if word_found is not None and word_found[1] in COMMANDS and line[word_found.end() :][:1] in ("", " ", "\t"):
-        return begin, f"`{word_found[1]}` is {COMMANDS[word_found[1]]}" + " here" * _is_code(COMMANDS[word_found[1]])
+        return begin, _instead(word_found[1], COMMANDS[word_found[1]])
     return advice_inside(line)
 
 
@@ -158,15 +160,23 @@ def advice_inside(line: str) -> tuple[int, str] | None:
     for pattern, ours in OPERATORS:
         match = pattern.search(line)
         if match is not None:
-            found.append((match.start(), f"`{match[0]}` is `{ours}` here"))
+            found.append((match.start(), _instead(match[0], f"`{ours}`")))
     for match in _CALLED.finditer(line):
         if match[1] in FUNCTIONS:
-            found.append((match.start(), f"`{match[1]}` is {FUNCTIONS[match[1]]} here"))
+            found.append((match.start(), _instead(match[1], FUNCTIONS[match[1]])))
     return min(found, default=None)
 
 
-def _is_code(text: str) -> bool:
-    return text.startswith("`")
+def advised(error: ParseError, commands: Container[str] = ()) -> ParseError:
+    """The error in our words for what another system writes, if that is what it is about; `commands` are ours."""
+    first = _WORD.match(error.text)
+    ours = first is not None and first[1] in commands
+    known = advice_inside(error.text) if ours else advice(error.text)
+    return error if known is None else ParseError(known[1], error.text, known[0])
 
 
-__all__ = ["advice", "advice_inside"]
+def _instead(word: str, ours: str) -> str:
+    return f"instead of `{word}` write {ours}" if ours.startswith("`") else f"`{word}`: {ours}"
+
+
+__all__ = ["advice", "advice_inside", "advised"]

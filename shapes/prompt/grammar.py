@@ -59,11 +59,13 @@ class Usage:
 
     form: str
     meaning: str
-    takes: Literal["nothing", "names", "text", "perhaps text", "definition", "number", "perhaps number", "path", "topic"]
+    takes: Literal[
+        "nothing", "names", "text", "perhaps text", "definition", "number", "perhaps number", "path", "topic"
+    ]
 
 
 USAGE: Mapping[str, Usage] = {
-    "sizes": Usage("sizes b s=128 n=1..64", "declare sizes (integers >= 0), each with a hint or a range if you like", "names"),
+    "sizes": Usage("sizes b s=128 n=1..64", "declare sizes (integers >= 0), each with a hint or a range", "names"),
     "symbol": Usage("symbol h=-8..8 hint=4", "declare integers with a range; lo=none is unbounded below", "names"),
     "unbacked": Usage("unbacked u=0..64", "declare a value that only run time knows", "names"),
     "let": Usage("let n = s // 4", "define a name for an expression", "definition"),
@@ -79,7 +81,7 @@ USAGE: Mapping[str, Usage] = {
     "simplify": Usage("simplify (4*s + 3) // 4", "the same value under these facts, written shorter", "text"),
     "evaluate": Usage("evaluate b*s at b=4 s=16", "the value at these sizes", "text"),
     "solve": Usage("solve 2*x + 3 == b for x", "the value of a symbol, from an equation", "text"),
-    "model": Usage("model b*s > 64", "sizes that satisfy all facts, and this proposition if there is one", "perhaps text"),
+    "model": Usage("model b*s > 64", "sizes that satisfy all facts, and this if there is one", "perhaps text"),
     "check": Usage("check", "can all facts hold together?", "nothing"),
     "facts": Usage("facts", "all that is known, with line numbers", "nothing"),
     "undo": Usage("undo", "undo the last declaration, fact or guard", "nothing"),
@@ -210,7 +212,8 @@ def _read(line: str, command: str, begin: int, end: int) -> Command:
         case "text":
             return Command(command, _argument(line, begin, end, command))
         case "perhaps text":
-            return Command(command, _argument(line, begin, end, command) if line[begin:end].strip() else Argument("", end))
+            text = line[begin:end].strip()
+            return Command(command, _argument(line, begin, end, command) if text else Argument("", end))
         case "number" | "perhaps number" as takes:
             return _numbered(line, command, begin, end, needed=takes == "number")
         case "definition":
@@ -265,17 +268,22 @@ def _symbols(line: str, command: str, begin: int, end: int) -> Iterator[Symbol]:
             options[name] = _option(line, word, value)
     if not symbols:
         raise ParseError(f"`{command}` needs a name: {USAGE[command].form}", line, end)
-    yield from [replace(symbol, **options) for symbol in symbols]
+    for symbol in symbols:
+        lo, hi, hint = (options.get(name, getattr(symbol, name)) for name in ("lo", "hi", "hint"))
+        yield replace(symbol, lo=lo, hi=hi, hint=hint)
 
 
 def read_range(text: str, line: str, column: int) -> tuple[int | None, int | None, int]:
-    """`LO..HI` or `LO..HI:MULTIPLE`; an end that is left out is unbounded. `column` is where it begins in the line.
+    """`LO..HI`, `LO..HI:MULTIPLE` or one value; an end that is left out is unbounded. `column` is where it begins in
+    the line.
 
     >>> read_range("16..4096:16", "", 0), read_range("..8", "", 0)
     ((16, 4096, 16), (None, 8, 1))
     """
     ends, colon, multiple = text.partition(":")
-    low, _, high = ends.partition("..")
+    low, dots, high = ends.partition("..")
+    if not dots:
+        high = low
     places = column, column + len(low) + 2, column + len(ends) + 1
     values: list[int | None] = []
     for part, place in zip((low, high, multiple if colon else "1"), places, strict=True):
@@ -284,6 +292,8 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
             raise ParseError(f"`{part}` is not an integer", line, place)
         values.append(value)
     lo, hi, step = values
+    if not dots and lo is None:
+        raise ParseError("expected LO..HI, LO..HI:MULTIPLE or a value", line, column)
     if step is None or step < 1:
         raise ParseError("a multiple is 1 or more", line, places[2])
     if lo is not None and hi is not None and lo > hi:

@@ -31,9 +31,9 @@ from shapes.environment.ledger import Checkpoint
 from shapes.errors import Contradiction
 from shapes.origin import Origin
 from shapes.prompt import display
-from shapes.prompt.evidence import reasons_page
 from shapes.prompt.calculating import evaluated, expression_page, optimum_page, powers_note, solved
-from shapes.prompt.foreign import advice
+from shapes.prompt.evidence import reasons_page
+from shapes.prompt.foreign import advised
 from shapes.prompt.grammar import USAGE, Argument, Command, Symbol, parse_command
 from shapes.prompt.page import Page, Span, columns, line, span
 from shapes.prompt.solving import model, optimum
@@ -48,6 +48,9 @@ PLACE = "line"
 """The file name of origins that are lines of this session."""
 CHANGES: Final = ("sizes", "symbol", "unbacked", "let", "assume", "guard", "expect_true", "load", "reset", "push")
 """The commands that `undo` takes back."""
+
+RETURNS: Final = ("undo", "pop", "drop")
+"""The commands that go back to an earlier state themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,9 @@ class Session:
                 with self.env.at(Origin(PLACE, self.number)):
                     page = self._carry_out(command, text)
             except BaseException:
-                self.number -= 1
-                self._go_back(step)
+                self.number = step.number - 1
+                if command.name not in RETURNS:
+                    self._go_back(step)
                 raise
             if command.name in (*CHANGES, "ask"):
                 self._steps.append(step)
@@ -120,7 +124,7 @@ class Session:
             page = display.conflict_page(error.message, error.core, label=self.label)
             return Reply(page, ok=False, contradicts=True)
         except ParseError as error:
-            page = display.error_page(_advised(error))
+            page = display.error_page(advised(error, USAGE))
         except (ShapeError, OSError, UnicodeError) as error:
             page = display.error_page(error)
         return Reply(page, ok=False)
@@ -179,7 +183,8 @@ class Session:
                 return self._model(text, argument)
             case "check":
                 self.env.check_consistent()
-                return [line(span("consistent", "always"), "  the facts hold at ", *display.sizes_spans(model(self.env), ()))]
+                sizes = display.sizes_spans(model(self.env), ())
+                return [line(span("consistent", "always"), "  the facts hold at ", *sizes)]
             case "simplify":
                 return [line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))]
             case "guards":
@@ -251,33 +256,28 @@ class Session:
         kept, dropped = self._steps[: positions[0]], self._steps[positions[0]]
         later = self._steps[positions[0] + 1 :]
         now = self.number
-        self._go_back(dropped)
-        self._steps = kept
-        for position, step in enumerate(later):
-            fault = self._again(step)
-            if fault is not None:
-                self._go_back(dropped)
-                self._steps = kept
-                for each in (dropped, *later):
-                    self._again(each)
-                self.number = now
-                raise ShapeError(f"line {later[position].number} needs it: {later[position].text}")
-        self.number = now
+        try:
+            self._carry_out_again(kept, dropped, later)
+        except BaseException as error:
+            self._carry_out_again(kept, dropped, [dropped, *later])
+            if isinstance(error, ShapeError):
+                raise ShapeError(f"what comes after line {number} needs it: {error}") from None
+            raise
+        finally:
+            self.number = now
         return [line(span(f"dropped [{number}] {dropped.text}", "muted"))]
 
-    def _again(self, step: _Step) -> ShapeError | None:
-        """Carry out a line once more, under its number."""
-        self.number = step.number
-        command = parse_command(step.text)
-        again = self._step(command, step.text)
-        try:
-            with self.env.at(Origin(PLACE, step.number)):
-                self._carry_out(command, step.text)
-        except ShapeError as error:
-            self._go_back(again)
-            return error
-        self._steps.append(again)
-        return None
+    def _carry_out_again(self, kept: list[_Step], dropped: _Step, lines: list[_Step]) -> None:
+        """From the state before a line that is dropped, carry out lines once more, each under its number."""
+        self._go_back(dropped)
+        self._steps = kept[:]
+        for each in lines:
+            self.number = each.number
+            command = parse_command(each.text)
+            step = self._step(command, each.text)
+            with self.env.at(Origin(PLACE, each.number)):
+                self._carry_out(command, each.text)
+            self._steps.append(step)
 
     def _go_back(self, step: _Step) -> None:
         self.env, self._questions, self._last = step.env, step.questions, None
@@ -341,12 +341,6 @@ class Session:
         with open(os.path.expanduser(path), "w", encoding="utf-8") as file:
             file.write(text)
         return [line(span(f"exported to {path}", "muted"))]
-
-
-def _advised(error: ParseError) -> ParseError:
-    """The error in our words for what another system writes, if that is what it is about."""
-    known_elsewhere = advice(error.text)
-    return error if known_elsewhere is None else ParseError(known_elsewhere[1], error.text, known_elsewhere[0])
 
 
 def help_page(topic: str) -> Page:

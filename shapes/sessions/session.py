@@ -122,10 +122,10 @@ def save(env: Recorded, path: str | os.PathLike[str], questions: Sequence[tuple[
     if not isinstance(path, str | os.PathLike):
         raise ShapeError(f"path={shown(path)}: expected the path of a file to write")
     target = Path(path)
-    records = [record for record in [_line(env, event) for event in env.events] if record is not None]
-    for position, question in sorted(questions, key=lambda each: each[0], reverse=True):
-        records.insert(position, question)
-    lines = [dumps(record) for record in [_header(env, _stem(target)), *records]]
+    facts = [record for record in [_line(env, event) for event in env.events] if record is not None]
+    placed = [*enumerate(facts, 1), *[(position + 0.5, question) for position, question in questions]]
+    records = [_header(env, _stem(target)), *[record for _, record in sorted(placed, key=lambda each: each[0])]]
+    lines = [dumps(record) for record in records]
     partial = target.with_name(target.name + ".partial")
     try:
         with _open_text(partial, compressed=target.suffix == ".gz") as file:
