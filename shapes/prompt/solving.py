@@ -125,10 +125,7 @@ def _value(objective: SymInt, sizes: Mapping[str, int]) -> int:
 
 
 def _at_least(env: ShapeEnv, objective: SymInt, value: int) -> Verdict:
-    question = objective >= value
-    if isinstance(question, SymBool):
-        return env.ask(question, effort="thorough", timeout=SECONDS)
-    return env.ask("True" if question else "False")
+    return env.ask(objective >= value, effort="thorough", timeout=SECONDS)
 
 
 def solution(env: ShapeEnv, left: str, right: str, symbol: str) -> Solution:
