@@ -43,7 +43,7 @@ STYLE: Final = Style(
 
 def rows(text: str) -> list[dict[str, str]]:
     """The first table of a text in Markdown."""
-    lines = [line for line in text.splitlines()]
+    lines = list(text.splitlines())
     begin = next(index for index, line in enumerate(lines) if line.startswith("| "))
     table = []
     for line in lines[begin:]:
@@ -59,7 +59,7 @@ def draw() -> dict[str, str]:
     section = SECTION.search(RESULTS.read_text(encoding="utf-8"))
     assert section is not None, "RESULTS.md has no section `entailment`"
     found = {row["engine"]: row for row in rows(section[1])}
-    names = [name for name in SHOWN if name in found]
+    names: list[str] = [name for name in SHOWN if name in found]
     decided = {name: float(found[name]["always/never decided"].split()[0]) for name in names}
     seconds = {name: float(found[name]["total s"].replace(",", "")) for name in names}
     return {
