@@ -94,7 +94,7 @@ def obligation(env: ShapeEnv, question: str) -> str | None:
     'b != 0'
     """
     _, domain = env.parse(question)
-    if domain.kind == "true" or isinstance(env.decide(domain, Prop.truth(domain.interner, True)), Always):
+    if domain.kind == "true" or isinstance(env.verdict_on(domain, Prop.truth(domain.interner, True)), Always):
         return None
     return str(domain)
 
