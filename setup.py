@@ -31,7 +31,7 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
-        base by_intervals clamps comparisons decided_atoms differences draft equalities explain extremes
+        base by_intervals choices clamps comparisons decided_atoms differences draft equalities explain extremes
         factor_cancellation facts inequalities isolation laws multiples propagation remainder roots samples shift
         single substitution symbols
         """,

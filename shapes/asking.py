@@ -33,7 +33,7 @@ from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
 from shapes.symbolic.numbers import SymBool, SymInt
 from solver.decide.verdict import Always, Verdict
-from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown
 from solver.proofs.fact import Fact
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr
@@ -317,7 +317,7 @@ class Asking(ABC):
         Raises:
             Contradiction: the facts cannot hold together.
         """
-        from solver.decide.consistency import Consistent, Unknown, consistency
+        from solver.decide.consistency import consistency
 
         match consistency(self.known, solvers=self.solvers):
             case Conflict(core=core, proof=proof):
