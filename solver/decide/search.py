@@ -21,6 +21,7 @@ from typing import Final
 from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
+from solver.decide.rungs import SIMPLE
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Depends, GaveUp, Verdict
 from solver.errors import Contradictory
@@ -128,7 +129,7 @@ def _cheap(prover: LadderProver, facts: Facts, goal: Prop) -> ProofStep | None:
             proof = rewritten(smaller.goal, proof if canonical.kind != "true" else None, rounds)
         return factored(smaller, goal, proof)
     if goal.kind == "ge":
-        return prover.prove_simply(facts, goal.expr)
+        return prover.prove_by(SIMPLE, facts, goal, 0)
     if goal.kind == "ne":
         return prover.prove_apart(facts, goal)
     return None
