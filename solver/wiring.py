@@ -17,6 +17,7 @@ from solver.decide.verdict import Verdict, coq_exporter
 from solver.floats.order import float_maker
 from solver.floats.programs import Node
 from solver.floats.value import Float
+from solver.knowledge import facts
 from solver.knowledge.facts import Facts, minimizer
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
@@ -53,11 +54,11 @@ def _float_of(node: Node, arguments: Sequence[Expr]) -> Float:
 
 
 def _minimized(
-    proof: ProofStep, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
+    proof: ProofStep, goal: Prop, prop: Prop, domain: Prop, known: Facts, solvers: bool
 ) -> tuple[ProofStep, list[Fact], bool]:
     from solver.decide.minimal_core import minimized
 
-    return minimized(proof, goal, prop, domain, facts, solvers)
+    return minimized(proof, goal, prop, domain, known, solvers)
 
 
 def _theorem(verdict: Verdict) -> str:
@@ -65,6 +66,17 @@ def _theorem(verdict: Verdict) -> str:
 
     return exported(verdict)
 
+
+def _written_once(self: object, name: str, value: object) -> None:
+    """Set an attribute that has no value yet."""
+    if hasattr(self, name):
+        raise AttributeError(f"attribute {name!r} of {type(self).__name__!r} objects is not writable")
+    object.__setattr__(self, name, value)
+
+
+if Facts.__setattr__ is object.__setattr__ and facts.__file__.endswith(".py"):
+    # compiled classes refuse to assign to what is final
+    setattr(Facts, "__setattr__", _written_once)  # noqa: B010  # a method of a class is no variable to mypy
 
 printer.call = _printed
 program_reader.call = _program
