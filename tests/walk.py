@@ -45,10 +45,16 @@ class Walk:
     reentered: set[tuple[str, ...]] = field(default_factory=set)
 
 
+FORWARDED: Final = ROOT / "solver" / "wiring.py"
+"""Its functions import those that hooks stand for, and call them: they are no station of their own."""
+
+
 def package_of(code: CodeType) -> str | None:
     """The package of a function, if it is one of ours."""
     path = Path(code.co_filename)
-    return str(path.parent.relative_to(ROOT)) if path.is_relative_to(ROOT) and path.parent != ROOT / "tests" else None
+    if not path.is_relative_to(ROOT) or path.parent == ROOT / "tests" or path == FORWARDED:
+        return None
+    return str(path.parent.relative_to(ROOT))
 
 
 def walked(ask: Callable[[], object]) -> Walk:
