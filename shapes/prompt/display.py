@@ -96,7 +96,7 @@ def obligation(env: ShapeEnv, question: str) -> str | None:
     'b != 0'
     """
     _, domain = env.parse(question)
-    if domain.kind == "true" or isinstance(env.decide(domain, Prop.truth(domain.interner, True)), Always):
+    if domain.kind == "true" or isinstance(env.verdict_on(domain, Prop.truth(domain.interner, True)), Always):
         return None
     return LONG_INTEGER.sub(lambda found: f"~{found[0][0]}.{found[0][1:3]}e{len(found[0]) - 1}", str(domain))
 
