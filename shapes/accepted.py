@@ -51,8 +51,8 @@ def by_name(label: str, values: object, named: Mapping[str, Value]) -> dict[str,
     return {**values, **named}
 
 
-def file_path(label: str, value: object, expected: str) -> Path:
-    """The path of a file.
+def path_to_write(label: str, value: object) -> Path:
+    """The path of a file to write.
 
     Raises:
         ShapeError: it is none.
@@ -60,7 +60,7 @@ def file_path(label: str, value: object, expected: str) -> Path:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if not isinstance(value, str) or not Path(value).name or "\0" in value:
-        raise ShapeError(f"{label}={shown(value)}: expected {expected}")
+        raise ShapeError(f"{label}={shown(value)}: expected the path of a file to write")
     return Path(value)
 
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, TextIO, TypeVar, assert_never, cast
 
-from shapes.accepted import file_path
+from shapes.accepted import path_to_write, shown
 from shapes.environment.events import (
     Asked,
     Assumed,
@@ -115,7 +115,7 @@ TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "
 
 def save(env: Recorded, path: str | os.PathLike[str]) -> None:
     """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
-    target = file_path("path", path, "the path of a file to write")
+    target = path_to_write("path", path)
     records = [_header(env, _stem(target)), *[_line(env, event) for event in env.events]]
     lines = [dumps(record) for record in records if record is not None]
     partial = target.with_name(target.name + ".partial")
@@ -129,7 +129,7 @@ def save(env: Recorded, path: str | os.PathLike[str]) -> None:
 
 def record(env: Recorded, path: str | os.PathLike[str]) -> Recording:
     """Record everything that happens in an environment from now on."""
-    return Recording(env, file_path("path", path, "the path of a file to write"))
+    return Recording(env, path_to_write("path", path))
 
 
 class Recording:
@@ -319,7 +319,9 @@ def load(
     """The environment at the end of a session, by default of the last one in the file; `fresh` makes an empty one."""
     chosen: RecordedSession | None = None
     names: list[str] = []
-    with open_recording(file_path("path", path, "the path of a recorded session")) as file:
+    if not isinstance(path, str | os.PathLike):
+        raise ShapeError(f"path={shown(path)}: expected the path of a recorded session")
+    with open_recording(Path(path)) as file:
         for session in read_sessions(file):
             names.append(session.name)
             if name is None or session.name == name:
