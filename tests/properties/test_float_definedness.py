@@ -114,6 +114,9 @@ def test_many_answers_and_facts_about_doubles(tmp_path: Path) -> None:
         "double(u) < 0.0 or sqrt(-1.0) >= double(u)", "n == 0 or 1.0 / 0.0 > 1.0", "n == 0 or float(10**400) > 1.0",
         # a NaN among constants
         "-1 >= (1e999 - 1e999)", "(1e999 - 1e999) < n", "-1.0 >= (1e999 - 1e999) or n > 1e999 - 1e999",
+        # the equality in an operand is not that of the comparison
+        "not (n / d if double(u) == 9007199254740992.0 else n / d) >= double(u)",
+        "not (double(u) if n == 0 else double(v)) == double(u)", "not (double(v) if n == 0 else 1.0) > double(u)",
         # the larger of an integer and a double is the integer
         "max(n, double(u)) >= 9007199254740993", "min(double(u), n) == 9007199254740993",
         # `double(u) == n` within a condition, and powers that overflow
