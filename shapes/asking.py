@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from shapes.accepted import did_you_mean, is_truth, one_of, shown
+from shapes.accepted import by_name, did_you_mean, is_truth, one_of, shown
 from shapes.environment.access import Access, synchronized
 from shapes.environment.commands import Commands
 from shapes.environment.declaring import Declarations
@@ -401,7 +401,8 @@ class Asking(ABC):
         """
         from shapes.guards.guards import certify
 
-        return certify(self._questions, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
+        limits = by_name("box", {} if box is None else box, bounds)
+        return certify(self._questions, self.guards(), limits, trusted=trusted)
 
     @synchronized
     def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:

@@ -57,10 +57,10 @@ COMMANDS: Final[Mapping[str, str]] = {
         "not written here: `ask` is about all sizes that the facts allow, and `model P` looks for one",
     ),
 }
-"""The words that begin a line elsewhere, with what says the same here."""
+"""The words that begin a line of other systems, with what says the same here."""
 
 OURS_AS_CALLS: Final = ("ask", "solve", "simplify", "model", "check", "push", "pop", "minimize", "maximize", "assume")
-"""Our own commands, as they are called elsewhere: `s.push()`, `(push)`, `solve(...)`."""
+"""Our own commands, as other systems call them: `s.push()`, `(push)`, `solve(...)`."""
 
 FUNCTIONS: Final[Mapping[str, str]] = {
     "Implies": "`p => q`",

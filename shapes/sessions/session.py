@@ -29,7 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, TextIO, TypeVar, assert_never, cast
 
-from shapes.accepted import shown
+from shapes.accepted import path_to_write, shown
 from shapes.environment.events import (
     Asked,
     Assumed,
@@ -119,9 +119,7 @@ def save(env: Recorded, path: str | os.PathLike[str], questions: Sequence[tuple[
     Args:
         questions: records of questions (`question_record`), each with how many lines of symbols and facts precede it.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise ShapeError(f"path={shown(path)}: expected the path of a file to write")
-    target = Path(path)
+    target = path_to_write("path", path)
     facts = [record for record in [_line(env, event) for event in env.events] if record is not None]
     placed = [*enumerate(facts, 1), *[(position + 0.5, question) for position, question in questions]]
     records = [_header(env, _stem(target)), *[record for _, record in sorted(placed, key=lambda each: each[0])]]
@@ -137,7 +135,7 @@ def save(env: Recorded, path: str | os.PathLike[str], questions: Sequence[tuple[
 
 def record(env: Recorded, path: str | os.PathLike[str]) -> Recording:
     """Record everything that happens in an environment from now on."""
-    return Recording(env, Path(path))
+    return Recording(env, path_to_write("path", path))
 
 
 class Recording:

@@ -208,16 +208,20 @@ class Reader(Arithmetic):
         if self.tokens[self.at] not in COMPARISONS:
             return left
         parts: list[Prop] = []
+        obliged: list[Prop] = []
         while (op := self.tokens[self.at]) in COMPARISONS:
             self.at += 1
             before = len(self.obligations)
             right = self.bitwise(1)
+            prop = self.compare(op, left, right)
             needed = self.obligations[before:]
             if parts and needed:
-                # Python goes on only while the chain holds
+                # Python goes on only while the chain holds; what is in the middle was computed before
                 del self.obligations[before:]
+                needed = [each for each in needed if each not in obliged]
                 self.oblige_under(Prop.join(self.interner, "and", parts), needed)
-            parts.append(self.compare(op, left, right))
+            obliged += needed
+            parts.append(prop)
             left = right
         return Prop.join(self.interner, "and", parts)
 
