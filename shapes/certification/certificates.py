@@ -70,6 +70,8 @@ class Conditions:
         assumed: what else it relies on, which is not judged.
         inputs: all sizes that there are, where that is known: a range of another one is a mistake.
         group: equal for variants that answer the same calls, of which one has to accept.
+        state: guards about objects and global state, each as text: a variant stands in for another one only where it
+            has none that the other lacks.
     """
 
     conditions: Sequence[Condition]
@@ -79,6 +81,7 @@ class Conditions:
     assumed: Sequence[str] = ()
     inputs: frozenset[str] | None = None
     group: object = None
+    state: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

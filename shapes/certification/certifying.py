@@ -203,6 +203,7 @@ class Judgement:
             assumed |= dict.fromkeys(variant.assumed)
             here: list[tuple[Condition, str, Prop | str]] = []
             besides: set[str] = set(variant.assumed)
+            state = set(variant.state)
             for condition in variant.conditions:
                 text = text_of(condition, variant)
                 names = names_in(text)
@@ -214,7 +215,8 @@ class Judgement:
                 here.append((condition, text, condition.fault or self._prop(text)))
             assumed |= dict.fromkeys(sorted(besides))
             read.append(here)
-            relied.append(besides)
+            # a summary in `assumed` says less than the guards themselves
+            relied.append(besides - set(variant.assumed) | state if state else besides)
         asked: dict[Prop | str, tuple[Condition, str, Prop | str]] = {}
         remaining = self._not_subsumed(read, relied) if alternatives else range(len(read))
         for place in remaining:
