@@ -256,9 +256,7 @@ class Judgement:
         return left
 
     def _static_everywhere(self) -> set[str]:
-        found = [
-            {text_of(each, variant) for each in variant.conditions if each.static} for variant in self.variants
-        ]
+        found = [{text_of(each, variant) for each in variant.conditions if each.static} for variant in self.variants]
         return set.intersection(*found) if found else set()
 
     def _over_symbols(self, text: str, names: Mapping[str, str]) -> str:
@@ -308,9 +306,7 @@ class Judgement:
             return NotShown(condition, text, "it fails wherever it was looked at, but no sizes were found")
         symbols = {symbol: name for name, symbol in self._symbols.items()}
         about = {atom for atom in goal.symbols if atom in self.env.symbols}
-        sizes = {
-            symbols[declared.name]: values[atom] for atom, declared in self.env.symbols.items() if atom in about
-        }
+        sizes = {symbols[declared.name]: values[atom] for atom, declared in self.env.symbols.items() if atom in about}
         return Finding(condition, text, sizes, smallest, goal, values, facts)
 
     def _minimized(self, failing: Facts, goal: Prop, values: dict[Atom, int]) -> tuple[dict[Atom, int], bool]:

@@ -84,14 +84,17 @@ def read_guards(path: Path | str, session: str | None = None) -> list[Conditions
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise Unread(f"{path} breaks off: {error}") from None
     if start.startswith(ARCHIVE):
-        raise Unread(f"{path} is an archive; `shapes certify FILE.pt2` reads those of torch.export, with the extra torch")
+        raise Unread(
+            f"{path} is an archive; `shapes certify FILE.pt2` reads those of torch.export, with the extra torch"
+        )
     if start.lstrip().startswith(b"{"):
         found = [_read_recording(path, start, session)]
     else:
         lines = _text(path, start).splitlines()
         found = read_log(lines) if is_log(lines) else [read_lines(lines)]
-    if not any(each.conditions for each in found):
-        raise Unread(f"{path} has no guard: nothing was certified")
+    if all(condition.fault for each in found for condition in each.conditions):
+        faults = [condition.fault for each in found for condition in each.conditions]
+        raise Unread(f"{path} has no guard that can be read: {faults[0] if faults else 'nothing was certified'}")
     return found
 
 

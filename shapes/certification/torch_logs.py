@@ -31,25 +31,82 @@ PREFIX: Final = re.compile(
     r"(?:\[(?P<compilation>!?\d+/\d+(?:_\d+)?)\] ?)?(?:\[__(?P<artifact>\w+)\] ?)?(?P<message>.*)$"
 )
 """The beginning of a line that torch logs, and its message."""
-STRUCTURED: Final = re.compile(r"(?:\[rank\d+\]:\s?)?[VIWEC]\d{4} [\d:.]+ (?P<process>\d+) [^\]]+\] (?P<record>\{.*\})$")
+STRUCTURED: Final = re.compile(
+    r"(?:\[rank\d+\]:\s?)?[VIWEC]\d{4} [\d:.]+ (?P<process>\d+) [^\]]+\] (?P<record>\{.*\})$"
+)
 """A line of a `TORCH_TRACE` file; its payload follows, each line after a tab."""
 TREE: Final = "TREE_GUARD_MANAGER:"
 ENTRY: Final = re.compile(r"(?:\| )*\+- (?P<kind>\w+)(?:: (?P<text>.*))?$")
 MANAGERS: Final = re.compile(r"\w*(?:GuardManager|Accessor|RootGuardManager)\w*$|(?:Key|Value)Manager$")
 COMMENT: Final = re.compile(r"\s+# ")
 STATE: Final = frozenset(
-    """
-    AUTOGRAD_SAVED_TENSORS_HOOKS BOOL_MATCH BUILTIN_MATCH CLASS_MATCH CLOSURE_MATCH CONSTANT_MATCH DATA_PTR_MATCH
-    DEFAULT_DEVICE DETERMINISTIC_ALGORITHMS DICT_CONST_KEYS DICT_CONTAINS DICT_KEYS DICT_KEYS_MATCH DICT_LENGTH
-    DICT_NOT_CONTAINS DICT_VERSION DIMENSION_DYNAMIC_MARKING_GUARD DISPATCH_KEY_SET_MATCH DUAL_LEVEL DUAL_LEVEL_MATCH
-    DUPLICATE_INPUT DYNAMIC_INDICES EMPTY_NN_MODULE_HOOKS_DICT FALSE_MATCH FAKE_TENSOR_MODE FLOAT_IS_NAN
-    COMPLEX_IS_NAN FSDP_TRAINING_STATE FUNCTION_MATCH FUNCTORCH_STACK_MATCH GLOBAL_STATE GRAD_MODE HASATTR ID_MATCH
-    INSTANCE_CHECK LENGTH_CHECK LIST_LENGTH MAPPING_KEYS_CHECK MODULE_MATCH NAME_MATCH NESTED_MODULES NN_MODULE
-    NO_HASATTR NO_TENSOR_ALIASING NONE_MATCH NOT_NONE NOT_NONE_MATCH NOT_PRESENT_IN_GENERIC_DICT OBJECT_ALIASING
-    OPAQUE_OBJ_GUARD_FN_MATCH ORDERED_DICT_MATCH RANGE_ITERATOR_MATCH REQUIRES_GRAD_MATCH SEQUENCE_LENGTH SET_CONTAINS
-    SET_NOT_CONTAINS SHAPE_ENV STORAGE_OVERLAPPING TENSOR_SUBCLASS_METADATA_MATCH TORCH_FUNCTION_MODE_STACK
-    TORCH_FUNCTION_STATE TRUE_MATCH TUPLE_ITERATOR_LEN TYPE_MATCH WEAKREF_ALIVE
-    """.split()
+    [
+        "AUTOGRAD_SAVED_TENSORS_HOOKS",
+        "BOOL_MATCH",
+        "BUILTIN_MATCH",
+        "CLASS_MATCH",
+        "CLOSURE_MATCH",
+        "CONSTANT_MATCH",
+        "DATA_PTR_MATCH",
+        "DEFAULT_DEVICE",
+        "DETERMINISTIC_ALGORITHMS",
+        "DICT_CONST_KEYS",
+        "DICT_CONTAINS",
+        "DICT_KEYS",
+        "DICT_KEYS_MATCH",
+        "DICT_LENGTH",
+        "DICT_NOT_CONTAINS",
+        "DICT_VERSION",
+        "DIMENSION_DYNAMIC_MARKING_GUARD",
+        "DISPATCH_KEY_SET_MATCH",
+        "DUAL_LEVEL",
+        "DUAL_LEVEL_MATCH",
+        "DUPLICATE_INPUT",
+        "DYNAMIC_INDICES",
+        "EMPTY_NN_MODULE_HOOKS_DICT",
+        "FALSE_MATCH",
+        "FAKE_TENSOR_MODE",
+        "FLOAT_IS_NAN",
+        "COMPLEX_IS_NAN",
+        "FSDP_TRAINING_STATE",
+        "FUNCTION_MATCH",
+        "FUNCTORCH_STACK_MATCH",
+        "GLOBAL_STATE",
+        "GRAD_MODE",
+        "HASATTR",
+        "ID_MATCH",
+        "INSTANCE_CHECK",
+        "LENGTH_CHECK",
+        "LIST_LENGTH",
+        "MAPPING_KEYS_CHECK",
+        "MODULE_MATCH",
+        "NAME_MATCH",
+        "NESTED_MODULES",
+        "NN_MODULE",
+        "NO_HASATTR",
+        "NO_TENSOR_ALIASING",
+        "NONE_MATCH",
+        "NOT_NONE",
+        "NOT_NONE_MATCH",
+        "NOT_PRESENT_IN_GENERIC_DICT",
+        "OBJECT_ALIASING",
+        "OPAQUE_OBJ_GUARD_FN_MATCH",
+        "ORDERED_DICT_MATCH",
+        "RANGE_ITERATOR_MATCH",
+        "REQUIRES_GRAD_MATCH",
+        "SEQUENCE_LENGTH",
+        "SET_CONTAINS",
+        "SET_NOT_CONTAINS",
+        "SHAPE_ENV",
+        "STORAGE_OVERLAPPING",
+        "TENSOR_SUBCLASS_METADATA_MATCH",
+        "TORCH_FUNCTION_MODE_STACK",
+        "TORCH_FUNCTION_STATE",
+        "TRUE_MATCH",
+        "TUPLE_ITERATOR_LEN",
+        "TYPE_MATCH",
+        "WEAKREF_ALIVE",
+    ]
 )
 """Kinds of guards about objects and global state."""
 ABOUT_SIZES: Final = re.compile(r"\.(?:size|stride|shape|storage_offset)\b")

@@ -23,9 +23,9 @@ from typing import Final, Literal, cast
 from shapes.accepted import did_you_mean, shown
 from shapes.certification.certificates import Certificate, Condition, Conditions
 from shapes.certification.certifying import certify
+from shapes.certification.formats import junit, sarif
 from shapes.certification.guard_files import Unread, read_guards
 from shapes.certification.size_names import canonical, names_in
-from shapes.certification.formats import junit, sarif
 from shapes.errors import ShapeError, sizes_text
 from shapes.origin import Origin
 from shapes.prompt import display
@@ -179,6 +179,9 @@ def page_of(found: Certificate) -> Page:
     head, *_ = str(found).splitlines()
     status, _, rest = head.partition(":")
     page = [line(span(f"{status:14} ", STYLES[status]), rest.strip())]
+    if found.status != "contradictory":
+        counts = ", ".join(f"{count} {name}" for name, count in found.counts.items())
+        page.append(line(span(f"  guards   {counts}", "muted")))
     rows = [
         [
             span(f"  {each.guard}", "fact"),

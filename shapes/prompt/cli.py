@@ -113,8 +113,8 @@ def arguments() -> Parser:
         "what",
         metavar="FILE | MODULE:NAME",
         help="a guard on each line, a recorded session, what torch logged (TORCH_LOGS=guards, the folders of "
-        "TORCH_TRACE and tlparse), an exported program (.pt2), - for standard input; or what a module has, such as a compiled function that was "
-        "called, or a function without arguments that gives one",
+        "TORCH_TRACE and tlparse), an exported program (.pt2), - for standard input; or what a module has, such as a "
+        "compiled function that was called, or a function without arguments that gives one",
     )
     certify.add_argument(
         *("--range", "--size"),
