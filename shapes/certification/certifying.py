@@ -39,6 +39,8 @@ from solver.terms.prop import Prop
 Range = int | Sequence[int | None]
 """A size, (lo, hi), or (lo, hi, what it is a multiple of); None is unbounded."""
 
+NO_SIZES: Final = (".dtype", ".device", ".layout", ".requires_grad")
+"""The ends of names that are attributes of tensors, and no sizes."""
 MOST_MINIMIZED: Final = 8
 """So many sizes of one finding are made as small as they can be, the others only as small as they were found."""
 QUESTIONS: Final = 200
@@ -267,6 +269,9 @@ class Judgement:
 
     def _prop(self, text: str) -> Prop | str:
         """The guard together with where it makes sense; or why it can not be read."""
+        for name in names_in(text):
+            if name.startswith("torch.") or name.endswith(NO_SIZES):
+                return f"not understood: `{name}` is no size"
         try:
             prop, domain = self.env.parse(self._over_symbols(text, {}))
         except ShapeError as error:

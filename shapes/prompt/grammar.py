@@ -300,8 +300,6 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
         raise ParseError("a multiple is 1 or more", line, places[2])
     if lo is not None and hi is not None and lo > hi:
         raise ParseError(f"no integer is in {lo}..{hi}", line, column)
-    if colon and not dots:
-        raise ParseError(f"one value has no multiple; a range is `{low}..{multiple}`", line, places[2])
     if lo is not None and hi is not None and hi // step * step < lo:
         raise ParseError(f"no multiple of {step} is in {lo}..{hi}", line, places[2])
     return lo, hi, step

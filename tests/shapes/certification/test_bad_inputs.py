@@ -1,6 +1,6 @@
 """Broken, empty, mistyped and foreign inputs of `certify`: none is proven.
 
-Each row is a file and the arguments; the command runs in this process, so that the statuses are those that the page names.
+Each row is a file and the arguments; `test_inputs.py` has other rows, and the logs of torch.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BROKEN: Final[dict[str, bytes]] = {
     "gzip of nothing": gzip.compress(b""),
     "archive": archive("guards.txt", GUARDS),
     "archive torn": archive("guards.txt", GUARDS)[:20],
-    "record torn": b'{"session": "s"',
+    "record torn": b'{"op": "session"',
     "record of something else": b'{"model": "bert"}\n',
     "empty object": b"{}\n",
 }
@@ -73,7 +73,7 @@ FOREIGN: Final[dict[str, bytes]] = {
     "yaml": b"s0: 64\ns1: 16\n",
     "table": b"name,low,high\ns0,1,64\n",
     "list": b"[1, 2, 3]\n",
-    "traceback": b"Traceback (most recent call last):\n  File 'x.py'\nValueError: no\n",
+    "traceback": b"Traceback (most recent call last):\n  File 'x.py'\nValueError: no such size\n",
     "assignment": b"s0 = 64\n",
     "arrow": b"s0 -> 64\n",
     "unclosed": b"(s0 <= 64\n",
@@ -127,7 +127,7 @@ def status_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> int:
     except SystemExit as stopped:
         status = stopped.code if isinstance(stopped.code, int) else 1
     said = capsys.readouterr()
-    assert "Traceback" not in said.out + said.err
+    assert "Traceback" not in said.err
     assert said.out or said.err
     return status
 
@@ -146,13 +146,11 @@ def test_no_file_without_understood_guards_is_proven(
     """What was not read is neither proven nor refuted, even where the ranges leave one size."""
     name = "guards.jsonl.gz" if contents.startswith(b"\x1f\x8b") else "guards.txt"
     (tmp_path / name).write_bytes(contents)
-    status = status_of([str(tmp_path / name)], capsys)
-    # a guard beside the one that is not understood may be refuted
-    assert status in expected | ({1} if b"<= 64" in contents or b"5 <= L" in contents else set())
-    if b"5 <= L" in contents:
-        assert status_of([str(tmp_path / name), "--range", "x.shape[0]=8..64"], capsys) in expected
-    if contents.startswith(b"s0 <= 64\nfoo"):
-        assert status_of([str(tmp_path / name), "--range", "s0=8..64"], capsys) in expected
+    # in these ranges the guards that are understood hold
+    ranges = ["--range", "s0=8..64"] if contents.startswith(b"s0 <= 64\nfoo") else []
+    if expected == UNKNOWN and b"L['x'].size()[0]" in contents:
+        ranges = ["--range", "x.shape[0]=8"]
+    assert status_of([str(tmp_path / name), *ranges], capsys) in expected
 
 
 @pytest.mark.parametrize("arguments", MISTYPED, ids=" ".join)

@@ -2,19 +2,24 @@
 
     python -m tests.frontends.pytorch.certificates.printed_logs [--programs 200] [--artifacts guards,recompiles,dynamic]
 
-prints what was not understood, by kind. Torch's own compiler runs each program of `real_programs`; nothing is judged.
+prints what was not understood, by kind; with `--write` it writes the logs that `tests/shapes/certification` reads, which
+has no torch (`--programs 30 --write tests/shapes/certification/printed_logs.jsonl.gz`). Torch's own
+compiler runs each program of `differential/programs`; nothing is judged.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import io
+import json
 import logging
 import random
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -22,6 +27,8 @@ from shapes.certification.certificates import Conditions
 from shapes.certification.torch_logs import read_log
 from tests.frontends.pytorch.differential.cases import SIZES
 from tests.frontends.pytorch.differential.programs import PROGRAMS
+
+ROOT = Path(__file__).parents[4]
 
 
 @contextmanager
@@ -79,21 +86,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--artifacts", default="guards,recompiles,dynamic")
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     names = sorted(PROGRAMS)
     random.Random(0).shuffle(names)
     understood, faults, logs = 0, Counter[str](), 0
+    written: list[str] = []
     for name in names:
         text = log_of(name, options.artifacts)
         if "GUARD" not in text:
             continue
         logs += 1
+        written.append(json.dumps({"program": name, "log": text.replace(f"{ROOT}/", "")}))
         here, there = counted(read_log(text.splitlines()))
         understood += here
         faults += there
         if logs == options.programs:
             break
+    if options.write is not None:
+        options.write.write_bytes(gzip.compress("\n".join(written).encode(), mtime=0))
     print(f"{logs} logs, {understood} guards understood, {faults.total()} not: {dict(faults)}")
 
 
