@@ -70,8 +70,8 @@ def read_lines(lines: Iterable[str]) -> Conditions:
 
 
 def read_guards(path: Path | str, session: str | None = None) -> list[Conditions]:
-    """The guards of a file, `-` for standard input: of a recorded session, of a log of torch's, or of its lines; or of a
-    folder, as `TORCH_TRACE` and tlparse write it. One element for each compiled variant.
+    """The guards of a file, `-` for standard input: of a recorded session, of a log of torch's, or of its lines; or of
+    a folder, as `TORCH_TRACE` and tlparse write it. One element for each compiled variant.
 
     Raises:
         OSError: there is no such file.

@@ -9,8 +9,8 @@
     (["5 <= L['x'].size()[0]"], ('133', '0'))
 
 Each compilation is a variant: those of one frame stand in for each other. Guards about sizes are judged; guards about
-objects and global state are assumed, counted by their kind. What is not recognized, a list of guards that breaks off, and
-a log that has no list, are conditions that are never shown: nothing is proven by a log that was not understood.
+objects and global state are assumed, counted by their kind. What is not recognized, a list of guards that breaks off,
+and a log that has no list, are conditions that are never shown: nothing is proven by a log that was not understood.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STRUCTURED: Final = re.compile(
 )
 """A line of a `TORCH_TRACE` file; its payload follows, each line after a tab."""
 TREE: Final = "TREE_GUARD_MANAGER:"
-ENTRY: Final = re.compile(r"(?:\| )*\+- (?P<kind>\w+)(?:: (?P<text>.*))?$")
+ENTRY: Final = re.compile(r"(?:\| )*\+- (?P<kind>\w+)(?:: (?P<text>.*)| pair at index=\d+)?$")
 MANAGERS: Final = re.compile(r"\w*(?:GuardManager|Accessor|RootGuardManager)\w*$|(?:Key|Value)Manager$")
 COMMENT: Final = re.compile(r"\s+# ")
 # fmt: off

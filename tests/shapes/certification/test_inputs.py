@@ -63,7 +63,8 @@ NOT_PROVEN = {
     "a log with a guard cut off": TREE.replace("5 <= L['x'].size()[0]", "5 <= L['x'].si"),
     "a log with half a line": TREE[:-130],
     "a log of another logger": TREE.replace("LAMBDA_GUARD: 5 <= L['x'].size()[0]", "LAMBDA_GUARD:"),
-    "only failed guards": "V1128 13:30:29.242000 1 torch/_dynamo/guards.py:1] [0/1] [__recompiles]     - 0/0: 1 <= x.size()[0]\n",
+    "only failed guards": "V1128 13:30:29.242000 1 torch/_dynamo/guards.py:1] [0/1] [__recompiles] "
+    "    - 0/0: 1 <= x.size()[0]\n",
     "only added guards": "I1128 13:30:26.9 1 torch/symbolic_shapes.py:8] [0/0] eval s77 >= 0 [guard added] x.view\n",
 }
 ARGUMENTS = {
@@ -99,7 +100,7 @@ def certified(path: Path, *arguments: str) -> tuple[int, str]:
     except SystemExit as error:
         status = int(str(error.code))
     finally:
-        printed, sys.stdout, sys.stderr = sys.stdout.getvalue(), stdout, stderr  # type: ignore[attr-defined]
+        printed, sys.stdout, sys.stderr = sys.stdout.getvalue(), stdout, stderr
     return status, printed
 
 
@@ -161,7 +162,8 @@ def test_variants_of_other_objects_do_not_stand_in(tmp_path: Path) -> None:
 def test_a_folder_of_traces_is_read(tmp_path: Path) -> None:
     lines = [line.split("[__guards] ")[1] for line in TREE.splitlines()]
     head = 'V1128 13:33:09.758000 14 torch/_dynamo/guards.py:4552] {"dynamo_cpp_guards_str": {}, "frame_id": 0, '
-    trace = head + '"frame_compile_id": 0, "attempt": 0, "has_payload": "20"}\n' + "".join(f"\t{line}\n" for line in lines)
+    head += '"frame_compile_id": 0, "attempt": 0, "has_payload": "20"}\n'
+    trace = head + "".join(f"\t{line}\n" for line in lines)
     written(tmp_path, trace, "dedicated_log_torch_trace_a.log")
     assert certified(tmp_path, "--range", "x.0=5..64")[0] == 0
     parsed = tmp_path / "parsed" / "-_0_0_0"

@@ -2,8 +2,8 @@
 
     python -m tests.frontends.pytorch.certificates.printed_logs [--programs 200] [--artifacts guards,recompiles,dynamic]
 
-prints what was not understood, by kind; with `--write` it writes the logs that `tests/shapes/certification` reads, which
-has no torch (`--programs 30 --write tests/shapes/certification/printed_logs.jsonl.gz`). Torch's own
+prints what was not understood, by kind; with `--write` it writes the logs that `tests/shapes/certification` reads,
+which has no torch (`--programs 30 --write tests/shapes/certification/printed_logs.jsonl.gz`). Torch's own
 compiler runs each program of `differential/programs`; nothing is judged.
 """
 
