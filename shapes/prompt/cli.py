@@ -18,6 +18,7 @@ always    because  s % 16 == 0
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -35,6 +36,8 @@ COMMANDS: Final[Mapping[str | None, str]] = {
 }
 """The function that carries out each command, imported when it runs; it has a parameter for each option."""
 
+NOT_WRITTEN: Final = 74
+"""The exit status where the output could not be written (EX_IOERR)."""
 USAGE_ERROR: Final = 64
 """The exit status of a command line that cannot be understood (EX_USAGE of sysexits.h)."""
 
@@ -103,14 +106,15 @@ def arguments() -> Parser:
         help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
         description="Whether the guards in a file, or of a compiled function, hold for all sizes in the ranges, or "
         "which can fail, and where. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, "
-        "3 the ranges and facts contradict each other, 64 usage, 66 no such file. A size without a range is any size "
-        ">= 0.",
+        "3 the ranges and facts contradict each other, 64 usage, 65 no guard in the file, 66 no such file. A size "
+        "without a range is any size >= 0.",
     )
     certify.add_argument(
         "what",
         metavar="FILE | MODULE:NAME",
-        help="a guard on each line, or a recorded session; or what a module has, such as a compiled function that was "
-        "called, or a function without arguments that gives one",
+        help="a guard on each line, a recorded session, what torch logged (TORCH_LOGS=guards, the folders of "
+        "TORCH_TRACE and tlparse), an exported program (.pt2), - for standard input; or what a module has, such as a "
+        "compiled function that was called, or a function without arguments that gives one",
     )
     certify.add_argument(
         *("--range", "--size"),
@@ -124,7 +128,10 @@ def arguments() -> Parser:
         "--fact", dest="facts", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes"
     )
     certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
-    certify.add_argument("--json", dest="as_json", action="store_true", help="the certificate as one JSON object")
+    certify.add_argument(
+        "--format", dest="form", choices=["text", "json", "sarif", "junit"], default="text", help="how it is printed"
+    )
+    certify.add_argument("--json", dest="form", action="store_const", const="json", help="the same as --format json")
     onnx = commands.add_parser(
         "onnx",
         help="shape inference for an ONNX model; exits 0 inferred, 1 refused, 64 usage, 66 no such file",
@@ -188,9 +195,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     module, _, function = COMMANDS[options.pop("command")].partition(":")
     run: Callable[..., int] = getattr(importlib.import_module(f"shapes.prompt.{module}"), function)  # type: ignore[explicit-any]
     try:
-        return run(**options)
+        status = run(**options)
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"shapes: the output could not be written: {error.strerror}", file=sys.stderr)
+        return NOT_WRITTEN
     except KeyboardInterrupt:
         return 130
+    return status

@@ -282,6 +282,8 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
     """
     ends, colon, multiple = text.partition(":")
     low, dots, high = ends.partition("..")
+    if not dots and colon:
+        raise ParseError("a multiple is of a range: expected LO..HI:MULTIPLE", line, column + len(ends))
     if not dots:
         high = low
     places = column, column + len(low) + 2, column + len(ends) + 1
@@ -298,4 +300,6 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
         raise ParseError("a multiple is 1 or more", line, places[2])
     if lo is not None and hi is not None and lo > hi:
         raise ParseError(f"no integer is in {lo}..{hi}", line, column)
+    if lo is not None and hi is not None and hi // step * step < lo:
+        raise ParseError(f"no multiple of {step} is in {lo}..{hi}", line, places[2])
     return lo, hi, step
