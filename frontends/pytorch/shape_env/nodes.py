@@ -27,6 +27,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import sympy
 import torch._logging._internal as records
 import torch._ops as dispatch
 from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
@@ -51,6 +52,14 @@ COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
     "le": operator.le,
     "gt": operator.gt,
     "ge": operator.ge,
+}
+RELATIONS: Final = {
+    "eq": sympy.Eq,
+    "ne": sympy.Ne,
+    "lt": sympy.StrictLessThan,
+    "le": sympy.LessThan,
+    "gt": sympy.StrictGreaterThan,
+    "ge": sympy.GreaterThan,
 }
 CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "and_": operator.and_,
@@ -137,6 +146,7 @@ def node_of(expression: Any, environment: Any, kind: type, hint: object, summati
 def once(name: str, operation: Implementation, given: type, result: type) -> Implementation:
     """A memoized operation on two numbers of one kind."""
     original = getattr(SymNode, name)
+    relation = RELATIONS.get(name)
 
     def found_or_computed(self: Any, other: Any) -> Any:
         environment = self.shape_env
@@ -163,13 +173,20 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
         found = table.get(key)
         if found is not None:
             return node_of(found[0], environment, result, hint, found[1])
-        node = original(self, other)
+        node = original(self, other) if relation is None else related(self, other, relation, hint)
         operations = environment.operations.at(environment._replacements_version_counter)
         if isinstance(node, SymNode) and node.pytype is result and operations.results is table:
             kept(table, key, (node._expr, node._optimized_summation, a, b))
         return node
 
     return found_or_computed
+
+
+def related(a: Any, b: Any, relation: type, hint: object) -> Any:
+    """A comparison that sympy does not evaluate, which takes it milliseconds: our environment is asked."""
+    x, y = a.expr, b.expr
+    is_known = x == y or (x.is_number and y.is_number)
+    return node_of(relation(x, y, evaluate=is_known), a.shape_env, bool, hint, False)
 
 
 for table, given, result in ((ARITHMETIC, int, int), (COMPARISONS, int, bool), (CONNECTIVES, bool, bool)):
