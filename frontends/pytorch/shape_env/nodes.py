@@ -15,6 +15,9 @@ next tensor of the same sizes: most operations of a compilation are repetitions.
 the identities of the two operand expressions, and nothing else is: the hint is computed each time, and each result is a
 new node, since tracers tell numbers apart by their nodes.
 
+A comparison is made without evaluating it: sympy takes a millisecond or two to decide it, or to leave it open, and a
+branch asks the engine in any case.
+
 A result depends on the expressions and on the replacements of torch's `ShapeEnv`, which torch versions: the cache uses
 its version. Two methods of torch replace symbols without a new version; the environment clears the cache there. Not
 cached are remainders, which depend on ranges as well; operations recorded by a proxy mode, under translation
@@ -183,7 +186,7 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
 
 
 def related(a: Any, b: Any, relation: type, hint: object) -> Any:
-    """A comparison that sympy does not evaluate, which takes it milliseconds: our environment is asked."""
+    """A comparison that sympy does not evaluate, unless both sides are equal or numbers."""
     x, y = a.expr, b.expr
     is_known = x == y or (x.is_number and y.is_number)
     return node_of(relation(x, y, evaluate=is_known), a.shape_env, bool, hint, False)
