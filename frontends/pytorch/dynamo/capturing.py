@@ -54,7 +54,8 @@ class Captured:
     """What was captured of one compiled function: references to its graphs, and calls that run eagerly."""
 
     references: list[ReferenceType[Any]] = field(default_factory=list)
-    fallbacks: list[Fallback] = field(default_factory=list)
+    fallbacks: dict[str, Fallback] = field(default_factory=dict)
+    """By the question."""
 
     @property
     def graphs(self) -> list[Any]:
@@ -123,9 +124,9 @@ class Captures:
 
     def captured(self, wrapper: object) -> Captured:
         """What was captured for a wrapper."""
-        if wrapper not in self.known:
-            self.known[wrapper] = Captured()
-        found: Captured = self.known[wrapper]
+        found: Captured | None = self.known.get(wrapper)
+        if found is None:
+            found = self.known[wrapper] = Captured()
         return found
 
     def wrapper(self, compiler: object) -> object | None:
@@ -175,8 +176,7 @@ class Captures:
         if asked[found.key] > limit:
             fallback = Fallback(found.key, f"{limit} recompilations for the same question: {found.text}")
             log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
-            if fallback not in self.captured(wrapper).fallbacks:
-                self.captured(wrapper).fallbacks.append(fallback)
+            self.captured(wrapper).fallbacks[fallback.question] = fallback
             error = Unsupported(fallback.reason, "recompile_limit")
             error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
             raise error

@@ -56,14 +56,7 @@ COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
-RELATIONS: Final = {
-    "eq": sympy.Eq,
-    "ne": sympy.Ne,
-    "lt": sympy.StrictLessThan,
-    "le": sympy.LessThan,
-    "gt": sympy.StrictGreaterThan,
-    "ge": sympy.GreaterThan,
-}
+RELATIONS: Final = {"eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge}
 CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "and_": operator.and_,
     "or_": operator.or_,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import torch
@@ -96,7 +96,10 @@ def test_equal_settings_of_one_function_share_graphs() -> None:
     assert explain(second) == explain(first)
 
 
-@pytest.mark.parametrize("other", [branches, torch.compile(branches, backend="eager"), 3, torch.nn.Linear(2, 3)])
+OTHERS: Final = [branches, torch.compile(branches, backend="eager"), torch._dynamo.disable(branches), 3, Layer()]
+
+
+@pytest.mark.parametrize("other", OTHERS)
 def test_what_this_backend_has_not_compiled_is_an_error(other: Any) -> None:
     with pytest.raises(ShapeError, match="expected a compiled function"):
         explain(other)
