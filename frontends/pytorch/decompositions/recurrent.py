@@ -88,11 +88,9 @@ def layered(mode: str) -> None:
         train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         operator = packet.input if batch_sizes is None else packet.data
-        rest: tuple[object, ...] = (has_biases, 1, 0.0, train, bidirectional)
-        if batch_sizes is None:
-            rest = (*rest, False)
+        given = (x,) if batch_sizes is None else (x, batch_sizes)
+        rest = (has_biases, 1, 0.0, train, bidirectional, *[False] * (batch_sizes is None))
         if torch._C._are_functorch_transforms_active() or x.device.type != "cpu" or not x.dtype.is_floating_point:
-            given = (x,) if batch_sizes is None else (x, batch_sizes)
             with torch.backends.mkldnn.flags(enabled=False):
                 return steps[operator](*given, states if mode == "lstm" else states[0], params, *rest)
         tensors = (x, *states, *params)
@@ -107,12 +105,9 @@ class Layer(torch.autograd.Function):
         ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         x, states, params = tensors[0], list(tensors[1 : 1 + count]), list(tensors[1 + count :])
-        packet = getattr(aten, mode)
-        given = (states if mode == "lstm" else states[0], params, *rest)
-        if batch_sizes is None:
-            found = current_trace().operator(packet.input, (x, *given), {})
-        else:
-            found = current_trace().operator(packet.data, (x, batch_sizes, *given), {})
+        packet, given = getattr(aten, mode), (states if mode == "lstm" else states[0], params, *rest)
+        operator, first = (packet.input, (x,)) if batch_sizes is None else (packet.data, (x, batch_sizes))
+        found = current_trace().operator(operator, (*first, *given), {})
         ctx.save_for_backward(batch_sizes, *tensors)
         ctx.mode, ctx.count, ctx.is_bidirectional = mode, count, rest[4]
         ctx.set_materialize_grads(False)

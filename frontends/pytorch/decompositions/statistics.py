@@ -1,4 +1,4 @@
-"""Covariance and correlation.
+"""Covariance.
 
     >>> import torch
     >>> from frontends.pytorch import trace

@@ -175,5 +175,3 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
 for table, given, result in ((ARITHMETIC, int, int), (COMPARISONS, int, bool), (CONNECTIVES, bool, bool)):
     for name, operation in table.items():
         setattr(EngineSymNode, name, once(name, operation, given, result))
-
-__all__ = ["EngineSymNode", "Operations"]
