@@ -188,5 +188,3 @@ def related(a: Any, b: Any, relation: type, hint: object) -> Any:
 for table, given, result in ((ARITHMETIC, int, int), (COMPARISONS, int, bool), (CONNECTIVES, bool, bool)):
     for name, operation in table.items():
         setattr(EngineSymNode, name, once(name, operation, given, result))
-
-__all__ = ["EngineSymNode", "Operations"]
