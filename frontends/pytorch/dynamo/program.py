@@ -52,6 +52,8 @@ from frontends.pytorch.variants.times import Times
 
 if TYPE_CHECKING:
     from frontends.pytorch.variants.report import Report
+    from shapes.guards.coverage import Ranges
+    from solver.decide.verdict import Verdict
 
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
@@ -347,6 +349,13 @@ class Program:
 
     def _measured(self, times: Times, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         return times.call(functools.partial(self.called, args, kwargs))
+
+    def coverage(self, ranges: Ranges | None = None) -> Verdict:
+        """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
+        given): Always, or sizes that no variant accepts (`false_at`)."""
+        from frontends.pytorch.variants.coverage import coverage
+
+        return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
 
 
 def backend_of(program: Program) -> Callable[..., Callable[..., object]]:

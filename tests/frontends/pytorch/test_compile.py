@@ -1,4 +1,4 @@
-"""The user's view of `compile`: functions, modules and methods, arguments of every form, reports."""
+"""The user's view of `compile`: functions, modules and methods, arguments of every form, reports, coverage."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_flatten
 
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.compiled import Compiled
+from solver.decide.verdict import Always
 
 Point = namedtuple("Point", "x y")
 
@@ -111,6 +112,16 @@ def test_arguments_of_every_form() -> None:
 
 
 # ---------------------------------------------------------------------- for people
+
+
+def test_coverage_names_sizes_that_no_variant_accepts() -> None:
+    """Fails when it is not known which sizes will be traced for."""
+    f = compile(lambda x: x * 2 if x.shape[0] <= 8 else x * 3, dynamic=True)
+    f(randn(4))
+    ranges = {"x.shape[0]": (1, 64)}
+    assert f.coverage(ranges).false_at["x.shape[0]"] > 8
+    f(randn(9))
+    assert isinstance(f.coverage(ranges), Always)
 
 
 def test_variants_have_what_is_promised() -> None:

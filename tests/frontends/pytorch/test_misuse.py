@@ -121,6 +121,8 @@ WRONG: list[tuple[Callable[[torch.Tensor], object], str]] = [
     (lambda x: trace(f, 3), r"args=3: expected a tuple"),
     (lambda x: trace(f, (x,), 3), r"kwargs=3: expected"),
     (lambda x: trace(f, (x,), dynamic="yes"), r"dynamic='yes': expected"),
+    (lambda x: doubled.coverage(3), r"ranges=3: expected"),
+    (lambda x: (doubled(x), doubled.coverage({"x.shap[0]": 3})), r"the inputs are x.shape\[0\]"),
 ]
 
 

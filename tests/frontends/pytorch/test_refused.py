@@ -115,6 +115,12 @@ def test_says_what_where_and_the_fix(program: Callable[[], None], what: str, fix
         assert re.search(expected, text), text
 
 
+def test_coverage_of_nothing() -> None:
+    """Fails when coverage is judged before any arguments are known."""
+    with pytest.raises(ShapeError, match="never been called"):
+        compile(double).coverage()
+
+
 # ---------------------------------------------------------------------- unusual, and fine
 
 
