@@ -40,7 +40,7 @@ def changed_arguments(graph: torch.fx.Graph) -> list[int]:
     learned = [values[place] for place in found if values[place].requires_grad]
     known = {id(value) for value in values}
     through_views = {storage_of(each) for each in written if each._is_view() and id(each) not in known}
-    if not learned or any(value.is_leaf or storage_of(value) in through_views for value in learned):
+    if not learned or any(value.is_leaf for value in learned):
         return []
     returned = [node.meta.get("example_value") for node in results(graph) if isinstance(node, torch.fx.Node)]
     views = [value for value in returned if is_strided(value) and storage_of(value) in memory]

@@ -26,7 +26,8 @@ import itertools
 import operator
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
@@ -39,13 +40,16 @@ from torch._dynamo.variables.base import AttributeMutationNew, ValueMutationNew
 from torch._guards import TracingContext
 
 from frontends.pytorch.dynamo import code_facts
+from frontends.pytorch.dynamo.capturing import under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
-FRAME: Final = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
-"""Names by which a program reads its own frame."""
+FRAME: Final = {"locals": (), "vars": (1,), "dir": (1,), "eval": (2, 3), "exec": (2, 3)}
+"""Builtins by which a program reads its own frame, with the numbers of arguments for which they do not."""
+FRAMES: Final = ("_getframe", "currentframe")
+"""Functions that do."""
 SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
@@ -82,6 +86,7 @@ class Captured:
         live: the variables that the code after the graph reads.
         memoized: the code of functions that have a cache.
         line: of the frame, at which a graph break ends the graph.
+        values: of the frame's variables and globals, as it is called.
     """
 
     module: torch.fx.GraphModule
@@ -93,6 +98,7 @@ class Captured:
     live: list[Any] = field(default_factory=list)
     memoized: list[CodeType] = field(default_factory=list)
     line: int | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def now(cls, module: torch.fx.GraphModule) -> Captured:
@@ -119,7 +125,8 @@ class Captured:
         memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
         line = translator.output.root_tx.lineno if breaks else None
-        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, line)
+        met = list(effects.keepalive)
+        return cls(module, breaks, tracked, codes, changed, met, live, memoized, line, values_of_frame())
 
     @property
     def nodes(self) -> Iterator[torch.fx.Node]:
@@ -143,9 +150,21 @@ def difference(module: torch.fx.GraphModule) -> str:
 def difference_before(code: CodeType, transformed: CodeType) -> str:
     """The same for a frame that begins with a graph break: there is no graph before it, and Dynamo asks no backend."""
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
-    if not begins or any(name.startswith(GRAPH) for name in transformed.co_names):
+    if not begins or has_graph(transformed):
         return ""
-    return reason(Captured(torch.fx.GraphModule({}, torch.fx.Graph()), True, [], [code]), DIVIDED)
+    graph = torch.fx.GraphModule({}, torch.fx.Graph())
+    return reason(Captured(graph, True, [], [code], values=values_of_frame()), DIVIDED)
+
+
+def values_of_frame() -> Mapping[str, object]:
+    """The variables and globals of the frame that torch is compiling."""
+    compilation = under_way() or {}
+    return ChainMap(dict(compilation.get("locals", ())), compilation.get("globals", {}))
+
+
+def has_graph(transformed: CodeType) -> bool:
+    """Return True if Dynamo's code calls a graph."""
+    return any(name.startswith(GRAPH) for name in transformed.co_names)
 
 
 def reason(captured: Captured, differences: Sequence[Difference]) -> str:
@@ -167,6 +186,14 @@ def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Call
         return (None for value, _ in captured.tracked if isinstance(value, kind) and test(value))
 
     return found
+
+
+def limited_deque(captured: Captured) -> Iterator[None]:
+    """Deques with a limit, other than the caller's that are only read."""
+    for value, variable in captured.tracked:
+        if isinstance(value, collections.deque) and value.maxlen is not None:
+            if id(value) in captured.changed or variable.source is None:
+                yield None
 
 
 def moved_order(captured: Captured) -> Iterator[Origin | None]:
@@ -294,9 +321,9 @@ def numpy_values(captured: Captured) -> Iterator[Origin | None]:
 # ---------------------------------------------------------------------- by code
 
 
-def reads(*names: str) -> Callable[[Captured], Iterator[Origin]]:
-    """Code that reads globals or builtins of these names."""
-    return lambda captured: (place for name in names for place in captured.lines_of(name))
+def formats(captured: Captured) -> Iterator[Origin]:
+    """Calls of `format` with a format."""
+    return (place for code in captured.codes for place in code_facts.global_reads(code, "format", (1,)))
 
 
 def leaf_in_graph(captured: Captured) -> Iterator[Origin]:
@@ -316,11 +343,9 @@ def dropped_backward(captured: Captured) -> Iterator[Origin]:
                     yield place
 
 
-def attributes_read(name: str) -> Callable[[Captured], Iterator[Origin]]:
-    """Code that reads an attribute of this name."""
-    return lambda captured: (
-        place for code in captured.codes for place in code_facts.attribute_reads(code, name)
-    )
+def not_materialized(captured: Captured) -> Iterator[Origin]:
+    """Functions of autograd that may ask for None in place of zeros."""
+    return (place for each in captured.codes for place in code_facts.calls_with(each, "set_materialize_grads", True))
 
 
 def attribute(module: torch.fx.GraphModule, path: str) -> object:
@@ -331,9 +356,12 @@ def attribute(module: torch.fx.GraphModule, path: str) -> object:
 def own_frame(captured: Captured) -> Iterator[Origin]:
     """A frame that reads its variables, and that a graph break divides."""
     if captured.breaks and captured.codes:
-        for name in FRAME:
-            yield from code_facts.global_reads(captured.codes[0], name)
-            yield from code_facts.attribute_reads(captured.codes[0], name)
+        code = captured.codes[0]
+        for name, harmless in FRAME.items():
+            yield from code_facts.global_reads(code, name, harmless)
+        for name in FRAMES if "builtins" not in code.co_names else (*FRAMES, *FRAME):
+            yield from code_facts.global_reads(code, name)
+            yield from code_facts.attribute_reads(code, name)
 
 
 def makes_generator(captured: Captured) -> Iterator[Origin]:
@@ -353,10 +381,10 @@ def changed_settings(captured: Captured) -> Iterator[Origin | None]:
 def missing_attribute(captured: Captured) -> Iterator[Origin]:
     """An attribute is set by a frame that asks whether there is one, and that a graph break divides: Dynamo ends a
     graph where an attribute of a function is set."""
-    return code_facts.missing_attributes(captured.codes[0]) if captured.breaks and captured.codes else iter(())
+    is_divided = captured.breaks and captured.codes
+    return code_facts.missing_attributes(captured.codes[0], captured.values) if is_divided else iter(())
 
 
-LIMITED: Final = tracks(collections.deque, lambda it: it.maxlen is not None)
 DIVIDED: Final = (
     Difference("a frame that reads its variables and has a graph break", "Dynamo adds variables of its own", own_frame),
     Difference("an attribute that may be missing is set on a function", "Dynamo does not see it", missing_attribute),
@@ -381,22 +409,18 @@ DIFFERENCES: Final = (
     Difference("an object's __dict__ is returned, or alive at a graph break", "Dynamo copies it", live_attributes),
     Difference("a memoized function has state", "Dynamo runs it each time", cached_function),
     Difference("a setting of torch is changed", "a graph would not do it again", changed_settings),
-    Difference("a deque with maxlen", "Dynamo forgets the limit", LIMITED),
+    Difference("a deque with maxlen", "Dynamo forgets the limit", limited_deque),
     Difference("an object of random.Random", "Dynamo repeats its numbers", tracks(random.Random)),
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
     Difference("max or min of an integer and a float", "Dynamo gives a float", mixed_maximum),
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("a text of an error with a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic of NumPy's numbers", "Dynamo gives arrays", numpy_values),
-    Difference("format()", "Dynamo ignores the format", reads("format")),
+    Difference("format()", "Dynamo ignores the format", formats),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
-    Difference(
-        "an autograd.Function without materialized gradients",
-        "Dynamo gives it zeros",
-        attributes_read("set_materialize_grads"),
-    ),
+    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", not_materialized),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
 )
 """All refused differences."""
