@@ -122,13 +122,12 @@ def generators_in(code: CodeType) -> Iterator[Origin]:
 def is_read_at_once(code: CodeType, generator: CodeType) -> bool:
     """Return True if a generator is the only argument of a builtin that keeps none."""
     steps = [each for each in instructions(code) if each.opname != "PRECALL"]
-    made = next(at for at, each in enumerate(steps) if each.argval is generator)
-    places = [at for at in range(made, len(steps) - 1) if steps[at].opname in CALLS]
-    if not places or started(steps[places[0]]) != started(steps[made]):
-        return False
-    reader = steps[places[0] + 1]
-    callees = [each for each in steps if each.opname in GLOBALS and started(each) == started(reader)]
-    return reader.opname in CALLS and any(each.argval in AT_ONCE and arguments(code, each) == 1 for each in callees)
+    start = next(started(each) for each in steps if each.argval is generator)
+    for made, reader in itertools.pairwise(steps):
+        if made.opname in CALLS and reader.opname in CALLS and started(made) == start:
+            callees = [each for each in steps if each.opname in GLOBALS and started(each) == started(reader)]
+            return any(each.argval in AT_ONCE and arguments(code, each) == 1 for each in callees)
+    return False
 
 
 COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
