@@ -50,16 +50,15 @@ def instructions(code: CodeType) -> Sequence[dis.Instruction]:
 
 def arguments(code: CodeType, callee: dis.Instruction) -> int | None:
     """The number of arguments with which a value is called where it is read; None if it is not, or they are spread."""
-    start = started(callee)
-    calls = [each for each in instructions(code) if each.offset > callee.offset and each.opname in CALLS]
-    call = next((each for each in calls if started(each) == start), None)
+    after = [each for each in instructions(code) if each.offset > callee.offset and started(each) == started(callee)]
+    call = next((each for each in after if each.opname in CALLS), None)
     return None if call is None or call.opname == "CALL_FUNCTION_EX" else call.arg
 
 
-def started(instruction: dis.Instruction) -> tuple[int | None, int | None] | None:
-    """The line and column at which the code of an instruction starts."""
+def started(instruction: dis.Instruction) -> tuple[int | None, int | None]:
+    """The line and column at which the code of an instruction starts; something else for each where it is not known."""
     place = instruction.positions
-    return None if place is None or place.lineno is None else (place.lineno, place.col_offset)
+    return (-1, instruction.offset) if place is None or place.col_offset is None else (place.lineno, place.col_offset)
 
 
 def reads(code: CodeType, kinds: Sequence[str], name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:

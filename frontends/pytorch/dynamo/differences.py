@@ -26,8 +26,7 @@ import itertools
 import operator
 import random
 import re
-from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
@@ -46,10 +45,8 @@ from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
-FRAME: Final = {"locals": (), "vars": (1,), "dir": (1,), "eval": (2, 3), "exec": (2, 3)}
+FRAME: Final = {"vars": (1,), "dir": (1,), "eval": (2, 3), "exec": (2, 3), "locals": ()}
 """Builtins by which a program reads its own frame, with the numbers of arguments for which they do not."""
-FRAMES: Final = ("_getframe", "currentframe")
-"""Functions that do."""
 SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
@@ -86,7 +83,6 @@ class Captured:
         live: the variables that the code after the graph reads.
         memoized: the code of functions that have a cache.
         line: of the frame, at which a graph break ends the graph.
-        values: of the frame's variables and globals, as it is called.
     """
 
     module: torch.fx.GraphModule
@@ -98,7 +94,6 @@ class Captured:
     live: list[Any] = field(default_factory=list)
     memoized: list[CodeType] = field(default_factory=list)
     line: int | None = None
-    values: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def now(cls, module: torch.fx.GraphModule) -> Captured:
@@ -125,8 +120,7 @@ class Captured:
         memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
         line = translator.output.root_tx.lineno if breaks else None
-        met = list(effects.keepalive)
-        return cls(module, breaks, tracked, codes, changed, met, live, memoized, line, values_of_frame())
+        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, line)
 
     @property
     def nodes(self) -> Iterator[torch.fx.Node]:
@@ -152,14 +146,7 @@ def difference_before(code: CodeType, transformed: CodeType) -> str:
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
     if not begins or has_graph(transformed):
         return ""
-    graph = torch.fx.GraphModule({}, torch.fx.Graph())
-    return reason(Captured(graph, True, [], [code], values=values_of_frame()), DIVIDED)
-
-
-def values_of_frame() -> Mapping[str, object]:
-    """The variables and globals of the frame that torch is compiling."""
-    compilation = under_way() or {}
-    return ChainMap(dict(compilation.get("locals", ())), compilation.get("globals", {}))
+    return reason(Captured(torch.fx.GraphModule({}, torch.fx.Graph()), True, [], [code]), DIVIDED)
 
 
 def has_graph(transformed: CodeType) -> bool:
@@ -186,14 +173,6 @@ def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Call
         return (None for value, _ in captured.tracked if isinstance(value, kind) and test(value))
 
     return found
-
-
-def limited_deque(captured: Captured) -> Iterator[None]:
-    """Deques with a limit, other than the caller's that are only read."""
-    for value, variable in captured.tracked:
-        if isinstance(value, collections.deque) and value.maxlen is not None:
-            if id(value) in captured.changed or variable.source is None:
-                yield None
 
 
 def moved_order(captured: Captured) -> Iterator[Origin | None]:
@@ -359,7 +338,7 @@ def own_frame(captured: Captured) -> Iterator[Origin]:
         code = captured.codes[0]
         for name, harmless in FRAME.items():
             yield from code_facts.global_reads(code, name, harmless)
-        for name in FRAMES if "builtins" not in code.co_names else (*FRAMES, *FRAME):
+        for name in ("_getframe", "currentframe", *(FRAME if "builtins" in code.co_names else ())):
             yield from code_facts.global_reads(code, name)
             yield from code_facts.attribute_reads(code, name)
 
@@ -381,10 +360,13 @@ def changed_settings(captured: Captured) -> Iterator[Origin | None]:
 def missing_attribute(captured: Captured) -> Iterator[Origin]:
     """An attribute is set by a frame that asks whether there is one, and that a graph break divides: Dynamo ends a
     graph where an attribute of a function is set."""
-    is_divided = captured.breaks and captured.codes
-    return code_facts.missing_attributes(captured.codes[0], captured.values) if is_divided else iter(())
+    if not captured.breaks or not captured.codes:
+        return iter(())
+    frame = under_way() or {}
+    return code_facts.missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
 
 
+LIMITED: Final = tracks(collections.deque, lambda it: it.maxlen is not None)
 DIVIDED: Final = (
     Difference("a frame that reads its variables and has a graph break", "Dynamo adds variables of its own", own_frame),
     Difference("an attribute that may be missing is set on a function", "Dynamo does not see it", missing_attribute),
@@ -409,7 +391,7 @@ DIFFERENCES: Final = (
     Difference("an object's __dict__ is returned, or alive at a graph break", "Dynamo copies it", live_attributes),
     Difference("a memoized function has state", "Dynamo runs it each time", cached_function),
     Difference("a setting of torch is changed", "a graph would not do it again", changed_settings),
-    Difference("a deque with maxlen", "Dynamo forgets the limit", limited_deque),
+    Difference("a deque with maxlen", "Dynamo forgets the limit", LIMITED),
     Difference("an object of random.Random", "Dynamo repeats its numbers", tracks(random.Random)),
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
     Difference("max or min of an integer and a float", "Dynamo gives a float", mixed_maximum),

@@ -303,15 +303,6 @@ def test_functions_without_the_difference_are_graphs() -> None:
     assert compiled.graphs
 
 
-def reads_a_limited_deque() -> Made:
-    last = collections.deque([1, 2, 3], maxlen=2)
-
-    def step(x: torch.Tensor) -> object:
-        return x * sum(last), len(last)
-
-    return step, last
-
-
 class Counted(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> object:
         self.calls = getattr(self, "calls", 0) + 1
@@ -347,7 +338,6 @@ def trains_a_module() -> Made:
 
 
 HARMLESS: dict[str, Callable[[], Made]] = {
-    "a limited deque is read": reads_a_limited_deque,
     "an attribute that may be missing is set on a module": lambda: (Counted(), None),
     "gradients are materialized": plain(lambda x: Doubled.apply(x)),
     "generators are read at once": plain(reads_generators_at_once),
