@@ -67,7 +67,7 @@ def noted(reasons: list[str]) -> Iterator[None]:
     finally:
         SUPPRESSED.removeFilter(is_kept)
         reasons += [in_short(text) for text, count in counters[BREAKS].items() if count > before.get(text, 0)]
-        for first in get_skip_reasons()[:1]:
+        for first in () if reasons else get_skip_reasons()[:1]:
             _, _, why = first.partition("): ")
             reasons.append(NO_OPERATORS if any(text in why for text in EMPTY) else in_short(why))
         dynamo_tls.skip_reasons = skipped
