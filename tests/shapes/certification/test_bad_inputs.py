@@ -94,7 +94,9 @@ LOGS: Final[dict[str, bytes]] = {
     "a guard not understood": log(*TREE, "| +- LAMBDA_GUARD: g(L['x'].size()[0]) == 1", ""),
     "no list": log("Recompiling function f in m.py:3", "    - 0/0: L['x'].size()[0] == 8"),
 }
-HEADER: Final = b'{"op": "session", "format": 1, "name": "one", "producer": "symshape 0.1.0", "policy": "unspecialized"}\n'
+HEADER: Final = (
+    b'{"op": "session", "format": 1, "name": "one", "producer": "symshape 0.1.0", "policy": "unspecialized"}\n'
+)
 SIZE: Final = b'{"op": "symbol", "name": "s", "kind": "backed", "hint": 8, "lo": 0, "hi": null, "source": null}\n'
 GUARD: Final = b'{"op": "assume", "prop": "s >= 0", "why": "guard"}\n'
 SESSIONS: Final[dict[str, bytes]] = {

@@ -12,7 +12,7 @@ V1128 13:30:29.095000 133 torch/_dynamo/guards.py:4483] [0/0] [__guards] | +- TY
 V1128 13:30:29.095000 133 torch/_dynamo/guards.py:4483] [0/0] [__guards] +- LAMBDA_GUARD: 5 <= L['x'].size()[0]
 V1128 13:30:29.095000 133 torch/_dynamo/guards.py:4483] [0/0] [__guards] \n"""
 ONLY = {
-    "only failed guards": "V1128 13:30:29.2 1 torch/_dynamo/guards.py:1] [0/1] [__recompiles]     - 0/0: 1 <= x.size()[0]\n",
+    "only failed guards": "V1128 13:30:29.2 1 torch/guards.py:1] [0/1] [__recompiles]     - 0/0: 1 <= x.size()[0]\n",
     "only added guards": "I1128 13:30:26.9 1 torch/symbolic_shapes.py:8] [0/0] eval s77 >= 0 [guard added] x.view\n",
     "a guard cut off": TREE.replace("5 <= L['x'].size()[0]", "5 <= L['x'].si"),
     "half a line": TREE[:-130],
