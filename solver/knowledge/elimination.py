@@ -1,0 +1,284 @@
+"""The range test (Blume and Eigenmann): replace a term by a symbolic bound of it, until bounds settle the rest.
+
+A fact or law `p >= 0` in which a term stands with the sign that it has in the inequality is subtracted, as often as the
+term occurs: with its cofactor, where that is not negative. What is left is shorter, and nonnegative by its bounds:
+
+    >>> from solver.knowledge.elimination import prove_nonnegative
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> known, total, longest = Facts.empty(terms), terms.zero, terms.symbol("m")
+    >>> for symbol in [longest, *[terms.symbol(f"l{i}") for i in range(50)]]:
+    ...     known = known.declare_range(symbol, 0, None)
+    ...     if symbol is not longest:
+    ...         known, total = known.learn_prop(terms.le(symbol, longest)), total + symbol
+    >>> prove_nonnegative(known, 50 * longest - total)
+    <combine: l0 + l1 + ... >
+
+A sample says which terms need it: those further from their bounds than the inequality is from equality there; and a
+fact that makes the inequality false in any sample is not the one. Without backtracking: what was replaced stays so.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.knowledge.explain import prove_side
+from solver.knowledge.facts import Facts
+from solver.knowledge.laws import laws_of, size_of, times_nonnegative
+from solver.knowledge.remainder import multiplied
+from solver.proofs.step import ProofStep, combine
+from solver.terms.expr import Atom, Expr
+from solver.terms.monomials import divides, without
+from solver.terms.prop import Prop
+
+TERMS: Final = 1_200
+DEGREE: Final = 20
+LONGEST: Final = 80
+"""Terms of a fact that has a degree, or is multiplied."""
+LOOKED: Final = 12
+"""The newest facts about an atom that are tried."""
+TRIED: Final = 1_500
+"""Terms looked at per term of the inequality, and at least."""
+
+
+class Replacement:
+    """An inequality to be subtracted: so many times, or times a nonnegative expression."""
+
+    __slots__ = ("constant", "factor", "made", "proof", "terms", "times")
+
+    def __init__(
+        self, proof: ProofStep, times: int, factor: Expr | None, terms: list[tuple[int, int]], constant: int
+    ) -> None:
+        self.proof = proof
+        self.times = times
+        self.factor = factor
+        self.terms = terms
+        self.constant = constant
+
+
+def prove_nonnegative(facts: Facts, e: Expr) -> ProofStep | None:
+    """`e >= 0` by symbolic bounds of its terms."""
+    if not 1 < len(e.terms) <= TERMS or e.degree > DEGREE or not facts.samples.alive:
+        return None
+    return _Elimination(facts, e).prove()
+
+
+class _Elimination:
+    """One inequality, with what was subtracted from it."""
+
+    __slots__ = ("alive", "bounds", "constant", "e", "facts", "gone", "left", "row", "scaled", "spare", "taken", "terms")
+
+    def __init__(self, facts: Facts, e: Expr) -> None:
+        self.facts = facts
+        self.e = e
+        self.scaled = multiplied(facts, e)
+        self.terms: dict[int, int] = dict(self.scaled.terms)
+        self.constant: int = self.scaled.constant
+        self.gone: set[int] = set()
+        self.taken: list[Replacement] = []
+        self.bounds: dict[Atom, list[ProofStep]] = {}
+        self.left: int = TRIED + 40 * len(e.terms)
+        self.alive: list[int] = list(facts.samples.alive)
+        self.spare: list[int] = list(facts.samples.values(self.scaled))
+        self.row: int = min(self.alive, key=self.spare.__getitem__)
+
+    def prove(self) -> ProofStep | None:
+        if self.spare[self.row] < 0:
+            return None
+        changed = True
+        while changed and self.left > 0:
+            if self.is_bounded():
+                return self.total()
+            changed = False
+            for m in self.ordered():
+                if m in self.terms and self.is_open(m, self.terms[m]):
+                    changed = self.replace(m) or changed
+            if not changed:
+                for m in self.ordered():
+                    if m in self.terms and self.replace(m):
+                        changed = True
+                        break
+        return self.total() if self.is_bounded() else None
+
+    def ordered(self) -> list[int]:
+        """The terms, the deepest first."""
+        interner = self.facts.interner
+        monomials, keys = interner.monomials, interner.monomial_keys
+        return sorted(self.terms, key=lambda m: (-max([atom.depth for atom in monomials[m]]), keys[m]))
+
+    def is_bounded(self) -> bool:
+        total = self.constant
+        for m, c in self.terms.items():
+            r = self.facts.range_of(m)
+            bound = r.lo if c > 0 else r.hi
+            if bound is None:
+                return False
+            total += c * bound
+        return total >= 0
+
+    def value(self, m: int) -> int:
+        value = 1
+        for atom in self.facts.interner.monomials[m]:
+            value *= self.facts.samples.atom_column(atom)[self.row]
+        return value
+
+    def is_open(self, m: int, c: int) -> bool:
+        """Return True if a term is further from its bound than the inequality is from equality."""
+        r = self.facts.range_of(m)
+        bound = r.lo if c > 0 else r.hi
+        return bound is None or c * (self.value(m) - bound) > self.spare[self.row]
+
+    def replace(self, m: int) -> bool:
+        """Subtract the best inequality that removes a term."""
+        best: Replacement | None = None
+        best_score = (0, 0, 0)
+        for atom in dict.fromkeys(self.facts.interner.monomials[m]):
+            for proof in self.bounds_of(atom):
+                for found in self.replacements(m, atom, proof):
+                    score = self.score(found)
+                    if score is not None and (best is None or score < best_score):
+                        best, best_score = found, score
+                if self.left <= 0:
+                    break
+        if best is None:
+            return False
+        self.take(best)
+        return True
+
+    def bounds_of(self, atom: Atom) -> list[ProofStep]:
+        """The laws of an atom, and facts about it."""
+        found = self.bounds.get(atom)
+        if found is None:
+            found = [law for law in laws_of(self.facts, atom) if law.conclusion.kind == "ge"] if atom.args else []
+            uses = self.facts.uses.get(atom.serial)
+            looked = 0
+            while uses is not None and looked < LOOKED:
+                p = uses.entry.prop
+                looked += 1
+                if p.kind in ("ge", "eq") and len(p.terms) > 1 and self.facts.is_inert(p.expr):
+                    found.append(uses.entry.proof)
+                uses = uses.rest
+            self.bounds[atom] = found
+        return found
+
+    def replacements(self, m: int, atom: Atom, proof: ProofStep) -> list[Replacement]:
+        """An inequality as often as it removes the term, or another of its terms on the way."""
+        p = proof.conclusion
+        interner = self.facts.interner
+        monomials = interner.monomials
+        self.left -= len(p.terms)
+        found: list[Replacement] = []
+        for n, k in p.terms:
+            if n == m:
+                times, rest = divmod(self.terms[m], k)
+                if rest or (times < 0 and p.kind == "ge"):
+                    continue
+                amounts = [times]
+                if p.kind == "ge":
+                    for other, d in p.terms:
+                        amount, rest = divmod(self.terms.get(other, 0), d)
+                        if not rest and 0 < amount < times and amount not in amounts:
+                            amounts.append(amount)
+                found += [Replacement(proof, t, None, [(o, t * d) for o, d in p.terms], t * p.expr.constant) for t in amounts]
+            elif atom in monomials[n] and divides(monomials[n], monomials[m]) and len(p.terms) <= LONGEST:
+                factor = self.cofactor(n, k)
+                if factor is not None:
+                    product = p.expr * factor
+                    self.left -= len(product.terms)
+                    found.append(Replacement(proof, 1, factor, list(product.terms), product.constant))
+        return found
+
+    def cofactor(self, n: int, k: int) -> Expr | None:
+        """The cofactor of a term of an inequality, if it is not negative, as a multiple of its coefficient."""
+        interner = self.facts.interner
+        atoms = interner.monomials[n]
+        coefficients: dict[int, int] = {}
+        constant = 0
+        self.left -= len(self.terms) // 4
+        for m, c in self.terms.items():
+            if divides(atoms, interner.monomials[m]):
+                if c % k:
+                    return None
+                rest = without(interner.monomials[m], atoms)
+                if rest:
+                    coefficients[interner.monomial(rest)] = c // k
+                else:
+                    constant = c // k
+        factor = interner.collect(coefficients, constant)
+        low = self.facts.low(factor)
+        return factor if low is not None and low >= 0 else None
+
+    def score(self, replacement: Replacement) -> tuple[int, int, int] | None:
+        """Open terms more than before, terms more than before, and the distance from equality; None for one that
+        makes the inequality false in a sample, or brings back what was removed.
+        """
+        values = self.values(replacement)
+        for row in self.alive:
+            if self.spare[row] < values[row]:
+                return None
+        worse = longer = 0
+        removed = False
+        for m, c in replacement.terms:
+            before = self.terms.get(m, 0)
+            after = before - c
+            if not before and m in self.gone:
+                return None
+            removed = removed or (before != 0 and after == 0)
+            longer += (after != 0) - (before != 0)
+            worse += (after != 0 and self.is_open(m, after)) - (before != 0 and self.is_open(m, before))
+        return (worse, longer, values[self.row]) if removed else None
+
+    def values(self, replacement: Replacement) -> list[int]:
+        samples = self.facts.samples
+        values = samples.values(replacement.proof.conclusion.expr)
+        if replacement.factor is None:
+            return [replacement.times * value for value in values]
+        return [a * b for a, b in zip(values, samples.values(replacement.factor))]
+
+    def take(self, replacement: Replacement) -> None:
+        values = self.values(replacement)
+        self.spare = [a - b for a, b in zip(self.spare, values)]
+        self.constant -= replacement.constant
+        for m, c in replacement.terms:
+            after = self.terms.get(m, 0) - c
+            if after:
+                self.terms[m] = after
+            else:
+                self.terms.pop(m, None)
+                self.gone.add(m)
+        self.taken.append(replacement)
+        self.row = min(self.alive, key=self.spare.__getitem__)
+
+    def total(self) -> ProofStep | None:
+        """The sum of what was subtracted and of the bounds of the rest."""
+        facts = self.facts
+        premises: list[ProofStep] = []
+        multipliers: list[int] = []
+        for each in self.taken:
+            if each.factor is None:
+                premises.append(each.proof)
+                multipliers.append(each.times)
+                continue
+            proof = each.proof
+            if each.factor.is_constant:
+                premises.append(proof)
+                multipliers.append(each.factor.constant)
+                continue
+            if proof.conclusion.kind == "eq":
+                proof = combine([proof], [1])
+            scaled = times_nonnegative(facts, proof, each.factor)
+            if scaled is None:
+                return None
+            premises.append(scaled)
+            multipliers.append(size_of(proof.conclusion.expr * each.factor))
+        rest = facts.interner.collect(dict(self.terms), self.constant)
+        if rest.terms:
+            premises.append(prove_side(facts, rest, True, 0))
+            multipliers.append(size_of(rest))
+        left = self.scaled
+        constant = left.constant - sum([k * p.conclusion.expr.constant for p, k in zip(premises, multipliers)])
+        if constant < 0 or not premises:
+            return None
+        proof = combine(premises, multipliers, constant)
+        return proof if proof.conclusion is Prop.nonnegative(self.e) else None
