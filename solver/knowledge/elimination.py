@@ -123,6 +123,10 @@ class _Elimination:
             value *= self.facts.samples.atom_column(atom)[self.row]
         return value
 
+    def is_unbounded(self, m: int, c: int) -> bool:
+        r = self.facts.range_of(m)
+        return (r.lo if c > 0 else r.hi) is None
+
     def is_open(self, m: int, c: int) -> bool:
         """Return True if a term is further from its bound than the inequality is from equality."""
         r = self.facts.range_of(m)
@@ -132,7 +136,7 @@ class _Elimination:
     def replace(self, m: int) -> bool:
         """Subtract the best inequality that removes a term."""
         best: Replacement | None = None
-        best_score = (0, 0, 0)
+        best_score = (0, 0, 0, 0, 0)
         for atom in dict.fromkeys(self.facts.interner.monomials[m]):
             for proof in self.bounds_of(atom):
                 for found in self.replacements(m, atom, proof):
@@ -151,6 +155,9 @@ class _Elimination:
         found = self.bounds.get(atom)
         if found is None:
             found = [law for law in laws_of(self.facts, atom) if law.conclusion.kind == "ge"] if atom.args else []
+            solved = self.facts.solved.get(atom.monomial)  # of an image too long to be substituted
+            if solved is not None:
+                found.append(solved.proof)
             uses = self.facts.uses.get(atom.serial)
             looked = 0
             while uses is not None and looked < LOOKED:
@@ -209,15 +216,15 @@ class _Elimination:
         low = self.facts.low(factor)
         return factor if low is not None and low >= 0 else None
 
-    def score(self, replacement: Replacement) -> tuple[int, int, int] | None:
-        """Open terms more than before, terms more than before, and the distance from equality; None for one that
-        makes the inequality false in a sample, or brings back what was removed.
+    def score(self, replacement: Replacement) -> tuple[int, int, int, int, int] | None:
+        """Unbounded terms more than before, open terms, and terms; the distance from equality; and how often it is
+        subtracted, negated. None for one that makes the inequality false in a sample, or brings back what was removed.
         """
         values = self.values(replacement)
         for row in self.alive:
             if self.spare[row] < values[row]:
                 return None
-        worse = longer = 0
+        unbounded = worse = longer = 0
         removed = False
         for m, c in replacement.terms:
             before = self.terms.get(m, 0)
@@ -226,8 +233,9 @@ class _Elimination:
                 return None
             removed = removed or (before != 0 and after == 0)
             longer += (after != 0) - (before != 0)
+            unbounded += (after != 0 and self.is_unbounded(m, after)) - (before != 0 and self.is_unbounded(m, before))
             worse += (after != 0 and self.is_open(m, after)) - (before != 0 and self.is_open(m, before))
-        return (worse, longer, values[self.row]) if removed else None
+        return (unbounded, worse, longer, values[self.row], -replacement.times) if removed else None
 
     def values(self, replacement: Replacement) -> list[int]:
         samples = self.facts.samples
