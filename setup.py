@@ -31,8 +31,8 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
-        base by_intervals clamps comparisons decided_atoms differences draft equalities explain extremes
-        factor_cancellation facts inequalities isolation laws multiples propagation remainder roots samples shift
+        base by_intervals clamps comparisons decided_atoms differences disjunctions draft elimination equalities explain extremes
+        factor_cancellation facts inequalities isolation laws maxima multiples propagation remainder roots samples shift
         single substitution symbols
         """,
     "solver/samples": "pushing repair replenish sampling shrinking variation witness witness_search",

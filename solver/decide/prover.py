@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from solver.knowledge import differences, elimination, remainder, shift
+from solver.knowledge import differences, maxima, remainder, shift
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.comparisons import decided
 from solver.knowledge.extremes import prove_clamps
@@ -175,5 +175,5 @@ SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], ProofStep | None]]]] =
     ("remainder", remainder.prove_nonnegative),
     ("extremes", prove_clamps),
     ("differences", differences.prove_nonnegative),
-    ("elimination", elimination.prove_nonnegative),
+    ("elimination", maxima.prove_nonnegative),
 )

@@ -217,8 +217,8 @@ class _Elimination:
         return factor if low is not None and low >= 0 else None
 
     def score(self, replacement: Replacement) -> tuple[int, int, int, int, int] | None:
-        """Unbounded terms more than before, open terms, and terms; the distance from equality; and how often it is
-        subtracted, negated. None for one that makes the inequality false in a sample, or brings back what was removed.
+        """Unbounded terms more than before, or out of reach, open terms, and terms; the distance from equality; and how
+        often it is subtracted, negated. None for one that makes the inequality false in a sample, or brings back what was removed.
         """
         values = self.values(replacement)
         for row in self.alive:
@@ -235,7 +235,35 @@ class _Elimination:
             longer += (after != 0) - (before != 0)
             unbounded += (after != 0 and self.is_unbounded(m, after)) - (before != 0 and self.is_unbounded(m, before))
             worse += (after != 0 and self.is_open(m, after)) - (before != 0 and self.is_open(m, before))
-        return (unbounded, worse, longer, values[self.row], -replacement.times) if removed else None
+        if not removed:
+            return None
+        return unbounded + self.lost(replacement), worse, longer, values[self.row], -replacement.times
+
+    def lost(self, replacement: Replacement) -> int:
+        """The unbounded terms that occurred in arguments of what is removed, and occur in none of what is left: a max
+        is at least each of its arguments, but some other argument need not be.
+        """
+        monomials = self.facts.interner.monomials
+        inside: set[Atom] = set()
+        left = dict(self.terms)
+        for m, c in replacement.terms:
+            before = left.get(m, 0)
+            left[m] = before - c
+            if before == c:
+                del left[m]
+                for atom in monomials[m]:
+                    if atom.args:
+                        inside |= atom.expr.atoms
+        if not inside:
+            return 0
+        count = 0
+        for m, c in left.items():
+            if inside.isdisjoint(monomials[m]) or not self.is_unbounded(m, c):
+                continue
+            count += not any(
+                atom.args and not atom.expr.atoms.isdisjoint(monomials[m]) for n in left if n != m for atom in monomials[n]
+            )
+        return count
 
     def values(self, replacement: Replacement) -> list[int]:
         samples = self.facts.samples

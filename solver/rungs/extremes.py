@@ -21,12 +21,12 @@ from __future__ import annotations
 from typing import Final
 
 from solver.knowledge import disjunctions, elimination
-from solver.knowledge.base import Knowledge
 from solver.knowledge.extremes import ClampSplit, outermost
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.maxima import subtracted
 from solver.proofs.step import ProofStep, every, refute
 from solver.rungs.prover import Prover
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Atom
 from solver.terms.prop import SHARING, Prop
 
 DEEP: Final = 1
@@ -99,23 +99,6 @@ class _Split(ClampSplit):
         """The goal, if propagation refutes its negation."""
         supposed = self.prover.suppose(self.known, goal.negation)
         return refute(supposed.proof, goal) if isinstance(supposed, Conflict) else None
-
-
-def subtracted(known: Knowledge, e: Expr) -> Atom | None:
-    """A clamp in a product that decreases the expression as the clamp grows: the one with the largest argument."""
-    monomials = known.interner.monomials
-    chosen: Atom | None = None
-    for m, c in e.terms:
-        atoms = monomials[m]
-        if c > 0 or len(atoms) < 2:
-            continue
-        clamps = [atom for atom in atoms if atom.kind == "relu"]
-        if len(clamps) != 1 or (chosen is not None and (clamps[0].depth, clamps[0].key) <= (chosen.depth, chosen.key)):
-            continue
-        others = [known.range_of(atom.monomial).lo for atom in atoms if atom is not clamps[0]]
-        if all(low is not None and low >= 0 for low in others):
-            chosen = clamps[0]
-    return chosen
 
 
 def _clamp(goal: Prop) -> Atom | None:
