@@ -64,11 +64,6 @@ def named(letter: str, n: int) -> list[str]:
     return [f"{letter}{i}" for i in range(n)]
 
 
-def balanced(function: str, texts: Sequence[str]) -> str:
-    """`function(a, function(b, c))` of all texts."""
-    return reduce(lambda whole, text: f"{function}({text}, {whole})", texts)
-
-
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(names, names[1:]))
 
@@ -312,9 +307,8 @@ def group_sizes(n: int) -> Case:
     """Heads divided in groups, groups in groups."""
     names = named("g", n)
     product = "*".join(names)
-    return Case(sizes([*names, "d"], 1), (f"h % ({product}) == 0",), f"h*d // ({product}) * ({product}) == h*d") if 0 else Case(
-        (*sizes([*names, "d"], 1), Size("h")), (f"h % ({product}) == 0",), f"h // ({product}) * ({product}) * d == h*d"
-    )
+    known = (f"h % ({product}) == 0",)
+    return Case((*sizes([*names, "d"], 1), Size("h")), known, f"h // ({product}) * ({product}) * d == h*d")
 
 
 @family(2, 4, 8, 16)
@@ -450,6 +444,3 @@ def huge_equations(n: int) -> Case:
         "x >= y - 1",
     )
 
-
-def main_check() -> None:
-    pass

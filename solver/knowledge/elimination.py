@@ -7,13 +7,12 @@ term occurs: with its cofactor, where that is not negative. What is left is shor
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
-    >>> known, total, longest = Facts.empty(terms), terms.zero, terms.symbol("m")
-    >>> for symbol in [longest, *[terms.symbol(f"l{i}") for i in range(50)]]:
-    ...     known = known.declare_range(symbol, 0, None)
-    ...     if symbol is not longest:
-    ...         known, total = known.learn_prop(terms.le(symbol, longest)), total + symbol
-    >>> prove_nonnegative(known, 50 * longest - total)
-    <combine: l0 + l1 + ... >
+    >>> a, b, c, m = (terms.symbol(name) for name in "abcm")
+    >>> known = Facts.empty(terms).declare_range(m, 9, None)
+    >>> for symbol in (a, b, c):
+    ...     known = known.declare_range(symbol, 0, None).learn_prop(terms.le(symbol, m))
+    >>> print(prove_nonnegative(known, 3 * m - a - b - c).conclusion)
+    a + b + c <= 3*m
 
 A sample says which terms need it: those further from their bounds than the inequality is from equality there; and a
 fact that makes the inequality false in any sample is not the one. Without backtracking: what was replaced stays so.
@@ -102,10 +101,13 @@ class _Elimination:
         return self.total() if self.is_bounded() else None
 
     def ordered(self) -> list[int]:
-        """The terms, the deepest first."""
+        """The terms, those without a bound first, then the deepest."""
         interner = self.facts.interner
-        monomials, keys = interner.monomials, interner.monomial_keys
-        return sorted(self.terms, key=lambda m: (-max([atom.depth for atom in monomials[m]]), keys[m]))
+        monomials, keys, terms = interner.monomials, interner.monomial_keys, self.terms
+        return sorted(
+            terms,
+            key=lambda m: (not self.is_unbounded(m, terms[m]), -max([atom.depth for atom in monomials[m]]), keys[m]),
+        )
 
     def is_bounded(self) -> bool:
         total = self.constant

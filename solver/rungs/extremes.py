@@ -4,11 +4,12 @@
     >>> from solver.terms.interner import Interner
     >>> from solver.decide.ladder import decide
     >>> terms = Interner()
-    >>> symbols = [terms.symbol(f"a{i}") for i in range(30)]
-    >>> known, largest = Facts.empty(terms), symbols[0]
-    >>> for symbol in symbols:
-    ...     known, largest = known.declare_range(symbol, 0, 9), terms.maximum(largest, symbol)
-    >>> decide(known, terms.le(largest, 9)).rung
+    >>> known, b = Facts.empty(terms), terms.symbol("b")
+    >>> known, largest = known.declare_range(b, 1, None), terms.one
+    >>> for symbol in [terms.symbol(f"a{i}") for i in range(30)]:
+    ...     known, largest = known.declare_range(symbol, 1, None), terms.maximum(largest, symbol)
+    ...     known = known.learn_prop(terms.disjunction([terms.eq(symbol, b), terms.eq(symbol, 1)]))
+    >>> decide(known, terms.disjunction([terms.eq(largest, b), terms.eq(largest, 1)])).rung
     'extremes'
 
 A disjunction about a max holds if it does about each of its arguments. What a max is at least, its arguments, are
