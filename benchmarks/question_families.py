@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from math import prod
 
 
@@ -65,7 +66,7 @@ def named(letter: str, n: int) -> list[str]:
 
 
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(names, names[1:]))
+    return list(pairwise(names))
 
 
 # ---------------------------------------------------------------------- orders

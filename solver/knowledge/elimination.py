@@ -27,6 +27,7 @@ from solver.knowledge.facts import Facts
 from solver.knowledge.laws import laws_of, size_of, times_nonnegative
 from solver.knowledge.remainder import multiplied
 from solver.proofs.step import ProofStep, combine
+from solver.terms.atoms import arguments
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop
@@ -66,7 +67,9 @@ def prove_nonnegative(facts: Facts, e: Expr) -> ProofStep | None:
 class _Elimination:
     """One inequality, with what was subtracted from it."""
 
-    __slots__ = ("alive", "bounds", "constant", "e", "facts", "gone", "left", "row", "scaled", "spare", "taken", "terms")
+    __slots__ = (
+        "alive", "bounds", "constant", "e", "facts", "gone", "left", "row", "scaled", "spare", "taken", "terms",
+    )  # fmt: skip
 
     def __init__(self, facts: Facts, e: Expr) -> None:
         self.facts = facts
@@ -89,6 +92,8 @@ class _Elimination:
         while changed and self.left > 0:
             if self.is_bounded():
                 return self.total()
+            if self.is_hopeless():
+                return None
             changed = False
             for m in self.ordered():
                 if m in self.terms and self.is_open(m, self.terms[m]):
@@ -118,6 +123,33 @@ class _Elimination:
                 return False
             total += c * bound
         return total >= 0
+
+    def is_hopeless(self) -> bool:
+        """Return True if a term without a bound is in no inequality that could replace it."""
+        monomials = self.facts.interner.monomials
+        unbounded = [m for m, c in self.terms.items() if self.is_unbounded(m, c)]
+        if not unbounded:
+            return False
+        inside: set[Atom] = set()
+        for m in self.terms:
+            for atom in monomials[m]:
+                solved = self.facts.solved.get(atom.monomial)
+                if solved is not None:
+                    inside |= solved.image.atoms
+                for e in arguments(atom) if atom.args else ():
+                    inside |= e.atoms
+        return any(inside.isdisjoint(monomials[m]) and not self.has_bound(m, self.terms[m]) for m in unbounded)
+
+    def has_bound(self, m: int, c: int) -> bool:
+        """Return True if a law or a fact bounds a term."""
+        monomials = self.facts.interner.monomials
+        for atom in dict.fromkeys(monomials[m]):
+            for proof in self.bounds_of(atom):
+                p = proof.conclusion
+                for n, k in p.terms:
+                    if atom in monomials[n] and divides(monomials[n], monomials[m]) and (k * c > 0 or p.kind == "eq"):
+                        return True
+        return False
 
     def value(self, m: int) -> int:
         value = 1
@@ -189,7 +221,9 @@ class _Elimination:
                         amount, rest = divmod(self.terms.get(other, 0), d)
                         if not rest and 0 < amount < times and amount not in amounts:
                             amounts.append(amount)
-                found += [Replacement(proof, t, None, [(o, t * d) for o, d in p.terms], t * p.expr.constant) for t in amounts]
+                for t in amounts:
+                    terms = [(other, t * d) for other, d in p.terms]
+                    found.append(Replacement(proof, t, None, terms, t * p.expr.constant))
             elif atom in monomials[n] and divides(monomials[n], monomials[m]) and len(p.terms) <= LONGEST:
                 factor = self.cofactor(n, k)
                 if factor is not None:
@@ -220,7 +254,8 @@ class _Elimination:
 
     def score(self, replacement: Replacement) -> tuple[int, int, int, int, int] | None:
         """Unbounded terms more than before, or out of reach, open terms, and terms; the distance from equality; and how
-        often it is subtracted, negated. None for one that makes the inequality false in a sample, or brings back what was removed.
+        often it is subtracted, negated. None for one that makes the inequality false in a sample, or brings back what
+        was removed.
         """
         values = self.values(replacement)
         for row in self.alive:
@@ -262,9 +297,8 @@ class _Elimination:
         for m, c in left.items():
             if inside.isdisjoint(monomials[m]) or not self.is_unbounded(m, c):
                 continue
-            count += not any(
-                atom.args and not atom.expr.atoms.isdisjoint(monomials[m]) for n in left if n != m for atom in monomials[n]
-            )
+            others = [atom for n in left if n != m for atom in monomials[n] if atom.args]
+            count += all(atom.expr.atoms.isdisjoint(monomials[m]) for atom in others)
         return count
 
     def values(self, replacement: Replacement) -> list[int]:
