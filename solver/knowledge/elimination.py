@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.knowledge import quotients
 from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import laws_of, size_of, times_nonnegative
@@ -189,6 +190,10 @@ class _Elimination:
         found = self.bounds.get(atom)
         if found is None:
             found = [law for law in laws_of(self.facts, atom) if law.conclusion.kind == "ge"] if atom.args else []
+            if atom.kind == "floordiv" and self.facts.range_of(atom.monomial).hi is None:
+                monomials = self.facts.interner.monomials
+                others = [each for m, c in self.terms.items() if c > 0 for each in monomials[m]]
+                found += quotients.upper_bounds(self.facts, atom, others, self.prove_order)
             solved = self.facts.solved.get(atom.monomial)  # of an image too long to be substituted
             if solved is not None:
                 found.append(solved.proof)
@@ -202,6 +207,10 @@ class _Elimination:
                 uses = uses.rest
             self.bounds[atom] = found
         return found
+
+    def prove_order(self, e: Expr) -> ProofStep | None:
+        """`e >= 0` for the difference of two dividends."""
+        return prove_nonnegative(self.facts, e)
 
     def replacements(self, m: int, atom: Atom, proof: ProofStep) -> list[Replacement]:
         """An inequality as often as it removes the term, or another of its terms on the way."""

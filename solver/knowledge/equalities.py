@@ -18,7 +18,7 @@ from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities
 from solver.knowledge.laws import definition_of, laws_of, rewritten, size_of
-from solver.knowledge.multiples import coprime
+from solver.knowledge.multiples import coprime, without_inverse
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import arguments
@@ -42,6 +42,9 @@ class Equalities(Inequalities):
             return
         if e.degree > 1 and self.cancel_factor(prop, proof):
             return
+        congruence = without_inverse(prop, proof)
+        if congruence is not None:
+            self.queue.append((congruence.conclusion, congruence))
         against = prove_nonzero(self, prop.negation)
         if against is not None:
             raise Contradictory(ProofStep("clash", Prop.truth(self.interner, False), (proof, against)))

@@ -90,9 +90,29 @@ class _Cases(ClampSplit):
         if clamp is not None:
             return self.below(goal, clamp)
         proof = elimination.prove_nonnegative(self.known, goal.expr)
-        if proof is None and found is not None:
-            proof = self.above(goal, found[0], found[1])
-        return proof if found is not None or proof is not None else self.prove_unclamped(goal)
+        if proof is not None:
+            return proof
+        inside = in_quotient(self.known, goal.expr)
+        if inside is not None:
+            return self.below(goal, inside)
+        return self.prove_unclamped(goal) if found is None else self.above(goal, found[0], found[1])
+
+
+def in_quotient(known: Knowledge, e: Expr) -> Atom | None:
+    """The clamp with the largest argument in the dividend of a quotient that is subtracted."""
+    monomials = known.interner.monomials
+    chosen: Atom | None = None
+    for m, c in e.terms:
+        atom = monomials[m][0]
+        if c > 0 or len(monomials[m]) > 1 or atom.kind != "floordiv":
+            continue
+        dividend = atom.args[0]
+        assert isinstance(dividend, Expr)
+        for inner, _ in dividend.terms:
+            clamp = monomials[inner][0]
+            if clamp.kind == "relu" and (chosen is None or (clamp.depth, clamp.key) > (chosen.depth, chosen.key)):
+                chosen = clamp
+    return chosen
 
 
 def subtracted(known: Knowledge, e: Expr) -> Atom | None:

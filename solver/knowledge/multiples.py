@@ -97,6 +97,24 @@ def canonical(found: Remainder, d: int) -> Prop | None:
     return Prop.ne(n % d, (found.value - found.n.constant) * inverse % d)
 
 
+def without_inverse(p: Prop, proof: ProofStep) -> ProofStep | None:
+    """`t % 2 == 0` from `3*t % 2 == 0`: a coefficient that has an inverse modulo the divisor is removed."""
+    found = remainder_in(p)
+    goal = None if found is None or len(found.n.terms) != 1 else canonical(found, found.modulus)
+    if found is None or goal is None or goal.kind != "ne" or goal.negation is p:
+        return None
+    interner = p.interner
+    ((m, c),) = found.n.terms
+    atoms = interner.monomials[m]
+    if len(atoms) != 1:
+        return None
+    image = atoms[0].expr + interner.scale(found.whole - found.n, pow(c, -1, found.modulus))
+    steps: Round = ((m, image, proof),)
+    if Prop.zero(atoms[0].expr - image) is not p or apply_round_to_prop(goal.negation, steps).kind != "true":
+        return None
+    return rewritten(goal.negation, None, (steps,))
+
+
 def coprime(p: Prop, proof: ProofStep) -> list[ProofStep]:
     """`x % d != 0`, for the prime divisors d of a number, from `gcd(x, number) == g`: were it 0, x would be `d*(x//d)`,
     whose greatest common divisor with the number is another.
