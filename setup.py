@@ -33,7 +33,7 @@ HOT = {
     "solver/knowledge": """
         base by_intervals clamps comparisons decided_atoms differences disjunctions draft elimination equalities
         exact_quotients explain extremes factor_cancellation facts inequalities isolation laws maxima multiples
-        propagation remainder roots samples shift single substitution symbols
+        propagation quotients remainder roots samples shift single substitution symbols
         """,
     "solver/samples": "pushing repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",

@@ -96,24 +96,26 @@ class _Elimination:
             if self.is_hopeless():
                 return None
             changed = False
-            for m in self.ordered():
+            for m in self.ordered(unbounded_first=True):
                 if m in self.terms and self.is_open(m, self.terms[m]):
-                    changed = self.replace(m) or changed
+                    changed = self.replace(m, improving=True) or changed
             if not changed:
-                for m in self.ordered():
-                    if m in self.terms and self.replace(m):
+                for m in self.ordered(unbounded_first=False):
+                    if m in self.terms and self.replace(m, improving=False):
                         changed = True
                         break
         return self.total() if self.is_bounded() else None
 
-    def ordered(self) -> list[int]:
-        """The terms, those without a bound first, then the deepest."""
+    def ordered(self, *, unbounded_first: bool) -> list[int]:
+        """The terms, the deepest first: it may hold others. Those without a bound are before them, or not."""
         interner = self.facts.interner
-        monomials, keys, terms = interner.monomials, interner.monomial_keys, self.terms
-        return sorted(
-            terms,
-            key=lambda m: (not self.is_unbounded(m, terms[m]), -max([atom.depth for atom in monomials[m]]), keys[m]),
-        )
+        monomials, keys = interner.monomials, interner.monomial_keys
+        ranked = [
+            (unbounded_first and not self.is_unbounded(m, c), -max([atom.depth for atom in monomials[m]]), keys[m], m)
+            for m, c in self.terms.items()
+        ]
+        ranked.sort()
+        return [m for _, _, _, m in ranked]
 
     def is_bounded(self) -> bool:
         total = self.constant
@@ -168,8 +170,8 @@ class _Elimination:
         bound = r.lo if c > 0 else r.hi
         return bound is None or c * (self.value(m) - bound) > self.spare[self.row]
 
-    def replace(self, m: int) -> bool:
-        """Subtract the best inequality that removes a term."""
+    def replace(self, m: int, *, improving: bool) -> bool:
+        """Subtract the best inequality that removes a term; one that leaves fewer terms open, where `improving`."""
         best: Replacement | None = None
         best_score = (0, 0, 0, 0, 0)
         for atom in dict.fromkeys(self.facts.interner.monomials[m]):
@@ -180,7 +182,7 @@ class _Elimination:
                         best, best_score = found, score
                 if self.left <= 0:
                     break
-        if best is None:
+        if best is None or (improving and best_score[:2] >= (0, 0)):
             return False
         self.take(best)
         return True
