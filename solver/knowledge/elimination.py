@@ -89,6 +89,9 @@ class _Elimination:
     def prove(self) -> ProofStep | None:
         if self.spare[self.row] < 0:
             return None
+        if not self.is_bounded():
+            # of clamps inside each other, the outermost cancels the rest
+            self.replace(self.ordered(unbounded_first=False)[0], improving=True)
         changed = True
         while changed and self.left > 0:
             if self.is_bounded():
@@ -292,21 +295,25 @@ class _Elimination:
         is at least each of its arguments, but some other argument need not be.
         """
         monomials = self.facts.interner.monomials
-        inside: set[Atom] = set()
         left = dict(self.terms)
+        removed: list[int] = []
         for m, c in replacement.terms:
             before = left.get(m, 0)
             left[m] = before - c
             if before == c:
                 del left[m]
-                for atom in monomials[m]:
-                    if atom.args:
-                        inside |= atom.expr.atoms
+                removed.append(m)
+        unbounded = [m for m, c in left.items() if self.is_unbounded(m, c)]
+        inside: set[Atom] = set()
+        for m in removed if unbounded else ():
+            for atom in monomials[m]:
+                if atom.args:
+                    inside |= atom.expr.atoms
         if not inside:
             return 0
         count = 0
-        for m, c in left.items():
-            if inside.isdisjoint(monomials[m]) or not self.is_unbounded(m, c):
+        for m in unbounded:
+            if inside.isdisjoint(monomials[m]):
                 continue
             others = [atom for n in left if n != m for atom in monomials[n] if atom.args]
             count += all(atom.expr.atoms.isdisjoint(monomials[m]) for atom in others)
