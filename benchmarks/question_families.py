@@ -445,3 +445,75 @@ def huge_equations(n: int) -> Case:
         "x >= y - 1",
     )
 
+
+# ---------------------------------------------------------------------- monotone functions
+
+
+@family(4, 8, 16, 32)
+def pages_of_the_longest(n: int) -> Case:
+    names = named("s", n)
+    pages = " + ".join([f"({name} + p - 1)//p" for name in names])
+    known = tuple([f"{name} <= m" for name in names])
+    return Case((*sizes([*names, "m"]), Size("p", 1)), known, f"{pages} <= {n}*((m + p - 1)//p)")
+
+
+@family(4, 8, 16, 32)
+def padded_to_the_longest(n: int) -> Case:
+    names = named("s", n)
+    padded = " + ".join([f"({name} + 15)//16*16" for name in names])
+    return Case(sizes(names), (), f"{padded} <= {n}*((max({', '.join(names)}) + 15)//16*16)")
+
+
+@family(4, 8, 16)
+def clamps_of_two_positions(n: int) -> Case:
+    """Clamps in series keep the order of positions."""
+
+    def text(start: str) -> str:
+        return reduce(lambda whole, i: f"min(max(s{i} + {whole}, 0), n)", range(n), start)
+
+    return Case((*sizes([*named("s", n), "p", "q"], None), Size("n")), ("p <= q",), f"{text('p')} <= {text('q')}")
+
+
+@family(2, 4, 8)
+def strided_again(n: int) -> Case:
+    """Strides in series give no more positions than there were."""
+    text = reduce(lambda whole, i: f"(({whole} - 1)//d{i} + 1)", range(n), "s")
+    return Case(sizes(["s", *named("d", n)], 1), (), f"{text} <= s")
+
+
+@family(4, 8, 16, 32, 64)
+def segments(n: int) -> Case:
+    """Lengths between offsets add up to at most the last less the first."""
+    o, k = named("o", n + 1), named("k", n)
+    known = tuple([f"{a} + {c} <= {b}" for (a, b), c in zip(pairs(o), k)])
+    return Case(sizes([*o, *k]), known, f"{' + '.join(k)} <= {o[-1]} - {o[0]}")
+
+
+@family(4, 8, 16, 32)
+def doubled_offsets(n: int) -> Case:
+    o = named("o", n + 1)
+    return Case(sizes(o), tuple([f"2*{a} <= {b}" for a, b in pairs(o)]), f"{2**n}*{o[0]} <= {o[-1]}")
+
+
+@family(2, 4, 8, 12)
+def larger_in_each_axis(n: int) -> Case:
+    s, t = named("s", n), named("t", n)
+    return Case(sizes([*s, *t], 1), tuple([f"{a} <= {b}" for a, b in zip(s, t)]), f"{'*'.join(s)} <= {'*'.join(t)}")
+
+
+@family(2, 4, 8, 16)
+def absolute_values(n: int) -> Case:
+    names = named("x", n)
+    return Case(sizes(names, None), (), f"abs({' + '.join(names)}) <= {' + '.join([f'abs({x})' for x in names])}")
+
+
+@family(4, 8, 16, 32)
+def maxima_by_halves(n: int) -> Case:
+    """A tree of maxima, and a chain of them."""
+
+    def tree(names: Sequence[str]) -> str:
+        half = len(names) // 2
+        return f"max({tree(names[:half])}, {tree(names[half:])})" if half else names[0]
+
+    names = named("l", n)
+    return Case(sizes(names), (), f"{tree(names)} == max({', '.join(names)})")
