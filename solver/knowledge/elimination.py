@@ -89,9 +89,9 @@ class _Elimination:
     def prove(self) -> ProofStep | None:
         if self.spare[self.row] < 0:
             return None
-        if not self.is_bounded():
-            # of clamps inside each other, the outermost cancels the rest
-            self.replace(self.ordered(unbounded_first=False)[0], improving=True)
+        first = self.ordered(unbounded_first=False)[0]
+        if self.facts.interner.monomials[first][0].depth > 1 and not self.is_bounded():
+            self.replace(first, improving=True)  # of clamps inside each other, the outermost cancels the rest
         changed = True
         while changed and self.left > 0:
             if self.is_bounded():
