@@ -73,7 +73,7 @@ def infer_model(
 ) -> int:
     """Print the sizes of a model's inputs and outputs, and its guards; the result is the exit status."""
     try:
-        model = reader_of(kind)(file, sizes=dict(map(read_range, ranges)))
+        model = reader_of(kind)(file, sizes=dict(map(read_size, ranges)))
         if output is not None:
             model.save(output)
     except OSError as error:
