@@ -108,7 +108,7 @@ TOLD = [
     ("delete 3", "`drop 2`"),
     ("clear all", "`reset`"),
     ("assertions", "`facts`"),
-    ("asume b > 2", "`assume`"),
+    ("assum b > 2", "`assume`"),
 ]
 
 
