@@ -108,7 +108,7 @@ TOLD = [
     ("delete 3", "`drop 2`"),
     ("clear all", "`reset`"),
     ("assertions", "`facts`"),
-    ("assum b > 2", "`assume`"),
+    ("assumes b > 2", "`assume`"),
 ]
 
 
