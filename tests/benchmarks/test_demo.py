@@ -17,7 +17,9 @@ runpy.run_module("benchmarks.demo", run_name="__main__", alter_sys=True)
 def test_the_demo_shows_figures_baselines_and_three_questions() -> None:
     """`make demo` shows all of its parts, and is short enough to be read."""
     file = ROOT / "benchmarks" / "corpus" / "unbacked-top-p.jsonl.gz"
-    command = [sys.executable, "-c", WITHOUT_NUMPY, str(file)]
+    # what torch says of Python 3.13.0
+    ignored = "ignore:Guards may run slower:RuntimeWarning"
+    command = [sys.executable, "-W", ignored, "-c", WITHOUT_NUMPY, str(file)]
     variables = {**os.environ, "COLUMNS": "100"}
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=800)
     assert done.returncode == 0, done.stderr
