@@ -176,7 +176,7 @@ def _symbolically(
             return None, str(undecided)
         return _symbolically(rule, call, expected, range_of, hinted=True, numbers=numbers)
     except ShapeError as refusal:
-        return None, str(refusal)
+        return None, str(refusal.__cause__ or refusal)
     return evaluated(env, outputs, values, expected)
 
 

@@ -7,11 +7,11 @@
     >>> def halve(env, x):
     ...     return (int(x[0]) // 2,)
     >>> rule, found = Rule("halve", halve), Specializations(("x",))
-    >>> for n in (4, 7, 8, 9):
+    >>> for n in range(4, 13):
     ...     found.keep(Call((Input((n,)),)), ((n // 2,),), asked(rule, Call((Input((n,)),))))
     >>> for each in found:
     ...     print(each.name, each.values, each.formulas)
-    x[0] (4, 7, 8, 9) (['x[0] // 2'],)
+    x[0] (4, 5, 6, 7, 8, 9, 10, 11, 12) (['x[0] // 2'],)
 
 A rule whose result has more axes or outputs for a larger size must take it as a number, and one that looks a size up
 may; neither is found, since at each number of axes there is one value, or no formula fits.
@@ -32,6 +32,7 @@ from solver.terms.expr import Atom
 
 LEAST: Final = 4
 """So many values of a size before a formula means anything."""
+CALLS: Final = 8
 ENOUGH: Final = 24
 
 
@@ -63,7 +64,7 @@ class Specializations:
     def __iter__(self) -> Iterator[Specialization]:
         """Those that were not needed."""
         for kept in self.kept.values():
-            if len(kept) < LEAST:
+            if len({repr(each[0]) for each in kept}) < CALLS:
                 continue
             for path in sorted(frozenset.intersection(*[each[2] for each in kept]), key=str):
                 found = self._unneeded(kept, path)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
@@ -29,7 +30,7 @@ from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.coverage import RuleReport
 from shapes.testing.directed.constants import constants_of, names_in
-from shapes.testing.directed.places import named_places, structure_of
+from shapes.testing.directed.places import Path, named_places, places_of, structure_of, with_values
 from shapes.testing.directed.search import Domain, directed, run_of
 from shapes.testing.directed.shrinking import shrunk
 from shapes.testing.references.functions import Function, OfCalls, may_omit
@@ -78,8 +79,11 @@ class Trial:
         )
         self.seed = seed
         self.answers: dict[str, bool] = {}
+        self.accepted: list[Call] = []
         self.short: set[str] = set()
         self.found: Disagreement | None = None
+        self.pending: Disagreement | None = None
+        """A call that the operator refused, unlike the rule, before it accepted any: it may refuse all."""
         self.is_directed = calls is None and not self._is_registered()
         if calls is not None:
             self.calls = calls
@@ -129,9 +133,19 @@ class Trial:
             return False
         found = self._compared(call, expected)
         self.answers[repr(call)] = expected is not None
-        if found is not None:
+        if expected is not None:
+            self.accepted.append(call)
+        if found is not None and (expected is not None or self.accepted):
             self.found = found
             return True
+        if self.pending is not None and expected is not None:
+            # refusals mean something now
+            self.found = self.pending
+            return True
+        if found is not None:
+            self.pending = found
+            self.report.refused += 1
+            return False
         self.report.count(call, expected)
         if len(self.answers) <= RUNS or (self.is_directed and expected is not None):
             self._questions(call, expected)
@@ -224,7 +238,7 @@ class Trial:
 
         # the database knows a test by its name and text, and this one is that of any rule
         agrees.__name__ = agrees.__qualname__ = f"agrees_{self.rule.name}"
-        test = given(self.calls)(agrees)
+        test = given(self._like_accepted() if domain is not None and not self.given else self.calls)(agrees)
         test = settings(self.settings, max_examples=examples)(test)
         if self.seed is not None:
             test = seeded(self.seed)(test)
@@ -236,6 +250,16 @@ class Trial:
         if self.found is None or domain is None or self.given:
             return self.found
         return self._smallest(domain)
+
+    def _like_accepted(self) -> st.SearchStrategy[Call]:
+        """Any calls, or those of a structure that the operator accepted, with other integers."""
+        accepted: dict[str, Call] = {}
+        for call in self.accepted:
+            accepted.setdefault(structure_of(call), call)
+        if not accepted:
+            return self.calls
+        domain = self._domain()
+        return st.one_of(self.calls, st.sampled_from(list(accepted.values())).flatmap(partial(_renumbered, domain)))
 
     def _smallest(self, domain: Domain) -> Disagreement:
         """The smallest call on which rule and operator differ."""
@@ -285,6 +309,27 @@ class Trial:
             else:
                 args.append(parameter.default)
         return Call(tuple(args), kwargs)
+
+
+def _renumbered(domain: Domain, call: Call) -> st.SearchStrategy[Call]:
+    """A call with any other integers, some of them equal."""
+    strategies: list[st.SearchStrategy[tuple[bool, int]]] = []
+    places = [place for place in places_of(call) if place.is_size or domain.parameter(place) in domain.numbers]
+    for place in places:
+        least = domain.range_of(place)[1]
+        drawn = st.integers(-8 if least is None else least, 12)
+        strategies.append(st.tuples(st.booleans(), drawn))
+
+    def made(drawn: tuple[tuple[bool, int], ...]) -> Call:
+        values: dict[Path, int] = {}
+        last: int | None = None
+        for place, (again, value) in zip(places, drawn):
+            least = domain.range_of(place)[1]
+            value = last if again and last is not None and (least is None or last >= least) else value
+            values[place.path] = last = value
+        return with_values(call, values)
+
+    return st.tuples(*strategies).map(made)
 
 
 def _examples(wanted: int | None) -> int:

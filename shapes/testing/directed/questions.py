@@ -15,6 +15,7 @@ The path is what held, of all that was asked, in order. A question that the answ
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -58,19 +59,40 @@ class Run:
 
 def asked(rule: Rule, call: Call, *, numbers: set[str] | None = None) -> Run:
     """Run a rule; `numbers` are the parameters whose integers are symbols too, as all sizes are."""
-    taken = numbers or set()
+    is_symbol = _of_parameters(rule, numbers or set())
+    return observed(call, is_symbol, lambda env, given: rule(env, *given.args, **given.kwargs))
+
+
+def _of_parameters(rule: Rule, taken: set[str]) -> Callable[[Path], bool]:
+    """A function that tells the places of these parameters."""
 
     def is_symbol(path: Path) -> bool:
         head = path[0]
         name = head if isinstance(head, str) else rule.names[head] if head < len(rule.names) else ""
         return name in taken
 
-    return observed(call, is_symbol, lambda env, given: rule(env, *given.args, **given.kwargs))
+    return is_symbol
 
 
-def asked_by_reference(reference: Callable[[Call], object], call: Call) -> Run:
-    """Run a reference that computes sizes from a `Call`, as if it were a rule."""
-    return observed(call, lambda path: True, lambda env, given: reference(given))
+def asked_together(rule: Rule, reference: Callable[[Call], object], call: Call, *, numbers: set[str]) -> list[Run]:
+    """Runs of a rule and of a reference that computes sizes from a `Call`, one after the other and the other way round.
+
+    So what the one asks is negated while the answers to the other stand: where one refuses, and the other does not.
+    """
+    runs = [lambda env, given: rule(env, *given.args, **given.kwargs), lambda env, given: reference(given)]
+
+    def in_turn(env: ShapeEnv, given: Call, order: int) -> list[object]:
+        results = []
+        for run in runs[::order]:
+            with contextlib.suppress(Exception):
+                results.append(run(env, given))
+        return results
+
+    is_symbol = _of_parameters(rule, numbers)
+    return [
+        observed(call, is_symbol, lambda env, given: in_turn(env, given, 1)),
+        observed(call, is_symbol, lambda env, given: in_turn(env, given, -1)),
+    ]
 
 
 def observed(call: Call, is_symbol: Callable[[Path], bool], run: Callable[[ShapeEnv, Call], object]) -> Run:

@@ -23,7 +23,7 @@ from shapes.rules.registry import Rule
 from shapes.testing.calls import Call
 from shapes.testing.directed.beginnings import beginnings
 from shapes.testing.directed.places import Place, places_of, structure_of, with_values
-from shapes.testing.directed.questions import Run, asked, asked_by_reference
+from shapes.testing.directed.questions import Run, asked, asked_together
 from shapes.testing.directed.solving import neighbours
 from shapes.testing.signatures import allows_negative, kinds_of, parameters_of
 from solver.terms.prop import Prop
@@ -99,6 +99,7 @@ def directed(domain: Domain, accepted: Callable[[Call], bool]) -> Iterator[Call]
     order = itertools.count()
     structures: dict[str, int] = {}
     starts: list[Call] = []
+    begun: set[str] = set()
     seen: set[str] = set()
 
     def visit(call: Call, depth: int) -> Iterator[Call]:
@@ -111,7 +112,8 @@ def directed(domain: Domain, accepted: Callable[[Call], bool]) -> Iterator[Call]
         good = accepted(call)
         met = structures.get(structure, 0)
         structures[structure] = met + 1
-        if good and not met and len(starts) < STARTS:
+        if good and structure not in begun and len(starts) < STARTS:
+            begun.add(structure)
             starts.append(call)
         rank = depth * 2 + (0 if good else 3) + min(met, 3)
         if depth < DEEPEST:
@@ -121,7 +123,7 @@ def directed(domain: Domain, accepted: Callable[[Call], bool]) -> Iterator[Call]
         beginnings(domain.rule, omitted=domain.omitted, dtypes=domain.dtypes), 160)  # fmt: skip
     for call in first:
         yield from visit(call, 0)
-    for call in _ends(domain, starts):
+    for call in _ends(domain, starts or [call for _, _, call in queue[:2]]):
         yield from visit(call, 1)
     reached: dict[str, int] = {}
     modelled = 0
@@ -131,14 +133,15 @@ def directed(domain: Domain, accepted: Callable[[Call], bool]) -> Iterator[Call]
         runs = [asked(domain.rule, call, numbers=domain.numbers)]
         if domain.model is not None and modelled < MODELLED and accepted(call):
             modelled += 1
-            runs.append(asked_by_reference(domain.model, call))
+            runs += asked_together(domain.rule, domain.model, call, numbers=domain.numbers)
 
-        def was_reached(goal: Prop, structure: str = structure) -> bool:
-            key = f"{structure} {goal}"
-            reached[key] = reached.get(key, 0) + 1
-            return reached[key] > 1
+        for kind, run in enumerate(runs):
 
-        for run in runs:
+            def was_reached(goal: Prop, structure: str = structure, kind: int = kind) -> bool:
+                key = f"{kind} {structure} {goal}"
+                reached[key] = reached.get(key, 0) + 1
+                return reached[key] > 1
+
             for _, found in itertools.islice(neighbours(run, call, was_reached), FROM_ONE):
                 if domain.holds(found, call):
                     yield from visit(found, rank // 2 + 1)

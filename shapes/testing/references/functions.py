@@ -17,6 +17,8 @@ cannot hold what was asked for (`Untested`). Large arrays have no storage of the
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,8 +28,9 @@ from shapes.errors import ShapeError
 from shapes.rules.shape import Shape
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
-from shapes.testing.references.standins import StandIns, Untested, is_large
+from shapes.testing.directed.constants import names_in
 from shapes.testing.references.arrays import array_of, jax_array_of
+from shapes.testing.references.standins import StandIns, Untested, is_large
 
 Tensors = Literal["numpy", "torch", "jax", "sizes"]
 Reference = Callable[[Call], Sizes | None]
@@ -231,6 +234,9 @@ def vocabulary_of(function: object) -> Tensors:
     if inspect.isfunction(function):
         named = inspect.getclosurevars(function)
         homes += [*named.globals.values(), *named.nonlocals.values()]
+        imported = names_in(function)
+        # a body that imports the library names it, too
+        homes += [importlib.import_module(name) for name in VOCABULARIES if name in imported and _is_there(name)]
     for home in homes:
         name = home.__name__ if inspect.ismodule(home) else getattr(home, "__module__", None)
         root = str(name).partition(".")[0]
@@ -238,6 +244,10 @@ def vocabulary_of(function: object) -> Tensors:
             if root == tensors:
                 return tensors
     return "numpy"
+
+
+def _is_there(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def reference_of(  # type: ignore[explicit-any]

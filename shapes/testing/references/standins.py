@@ -24,7 +24,7 @@ from shapes.testing.directed.places import places_of, structure_of, with_values
 
 LARGE: Final = 1 << 16
 """Elements of an array, and numbers, from which on there are stand-ins."""
-ALLOCATED: Final = 1 << 24
+ALLOCATED: Final = 1 << 22
 """Elements that are really made, at most."""
 PROBED: Final = (1 << 14, 1 << 16)
 GROWTH: Final = 1 << 14
