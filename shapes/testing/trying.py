@@ -24,12 +24,14 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
+from shapes.env import ShapeEnv
 from shapes.rules.registry import Rule, rules
 from shapes.testing.agreement import Disagreement, Sizes, disagreement
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.coverage import RuleReport
 from shapes.testing.directed.constants import constants_of, names_in
+from shapes.testing.directed.growth import Growth
 from shapes.testing.directed.places import Path, named_places, places_of, structure_of, with_values
 from shapes.testing.directed.search import Domain, directed, run_of
 from shapes.testing.directed.shrinking import shrunk
@@ -79,6 +81,7 @@ class Trial:
         )
         self.seed = seed
         self.answers: dict[str, bool] = {}
+        self.growth = Growth([operator, lambda call: rule(ShapeEnv(origin=lambda: None), *call.args, **call.kwargs)])
         self.accepted: list[Call] = []
         self.short: set[str] = set()
         self.found: Disagreement | None = None
@@ -127,6 +130,8 @@ class Trial:
     def _tried(self, call: Call) -> bool:
         """Compare rule and operator on a call; return True if they differ."""
         try:
+            if self.is_directed and not self.growth.allows(call):
+                raise Untested("the work grows with an integer")
             expected = self._expected(call)
         except Untested:
             self.report.untested += 1
@@ -272,6 +277,8 @@ class Trial:
             if not domain.holds(call, first.call) and structure_of(call) == structure_of(first.call):
                 return False
             try:
+                if not self.growth.allows(call):
+                    return False
                 found = self._compared(call, self._expected(call))
             except Untested:
                 return False

@@ -24,13 +24,14 @@ from shapes.testing.directed.places import places_of, structure_of, with_values
 
 LARGE: Final = 1 << 16
 """Elements of an array, and numbers, from which on there are stand-ins."""
-ALLOCATED: Final = 1 << 22
+ALLOCATED: Final = 1 << 18
 """Elements that are really made, at most."""
 PROBED: Final = (1 << 14, 1 << 16)
 GROWTH: Final = 1 << 14
 """Bytes by which memory may grow between the two probes where nothing is allocated."""
-SWEEP: Final = 1 << 21
-INSTANT: Final = 0.001
+SWEEP: Final = 1 << 23
+"""Elements that are looked at in a time."""
+INSTANT: Final = 0.0005
 COMPARED: Final = 4
 WORDS: Final = ("overflow", "too big", "too large", "maximum allowed", "exceed", "out of memory", "allocate", "int too")
 """Words of messages that are about the machine, not about the operator."""
@@ -169,13 +170,13 @@ def is_large(call: Call) -> bool:
 
 
 def _elements(call: Call) -> int:
-    """The elements of the largest array, or the largest number."""
+    """The elements of the largest array, empty axes counted as 1 since results may lack them, or the largest number."""
     most = max([abs(place.value) for place in places_of(call) if not place.is_size], default=0)
     for tensor in call.inputs():
         count = 1
         for size in tensor:
             assert isinstance(size, int)
-            count *= size
+            count *= max(size, 1)
         most = max(most, count)
     return most
 
