@@ -92,6 +92,11 @@ def disagreement(
     return None
 
 
+def on_symbols(rule: Rule, call: Call) -> Sizes | None:
+    """The sizes that a rule gives when every size of a call is a symbol."""
+    return _symbolically(rule, call, None, anything)[0]
+
+
 def itself(place: int, size: int, start: int) -> tuple[int, int | None]:
     return size, size
 

@@ -166,6 +166,8 @@ def _by_default(parameter: inspect.Parameter) -> Kind | None:
             return "float"
         case tuple() | list():
             return "ints"
+        case None if DIM.search(parameter.name):
+            return "dim"
         case _:
             return "default"
 

@@ -26,7 +26,7 @@ from hypothesis.errors import HypothesisException
 
 from shapes.env import ShapeEnv
 from shapes.rules.registry import Rule, rules
-from shapes.testing.agreement import Disagreement, Sizes, disagreement
+from shapes.testing.agreement import Disagreement, Sizes, disagreement, on_symbols
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.coverage import RuleReport
@@ -81,7 +81,8 @@ class Trial:
         )
         self.seed = seed
         self.answers: dict[str, bool] = {}
-        self.growth = Growth([operator, lambda call: rule(ShapeEnv(origin=lambda: None), *call.args, **call.kwargs)])
+        # on symbols a rule goes on where numbers are refused
+        self.growth = Growth([operator, self._on_numbers, partial(on_symbols, rule)])
         self.accepted: list[Call] = []
         self.short: set[str] = set()
         self.found: Disagreement | None = None
@@ -115,6 +116,9 @@ class Trial:
                     break
             return self._random(left, domain)
         return self._random(left, None)
+
+    def _on_numbers(self, call: Call) -> object:
+        return self.rule(ShapeEnv(origin=lambda: None), *call.args, **call.kwargs)
 
     def _accepted(self, call: Call) -> bool:
         return self.answers.get(repr(call), False)
@@ -321,7 +325,7 @@ class Trial:
 def _renumbered(domain: Domain, call: Call) -> st.SearchStrategy[Call]:
     """A call with any other integers, some of them equal."""
     strategies: list[st.SearchStrategy[tuple[bool, int]]] = []
-    places = [place for place in places_of(call) if place.is_size or domain.parameter(place) in domain.numbers]
+    places = [place for place in places_of(call) if domain.parameter(place) not in domain.fixed]
     for place in places:
         least = domain.range_of(place)[1]
         drawn = st.integers(-8 if least is None else least, 12)

@@ -51,6 +51,10 @@ def beginnings(rule: Rule, *, omitted: frozenset[str] = frozenset(), dtypes: boo
         for name in parameters:
             if name in omitted and full:
                 yield _call(parameters, _without(parameters, given, name))
+        dims = [name for name, kind in kinds.items() if kind == "dim"]
+        if len(dims) > 1 and place < 3 and shapes and len(shapes[0]) > 1:
+            for pair in itertools.product(range(-2, 2), repeat=2):
+                yield _call(parameters, {**given, **dict(zip(dims, pair))})
         for name, parameter in parameters.items():
             if kinds[name] == "shapes" and full:
                 yield from [_call(parameters, {**given, name: each}) for each in _lists(shapes[0])]
@@ -73,8 +77,9 @@ def _related(count: int) -> Iterator[tuple[Input, ...]]:
     for rank in RANKS:
         yield (_shape(rank),) * count
     if count > 1:
-        for rank in (2, 3, 1, 4):
+        for rank in (1, 2, 3, 4):
             whole = _shape(rank)
+            yield (Input([0] * rank), *[Input([1] * rank)] * (count - 1))
             turned = Input([*whole[:-2], *reversed(whole[-2:])])
             yield (whole, *[turned] * (count - 1))
             yield (whole, *[Input([1, *whole[1:]])] * (count - 1))
