@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
@@ -246,7 +247,7 @@ class Trial:
                 raise _Found
 
         # the database knows a test by its name and text, and this one is that of any rule
-        agrees.__name__ = agrees.__qualname__ = f"agrees_{self.rule.name}"
+        agrees.__name__ = agrees.__qualname__ = re.sub(r"\W", "_", f"agrees_{self.rule.name}")
         test = given(self._like_accepted() if domain is not None and not self.given else self.calls)(agrees)
         test = settings(self.settings, max_examples=examples)(test)
         if self.seed is not None:
@@ -278,7 +279,7 @@ class Trial:
 
         def fails(call: Call) -> bool:
             nonlocal latest
-            if not domain.holds(call, first.call) and structure_of(call) == structure_of(first.call):
+            if not domain.contains(call):
                 return False
             try:
                 if not self.growth.allows(call):

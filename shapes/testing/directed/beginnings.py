@@ -101,7 +101,6 @@ def _shape(rank: int) -> Input:
 
 
 def _lists(shape: Input) -> Iterator[list[Input]]:
-    yield []
     yield [shape]
     yield [shape, shape, shape]
     yield [shape, Input([*shape[:-1], *[9] * bool(shape)])]
@@ -159,7 +158,7 @@ def _without(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, ob
     last = names.index(name)
     by_place = [each for each in names[last:] if parameters[each].kind is not inspect.Parameter.KEYWORD_ONLY]
     left_out = {name} if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else set(by_place)
-    return {**given, **{each: OMITTED for each in left_out}}
+    return {**given, **dict.fromkeys(left_out, OMITTED)}
 
 
 def _call(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, object]) -> Call:

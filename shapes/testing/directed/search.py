@@ -82,6 +82,11 @@ class Domain:
         least = None if allows_negative(parameter) or kinds_of(self.rule).get(parameter.name) == "dim" else min(plain, 1)
         return plain, least
 
+    def contains(self, call: Call) -> bool:
+        """Return True if no integer of a call is below its least one."""
+        ranges = [(place.value, self.range_of(place)[1]) for place in places_of(call)]
+        return all(least is None or value >= least for value, least in ranges)
+
     def holds(self, call: Call, like: Call) -> bool:
         """Return True if a call, made from another, stays in the domain."""
         for place, old in zip(places_of(call), places_of(like)):

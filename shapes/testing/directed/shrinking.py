@@ -85,7 +85,7 @@ def _fewer_axes(call: Call) -> Iterator[Call]:
             for axis in range(len(tensor)):
                 yield _without_axis(call, axis, place)
     for place, value in enumerate(call.args):
-        if type(value) is list and value:
+        if type(value) is list and len(value) > 1:
             for dropped in range(len(value)):
                 rest = [one for k, one in enumerate(value) if k != dropped]
                 yield Call((*call.args[:place], rest, *call.args[place + 1 :]), call.kwargs)

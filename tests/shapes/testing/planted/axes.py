@@ -38,9 +38,7 @@ def adds(env, a, b):
     for m, n in zip(*aligned(a, b)):
         if isinstance(m, int) and m == 1:
             sizes.append(n)
-        elif isinstance(n, int) and n == 1:
-            sizes.append(m)
-        elif m == n:
+        elif isinstance(n, int) and n == 1 or m == n:
             sizes.append(m)
         elif m == 1:
             sizes.append(n)
@@ -102,6 +100,8 @@ def adds_without_check(env, a, b):
 def total(x, axis=None, keepdims=False):
     import numpy
 
+    if axis is not None and not x.ndim:
+        raise ValueError("no axes")
     return numpy.sum(x, axis=axis, keepdims=keepdims)
 
 
