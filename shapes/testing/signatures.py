@@ -240,7 +240,7 @@ def _drawn_by(kind: Kind, parameter: inspect.Parameter, first: Input | None) -> 
 
 
 def _integers(parameter: inspect.Parameter) -> st.SearchStrategy[int]:
-    """Small ones: from 1 where the default is positive (strides, steps), from 0 else, negative where that is allowed."""
+    """Small ones: from 1 where the default is positive (strides, steps), from 0 else, negative where allowed."""
     default: object = parameter.default
     most = LARGEST + 1
     drawn = st.integers(0, most)

@@ -6,8 +6,8 @@
     >>> Function(lambda x: x[::2])(Call((Input((2**31 + 1,)),)))              # doctest: +SKIP
     ((1073741825,),)
 
-NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's functions
-may still allocate what they return: they are measured on two sizes first, and where memory or time grows with the size
+NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's
+functions may still allocate results: they are measured on two sizes first, and where memory or time grows with the size,
 only arrays that fit are made. torch's meta functions are compared with the kernels on small calls first. What cannot be
 told this way is `Untested`, which is neither accepted nor refused.
 """
