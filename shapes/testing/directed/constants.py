@@ -31,7 +31,8 @@ def constants_of(*functions: object) -> tuple[int, ...]:
     found: set[int] = set()
     for function in functions:
         found.update(_constants(function, DEPTH))
-    return tuple(sorted([value for value in found if abs(value) >= SMALL], key=lambda value: (abs(value), value))[:MOST])
+    large = [value for value in found if abs(value) >= SMALL]
+    return tuple(sorted(large, key=lambda value: (abs(value), value))[:MOST])
 
 
 def names_in(function: object) -> frozenset[str]:
@@ -85,7 +86,6 @@ def _in_value(value: object) -> Iterator[int]:
 
 def _is_filled(cell: object) -> bool:
     try:
-        cell.cell_contents  # type: ignore[attr-defined]
+        return hasattr(cell, "cell_contents")
     except ValueError:
         return False
-    return True

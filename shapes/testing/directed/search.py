@@ -1,4 +1,4 @@
-"""The order in which calls are tried: beginnings, then what a rule's questions lead to, with ends and constants between.
+"""The order in which calls are tried: beginnings, then what a rule's questions lead to, ends and constants between.
 
     >>> from shapes.rules.registry import Rule
     >>> from shapes.testing.directed.search import Domain, directed
@@ -79,8 +79,8 @@ class Domain:
         default: object = parameter.default
         one = isinstance(default, int) and not isinstance(default, bool)
         plain = default if one and isinstance(default, int) else 0
-        least = None if allows_negative(parameter) or kinds_of(self.rule).get(parameter.name) == "dim" else min(plain, 1)
-        return plain, least
+        signed = allows_negative(parameter) or kinds_of(self.rule).get(parameter.name) == "dim"
+        return plain, None if signed else min(plain, 1)
 
     def contains(self, call: Call) -> bool:
         """Return True if no integer of a call is below its least one."""

@@ -7,7 +7,7 @@
     ((1073741825,),)
 
 NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's
-functions may still allocate results: they are measured on two sizes first, and where memory or time grows with the size,
+functions may still allocate results: they are measured on two sizes first, and where memory or time grows,
 only arrays that fit are made. torch's meta functions are compared with the kernels on small calls first. What cannot be
 told this way is `Untested`, which is neither accepted nor refused.
 """
