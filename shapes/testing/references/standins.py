@@ -23,7 +23,7 @@ from shapes.testing.calls import Call, Input
 from shapes.testing.directed.places import places_of, structure_of, with_values
 
 LARGE: Final = 1 << 16
-"""Elements of an array, and numbers, from which on there are stand-ins."""
+"""The product of all integers of a call, from which on there are stand-ins."""
 ALLOCATED: Final = 1 << 18
 """Elements that are really made, at most."""
 PROBED: Final = (1 << 14, 1 << 16)
@@ -170,15 +170,12 @@ def is_large(call: Call) -> bool:
 
 
 def _elements(call: Call) -> int:
-    """The elements of the largest array, empty axes counted as 1 since results may lack them, or the largest number."""
-    most = max([abs(place.value) for place in places_of(call) if not place.is_size], default=0)
-    for tensor in call.inputs():
-        count = 1
-        for size in tensor:
-            assert isinstance(size, int)
-            count *= max(size, 1)
-        most = max(most, count)
-    return most
+    """The product of all integers: results may have so many elements. Empty axes count as 1, since results may lack them.
+    """
+    count = 1
+    for place in places_of(call):
+        count *= max(abs(place.value), 1)
+    return count
 
 
 def _clipped(call: Call, most: int) -> Call:
