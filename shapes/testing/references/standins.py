@@ -170,8 +170,7 @@ def is_large(call: Call) -> bool:
 
 
 def _elements(call: Call) -> int:
-    """The product of all integers: results may have so many elements. Empty axes count as 1, since results may lack them.
-    """
+    """The product of all integers: results may have so many elements. Empty axes count as 1: results may lack them."""
     count = 1
     for place in places_of(call):
         count *= max(abs(place.value), 1)
