@@ -27,7 +27,7 @@ LARGE: Final = 512
 """Integers up to this are tried anyway."""
 PROBED: Final = (64, 2048)
 LINES: Final = 512
-BYTES: Final = 12_000
+BYTES: Final = 15_000
 """By so much lines and memory may grow from one probe to the other."""
 
 ENGINE: Final = ("shapes.", "solver.")
@@ -84,7 +84,7 @@ def _work(function: Callable[[Call], object], call: Call) -> Work:
     if not tracked:
         tracemalloc.start()
     peaks = []
-    for _ in range(2):
+    for _ in range(5):
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
         _quietly(function, call)
