@@ -17,7 +17,9 @@ PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-quick mutate-rules agreement operators vector-accuracy sanitize bench bench-check bench-install changelog notebooks clean
+SITE := NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs
+
+.PHONY: demo install test quick docs durations thorough lint format paranoid check-wheel mutate mutate-quick mutate-rules agreement operators vector-accuracy sanitize bench bench-check bench-install changelog notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -31,6 +33,10 @@ test: install
 # A twentieth of every test function, or of a second: for whoever changes a line.
 quick: install
 	HYPOTHESIS_PROFILE=quick $(PYTEST) --quick
+
+# The site, in build/site: pages, and the reference from docstrings. `make docs SERVE=1` shows it while pages are edited.
+docs: install
+	$(SITE) $(if $(SERVE),serve,build --quiet)
 
 # What each test takes of the processor, for `make quick`.
 durations: install

@@ -31,7 +31,7 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
-        base by_intervals clamps comparisons decided_atoms differences draft equalities explain extremes
+        base by_intervals choices clamps comparisons decided_atoms differences draft equalities explain extremes
         factor_cancellation facts inequalities isolation laws multiples propagation remainder roots samples shift
         single substitution symbols
         """,
@@ -40,7 +40,7 @@ HOT = {
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
-    "solver/decide": "assume consistency ladder minimal_core prover question search selection slicing",
+    "solver/decide": "assume consistency ladder minimal_core prover question rungs search selection slicing",
 }
 """The modules that a question goes through. Printing, the edges and the trusted checker stay as they are written, and
 so does the parser for any text: it walks as deep as a text is nested, for which compiled code has no room.

@@ -13,11 +13,15 @@ Integers of other libraries count as Python's own, `np.int64` for one; truths do
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from operator import index
-from typing import SupportsIndex
+from pathlib import Path
+from typing import SupportsIndex, TypeVar
 
 from shapes.errors import InvalidArgument, ShapeError, shortened
+
+Value = TypeVar("Value")
 
 
 def whole_number(label: str, value: object, expected: str = "an integer") -> int:
@@ -34,6 +38,30 @@ def whole_number(label: str, value: object, expected: str = "an integer") -> int
         except TypeError:
             pass
     raise ShapeError(f"{label}={shown(value)}: expected {expected}")
+
+
+def by_name(label: str, values: object, named: Mapping[str, Value]) -> dict[str, Value]:
+    """Values by name, from a mapping and from keywords.
+
+    Raises:
+        ShapeError: it is no mapping of names.
+    """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise ShapeError(f"{label}={shown(values)}: expected values by name, such as {{'s': 16}}")
+    return {**values, **named}
+
+
+def path_to_write(label: str, value: object) -> Path:
+    """The path of a file to write.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str) or not Path(value).name or "\0" in value:
+        raise ShapeError(f"{label}={shown(value)}: expected the path of a file to write")
+    return Path(value)
 
 
 def is_truth(value: object) -> bool:

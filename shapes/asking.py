@@ -16,15 +16,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from shapes.accepted import did_you_mean, is_truth, one_of, shown
+from shapes.accepted import by_name, did_you_mean, is_truth, one_of, shown
 from shapes.environment.access import Access, synchronized
-from shapes.environment.answers import RANKS, Answers, Effort, check_cost
 from shapes.environment.commands import Commands
 from shapes.environment.declaring import Declarations
 from shapes.environment.events import Asked, Commitment, Purpose
 from shapes.environment.hints import value_at_hints
 from shapes.environment.ledger import Ledger
 from shapes.environment.memory import Memory
+from shapes.environment.questions import RANKS, Effort, Questions, check_cost
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.undecided import undefined, valueless
@@ -32,8 +32,8 @@ from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
 from shapes.symbolic.numbers import SymBool, SymInt
-from solver.decide.verdict import Always, Depends, Verdict
-from solver.knowledge.facts import Conflict, Facts
+from solver.decide.verdict import Always, Verdict
+from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown
 from solver.proofs.fact import Fact
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr
@@ -91,15 +91,14 @@ class Asking(ABC):
         self._memory = Memory(self._ledger)
         forget = self._memory.forget
         self._reader = Reader(self.interner, table, self._access, decimals=decimals, forget=forget)
-        self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
-        self._ledger.trails = (self._answers, self._reader)
+        self._questions = Questions(self._ledger, self._reader, self._access, solvers=solvers, forget=forget)
+        self._ledger.trails = (self._questions, self._reader)
         self._texts = self._reader.texts
-        self._asked = table.asked
-        self._cancelled = table.cancelled
+        self._table = table
         self._watched = False
         """True if a listener is notified of questions."""
         self._declarations = Declarations(self._ledger, self._reader)
-        self._commands = Commands(self._answers, self._reader)
+        self._commands = Commands(self._questions, self._reader)
 
     @abstractmethod
     def guard(self, question: Question) -> bool:
@@ -215,59 +214,41 @@ class Asking(ABC):
         """
         if timeout is not None or (effort is not DEFAULT and effort is not FAST):
             check_cost(effort, timeout)  # the usual efforts are these very objects
-        answers = self._answers
+        questions = self._questions
+        text = None
         if type(question) is SymBool and question.domain is self._true:
-            prop = question.prop
-            decided = answers.decided_now.get(prop)
-            if decided is not None:
-                return decided
-            known = answers.open_now.get(prop)
-            if known is not None and known.facts is self._ledger.facts and known.effort >= RANKS[effort]:
+            known = questions.answers_now.get(question.prop)
+            if known is not None and (
+                known.facts is None or (known.facts is self._ledger.facts and known.effort >= RANKS[effort])
+            ):
                 return known.verdict
         if type(question) is str:
-            prop, domain = self._texts.get(question) or self._reader.parse(question)
+            text = question
+            prop, domain = self._texts.get(text) or self._reader.parse(text)
             if domain is self._true:
-                decided = answers.decided_now.get(prop)
-                if decided is not None:
-                    asked = self._asked.get(question)
-                    return asked[1] if asked is not None and asked[0] is decided else self._of_text(decided, question)
+                known = questions.answers_now.get(prop)
+                if known is not None and known.facts is None:
+                    worded = known.worded
+                    if worded is not None and worded[1] == text and worded[0] == self._table.epoch:
+                        return worded[2]
         else:
             prop, domain = self._reader.read(question)
-        text = question if isinstance(question, str) else None
         try:
-            verdict = answers.decide(prop, domain, effort, timeout)
+            verdict = questions.answer(prop, domain, effort, timeout)
         except Undefined:
             raise undefined(text or str(prop), domain) from None
         if text is not None:
-            verdict = self._of_text(verdict, text)
+            verdict = questions.worded(verdict, prop, domain, text)
         if self._watched:
             one_of("purpose", purpose, ("program", "optional", "person"))
             self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
 
-    def _of_text(self, verdict: Verdict, text: str) -> Verdict:
-        """The same answer, which knows the text of its question."""
-        asked = self._asked.get(text)
-        if asked is not None and asked[0] is verdict:
-            return asked[1]
-        found: Verdict = verdict.of_text(text)
-        if type(found) is Depends:
-            cancelled = self._cancelled.get(text)
-            if cancelled is None or cancelled:
-                found = self._naming(found, text)
-        self._asked[text] = verdict, found
-        return found
-
-    def _naming(self, verdict: Depends, text: str) -> Depends:
-        """The same answer, whose witnesses have all symbols that the text names."""
-        cancelled = self._reader.cancelled(text, verdict.prop, verdict.domain)
-        return verdict.naming(cancelled) if cancelled else verdict
-
-    def decide(
+    def verdict_on(
         self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
     ) -> Verdict:
         """`ask`, of a proposition that was read before; listeners are not notified."""
-        return self._answers.decide(prop, domain, effort, timeout)
+        return self._questions.answer(prop, domain, effort, timeout)
 
     def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
         """Return True if a proposition is `Always`: for compilers that have use for a proof alone."""
@@ -301,9 +282,9 @@ class Asking(ABC):
         from shapes.environment.explanation import explain
 
         prop, domain = self._reader.read(question)
-        verdict = self.decide(prop, domain, "thorough")
-        if isinstance(question, str) and isinstance(verdict, Depends):
-            verdict = self._naming(verdict, question)
+        verdict = self.verdict_on(prop, domain, "thorough")
+        if isinstance(question, str):
+            verdict = self._questions.naming(verdict, question)
         return explain(verdict, prop, domain)
 
     @synchronized
@@ -327,7 +308,7 @@ class Asking(ABC):
         from shapes.environment.overflow import fitting
 
         prop, domain = fitting(self._reader, size, bits)
-        return self.decide(prop, domain)
+        return self.verdict_on(prop, domain)
 
     @synchronized
     def check_consistent(self) -> Mapping[str, int] | None:
@@ -336,7 +317,7 @@ class Asking(ABC):
         Raises:
             Contradiction: the facts cannot hold together.
         """
-        from solver.decide.consistency import Consistent, Unknown, consistency
+        from solver.decide.consistency import consistency
 
         match consistency(self.known, solvers=self.solvers):
             case Conflict(core=core, proof=proof):
@@ -377,7 +358,7 @@ class Asking(ABC):
         """The sizes that became constants, each with the facts and lines that made it one."""
         from shapes.guards.guards import specializations
 
-        return specializations(self._answers)
+        return specializations(self._questions)
 
     @synchronized
     def compile_guards(
@@ -420,7 +401,8 @@ class Asking(ABC):
         """
         from shapes.guards.guards import certify
 
-        return certify(self._answers, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
+        limits = by_name("box", {} if box is None else box, bounds)
+        return certify(self._questions, self.guards(), limits, trusted=trusted)
 
     @synchronized
     def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
@@ -442,7 +424,7 @@ class Asking(ABC):
         variables = {atom for variable in several for atom in variable.expr.symbols}
         if not variables.isdisjoint(domain.symbols):
             return None
-        best = bound_over(self._answers, expr, variables, upper=upper)
+        best = bound_over(self._questions, expr, variables, upper=upper)
         if best is None:
             return None
         return best.constant if best.is_constant else self._size(best, domain)
@@ -466,7 +448,7 @@ class Asking(ABC):
         one_of("system", system, ("smtlib",))
         witness = self.known.witness()
         sizes = None if witness is None else {each.name: witness[atom] for atom, each in self.symbols.items()}
-        return obligations(self._ledger.commitments, self.guards(), self._answers.valid_verdicts(), sizes)
+        return obligations(self._ledger.commitments, self.guards(), self._questions.valid_verdicts(), sizes)
 
     @synchronized
     def fingerprint(self, *, hints: bool = True) -> str:

@@ -258,9 +258,9 @@ class ShapeEnv(Asking):
             UndecidedGuard: neither decides.
         """
         if type(question) is SymBool and question.domain is self._true:
-            decided = self._answers.decided_now.get(question.prop)
-            if decided is not None:
-                return type(decided) is Always
+            known = self._questions.answers_now.get(question.prop)
+            if known is not None and known.facts is None:
+                return type(known.verdict) is Always
         return self._branch(question, None)
 
     def guard_or_false(self, question: Question) -> bool:
@@ -292,8 +292,8 @@ class ShapeEnv(Asking):
         if question is False:
             raise ShapeError(message or "requirement fails")
         if type(question) is SymBool and question.domain is self._true:
-            decided = self._answers.decided_now.get(question.prop)
-            if type(decided) is Always:
+            known = self._questions.answers_now.get(question.prop)
+            if known is not None and type(known.verdict) is Always:
                 return
         try:
             self.expect_true(question, message, error=error)
@@ -348,7 +348,7 @@ class ShapeEnv(Asking):
         self._access_changed()
 
     def _access_changed(self) -> None:
-        self._answers.answer_without_lock(not self._access.owners and not self._watched)
+        self._questions.answer_without_lock(not self._access.owners and not self._watched)
 
     # ------------------------------------------------------------------ scopes
 
@@ -415,7 +415,7 @@ class ShapeEnv(Asking):
         taken."""
         if any(not isinstance(branch, ShapeEnv) or branch.interner is not self.interner for branch in branches):
             raise ShapeError("join takes forks of this environment")
-        join(self._answers, [branch._answers for branch in branches])
+        join(self._questions, [branch._questions for branch in branches])
 
     # ------------------------------------------------------------------ elsewhere
 

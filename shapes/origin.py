@@ -86,7 +86,7 @@ class Origin:
     @property
     def source_line(self) -> str:
         """The whole line of source, without the colon of a branch; empty where there is no source to read."""
-        text = " ".join(linecache.getline(self.file, self.line).split()).removesuffix(":")
+        text = " ".join(_line(self.file, self.line).split()).removesuffix(":")
         return text if len(text) <= SEGMENT_LENGTH else text[: SEGMENT_LENGTH - 3] + "..."
 
     @property
@@ -127,9 +127,17 @@ class Origin:
         return f"Origin({self.file!r}, {self.line}, {self.function!r})"
 
 
+def _line(file: str, number: int) -> str:
+    """A line of source, empty where there is none to read."""
+    try:
+        return linecache.getline(file, number)
+    except Exception:  # doctest puts a reader of its own into `linecache`, which fails on sources of an earlier test
+        return ""
+
+
 def _segment(file: str, line: int, last: int | None, begin: int | None, end: int | None) -> str:
     """The source text of an instruction, whitespace folded. Columns are in bytes, as the compiler counts them."""
-    lines = [linecache.getline(file, number) for number in range(line, (last or line) + 1)][:8]
+    lines = [_line(file, number) for number in range(line, (last or line) + 1)][:8]
     if begin is not None and end is not None and lines and lines[-1]:
         raw = [text.encode() for text in lines]
         raw[-1] = raw[-1][:end]

@@ -45,10 +45,16 @@ class Walk:
     reentered: set[tuple[str, ...]] = field(default_factory=set)
 
 
+FORWARDED: Final = ROOT / "solver" / "wiring.py"
+"""Its functions import those that hooks stand for, and call them: they are no station of their own."""
+
+
 def package_of(code: CodeType) -> str | None:
     """The package of a function, if it is one of ours."""
     path = Path(code.co_filename)
-    return str(path.parent.relative_to(ROOT)) if path.is_relative_to(ROOT) and path.parent != ROOT / "tests" else None
+    if not path.is_relative_to(ROOT) or path.parent == ROOT / "tests" or path == FORWARDED:
+        return None
+    return str(path.parent.relative_to(ROOT))
 
 
 def walked(ask: Callable[[], object]) -> Walk:
@@ -80,7 +86,7 @@ def walked(ask: Callable[[], object]) -> Walk:
         verdict = ask()
     finally:
         sys.setprofile(None)
-    walk.verdict = f"{type(verdict).__name__} ({verdict.rung})" if hasattr(verdict, "rung") else repr(verdict)
+    walk.verdict = described(verdict)
     return walk
 
 
@@ -97,6 +103,31 @@ def prepared(question: str, assumed: Sequence[str], sizes: str) -> Callable[[], 
 def walk_of(question: str, assumed: Sequence[str], sizes: str) -> Walk:
     prepared(question, assumed, sizes)()  # loads what is loaded on demand
     return walked(prepared(question, assumed, sizes))
+
+
+def calls_of(question: str, assumed: Sequence[str], sizes: str) -> tuple[str, list[tuple[str, str]]]:
+    """The verdict on a question that nobody asked before, and the calls of ours: file, and qualified name."""
+    prepared(question, assumed, sizes)()  # loads what is loaded on demand
+    ask = prepared(question, assumed, sizes)
+    codes: list[CodeType] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            codes.append(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        verdict = ask()
+    finally:
+        sys.setprofile(None)
+    ours = [(Path(code.co_filename), code.co_qualname) for code in codes if package_of(code) is not None]
+    calls = [(str(path.relative_to(ROOT)), name) for path, name in ours if path != Path(__file__)]
+    return described(verdict), calls
+
+
+def described(verdict: object) -> str:
+    """The kind of a verdict and the rung that found it."""
+    return f"{type(verdict).__name__} ({verdict.rung})" if hasattr(verdict, "rung") else repr(verdict)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -17,6 +17,7 @@ from backends.decisions.costs import Expected
 from frontends.pytorch.certificates import certify
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.compiling import compile
+from frontends.pytorch.dynamo.explaining import explain
 from frontends.pytorch.minifier import Minified, minify
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
@@ -61,6 +62,7 @@ __all__ = [
     "certify",
     "compile",
     "dims",
+    "explain",
     "mark_dynamic",
     "mark_maybe_dynamic",
     "mark_static",

@@ -70,6 +70,8 @@ class Conditions:
         assumed: what else it relies on, which is not judged.
         inputs: all sizes that there are, where that is known: a range of another one is a mistake.
         group: equal for variants that answer the same calls, of which one has to accept.
+        state: guards about objects and global state, each as text: a variant stands in for another one only where it
+            has none that the other lacks.
     """
 
     conditions: Sequence[Condition]
@@ -79,6 +81,7 @@ class Conditions:
     assumed: Sequence[str] = ()
     inputs: frozenset[str] | None = None
     group: object = None
+    state: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,20 @@ class Certificate:
         return self.status == "proven"
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The number of judged guards that were read, understood, proven, refuted and left unknown."""
+        refuted = len(self.findings) + len(self.implied)
+        read = len(self.holding) + refuted + len(self.not_shown)
+        faulty = [each for each in self.not_shown if each.condition.fault or each.reason.startswith("not understood")]
+        return {
+            "read": read,
+            "understood": read - len(faulty),
+            "proven": len(self.holding),
+            "refuted": refuted,
+            "unknown": len(self.not_shown),
+        }
+
+    @property
     def exit_status(self) -> int:
         """0 proven, 1 refuted, 2 unknown, 3 contradictory."""
         return EXIT[self.status]
@@ -201,6 +218,7 @@ class Certificate:
         """As data, for other programs."""
         return {
             "status": self.status,
+            "counts": self.counts,
             "premises": list(self.premises),
             "findings": [each.json(size=each.size, smallest=each.smallest) for each in self.findings],
             "not_shown": [each.json(reason=each.reason) for each in self.not_shown],

@@ -39,6 +39,8 @@ from solver.terms.prop import Prop
 Range = int | Sequence[int | None]
 """A size, (lo, hi), or (lo, hi, what it is a multiple of); None is unbounded."""
 
+NO_SIZES: Final = (".dtype", ".device", ".layout", ".requires_grad")
+"""The ends of names that are attributes of tensors, and no sizes."""
 MOST_MINIMIZED: Final = 8
 """So many sizes of one finding are made as small as they can be, the others only as small as they were found."""
 QUESTIONS: Final = 200
@@ -203,6 +205,7 @@ class Judgement:
             assumed |= dict.fromkeys(variant.assumed)
             here: list[tuple[Condition, str, Prop | str]] = []
             besides: set[str] = set(variant.assumed)
+            state = set(variant.state)
             for condition in variant.conditions:
                 text = text_of(condition, variant)
                 names = names_in(text)
@@ -214,7 +217,8 @@ class Judgement:
                 here.append((condition, text, condition.fault or self._prop(text)))
             assumed |= dict.fromkeys(sorted(besides))
             read.append(here)
-            relied.append(besides)
+            # a summary in `assumed` says less than the guards themselves
+            relied.append(besides - set(variant.assumed) | state if state else besides)
         asked: dict[Prop | str, tuple[Condition, str, Prop | str]] = {}
         remaining = self._not_subsumed(read, relied) if alternatives else range(len(read))
         for place in remaining:
@@ -254,9 +258,7 @@ class Judgement:
         return left
 
     def _static_everywhere(self) -> set[str]:
-        found = [
-            {text_of(each, variant) for each in variant.conditions if each.static} for variant in self.variants
-        ]
+        found = [{text_of(each, variant) for each in variant.conditions if each.static} for variant in self.variants]
         return set.intersection(*found) if found else set()
 
     def _over_symbols(self, text: str, names: Mapping[str, str]) -> str:
@@ -267,6 +269,9 @@ class Judgement:
 
     def _prop(self, text: str) -> Prop | str:
         """The guard together with where it makes sense; or why it can not be read."""
+        for name in names_in(text):
+            if name.startswith("torch.") or name.endswith(NO_SIZES):
+                return f"not understood: `{name}` is no size"
         try:
             prop, domain = self.env.parse(self._over_symbols(text, {}))
         except ShapeError as error:
@@ -306,9 +311,7 @@ class Judgement:
             return NotShown(condition, text, "it fails wherever it was looked at, but no sizes were found")
         symbols = {symbol: name for name, symbol in self._symbols.items()}
         about = {atom for atom in goal.symbols if atom in self.env.symbols}
-        sizes = {
-            symbols[declared.name]: values[atom] for atom, declared in self.env.symbols.items() if atom in about
-        }
+        sizes = {symbols[declared.name]: values[atom] for atom, declared in self.env.symbols.items() if atom in about}
         return Finding(condition, text, sizes, smallest, goal, values, facts)
 
     def _minimized(self, failing: Facts, goal: Prop, values: dict[Atom, int]) -> tuple[dict[Atom, int], bool]:

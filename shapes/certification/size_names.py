@@ -1,9 +1,9 @@
 """Canonical names of sizes: one for each, whichever way a program or a compiler spells it.
 
-    >>> canonical("L['x'].size()[0]"), canonical("x.size(0)"), canonical("x.0"), canonical("s0")
-    ('x.shape[0]', 'x.shape[0]', 'x.shape[0]', 's0')
-    >>> renamed("2 <= L['x'].size()[1] and min(n, 4) < L['y']['a'].stride()[0]", lambda name: f"<{name}>")
-    "2 <= <x.shape[1]> and min(<n>, 4) < <y['a'].stride(0)>"
+>>> canonical("L['x'].size()[0]"), canonical("x.size(0)"), canonical("x.0"), canonical("s0")
+('x.shape[0]', 'x.shape[0]', 'x.shape[0]', 's0')
+>>> renamed("2 <= L['x'].size()[1] and min(n, 4) < L['y']['a'].stride()[0]", lambda name: f"<{name}>")
+"2 <= <x.shape[1]> and min(<n>, 4) < <y['a'].stride(0)>"
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ run-time check s >= u0: more tokens than slots
 
 from __future__ import annotations
 
-from shapes.environment.answers import Answers, Effort, decided
 from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Guarded, Specialized
 from shapes.environment.hints import value_at_hints
+from shapes.environment.questions import Effort, Questions, verdict_under
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.undecided import undecided, undefined, valueless
 from shapes.errors import Contradiction, FalseAtHint, Undefined
@@ -36,14 +36,14 @@ from solver.terms.prop import Prop
 
 
 class Commands:
-    """The commitments of a program: through answers where these decide, else by the policy or at run time."""
+    """The commitments of a program: through what is known where these decide, else by the policy or at run time."""
 
-    __slots__ = ("_choices", "answers", "interner", "ledger", "reader", "table", "true")
+    __slots__ = ("_choices", "interner", "ledger", "questions", "reader", "table", "true")
 
-    def __init__(self, answers: Answers, reader: Reader) -> None:
-        self.answers = answers
+    def __init__(self, questions: Questions, reader: Reader) -> None:
+        self.questions = questions
         self.reader = reader
-        self.ledger = answers.ledger
+        self.ledger = questions.ledger
         self.table = reader.table
         self.interner = reader.interner
         self.true = reader.true
@@ -97,7 +97,7 @@ class Commands:
         prop, domain = self.reader.read(question)
         both = self.within(prop, domain)
         text = _written(question)
-        match self._decided(both, self.true, "default"):
+        match self._answered(both, self.true, "default"):
             case Always():
                 return
             case Never(core=core, proof=proof):
@@ -152,7 +152,7 @@ class Commands:
         self, prop: Prop, domain: Prop, text: str | None, fallback: bool | None, policy: Policy
     ) -> bool:
         """One branch, where its domain is committed to."""
-        verdict = self._decided(prop, domain, "default", text, commits=True)
+        verdict = self._answered(prop, domain, "default", text, commits=True)
         match verdict:
             case Always():
                 return True
@@ -227,7 +227,7 @@ class Commands:
         """A question that the program asks needs its domain: a guard, or a check where only the run decides. False, and
         nothing is committed, where that takes a check and there shall be none."""
         ledger = self.ledger
-        match self._decided(domain, self.true, "default"):
+        match self._answered(domain, self.true, "default"):
             case Always():
                 return True
             case Never(core=core):
@@ -247,10 +247,10 @@ class Commands:
 
     # ------------------------------------------------------------------ what decides
 
-    def _decided(
+    def _answered(
         self, prop: Prop, domain: Prop, effort: Effort, text: str | None = None, *, commits: bool = False
     ) -> Verdict:
-        verdict = self.answers.decide(prop, domain, effort)
+        verdict = self.questions.answer(prop, domain, effort)
         if self.ledger.listeners:
             self.ledger.tell(Asked(prop, domain, text, verdict, "program", commits))
         return verdict
@@ -278,7 +278,7 @@ class Commands:
                 if isinstance(larger, Conflict):
                     return GaveUp(prop, self.true, "the supposition contradicts what is known", ())
                 facts = larger
-            return decided(facts, prop, self.true, "default", solvers=False)
+            return verdict_under(facts, prop, self.true, "default", solvers=False)
 
         return OpenQuestion(prop, verdict, at_hint, fallback, tuple(unbacked), suppose)
 

@@ -20,7 +20,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Final
 
 from shapes.accepted import shown, whole_number
@@ -164,6 +164,9 @@ def _by_name(
         return hints
     if hints is None:
         return {}
+    given: object = hints
+    if not isinstance(given, Collection) or isinstance(given, str | Set):
+        raise ShapeError(f"hints={shown(hints)}: expected one hint for each name of {spec!r}, or hints by name")
     if len(hints) != len(names):
         raise ShapeError(f"hints={hints!r}: {spec!r} has {len(names)} names, one hint for each")
     return dict(zip(names, hints, strict=True))

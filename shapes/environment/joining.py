@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from shapes.environment.answers import Answers
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, fact_of, symbols_of, within
+from shapes.environment.questions import Questions
 from shapes.environment.symbols import range_text
 from solver.decide.verdict import Always
 from solver.knowledge.symbols import by_age
@@ -28,7 +28,7 @@ DISJUNCTION: Final = 8
 """Branches with more facts than this are joined fact by fact only."""
 
 
-def join(here: Answers, branches: Sequence[Answers]) -> None:
+def join(here: Questions, branches: Sequence[Questions]) -> None:
     """Commit here to what holds in every branch: forks that between them cover every way that was taken."""
     if branches:
         extra = [_since(here, branch) for branch in branches]
@@ -40,7 +40,7 @@ def join(here: Answers, branches: Sequence[Answers]) -> None:
         )
 
 
-def _kind(here: Answers, prop: Prop, kinds: Iterable[Kind]) -> Kind:
+def _kind(here: Questions, prop: Prop, kinds: Iterable[Kind]) -> Kind:
     """The kind of a fact that rests on facts of these kinds.
 
     One that rests on a guard is a guard, or where only the run tells, a check: as a range it would seem to make the
@@ -50,7 +50,7 @@ def _kind(here: Answers, prop: Prop, kinds: Iterable[Kind]) -> Kind:
     return "assert" if kind == "guard" and not here.ledger.table.inputs_only(prop) else kind
 
 
-def _since(here: Answers, branch: Answers) -> list[Fact]:
+def _since(here: Questions, branch: Questions) -> list[Fact]:
     """The facts that a branch has beyond what is known here, as far as they are about symbols here."""
     mine, theirs = here.ledger.commitments, branch.ledger.commitments
     start = 0
@@ -68,7 +68,7 @@ def _since(here: Answers, branch: Answers) -> list[Fact]:
 
 
 def _common(
-    branches: Sequence[Answers], extra: Sequence[Sequence[Fact]]
+    branches: Sequence[Questions], extra: Sequence[Sequence[Fact]]
 ) -> Iterator[tuple[Prop, str, Iterable[Kind]]]:
     """The facts that hold in every branch: shared facts, hulls of bounds, and that one of the branches was taken; each
     with the kinds of the facts that it rests on.
@@ -78,7 +78,7 @@ def _common(
     def in_every(prop: Prop) -> list[Kind] | None:
         kinds: list[Kind] = []
         for branch in branches:
-            verdict = branch.decide(prop, interner.true, "default")
+            verdict = branch.answer(prop, interner.true, "default")
             if not isinstance(verdict, Always):
                 return None
             kinds += [fact.kind for fact in verdict.core]

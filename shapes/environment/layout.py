@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_or, sym_sum
+from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_not, sym_or, sym_sum
 from shapes.symbolic.numbers import SymBool, SymInt
 
 CHANNELS_LAST: Final = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
@@ -84,27 +84,27 @@ def numel(sizes: Iterable[Int]) -> Int:
 
 def contiguous_strides(sizes: Sequence[Int]) -> tuple[Int, ...]:
     """The strides of a fresh tensor: products of the sizes further in, where a size of 0 counts as 1."""
-    return _packed(sizes, range(len(sizes) - 1, -1, -1))
+    return packed_strides(sizes, range(len(sizes) - 1, -1, -1))
 
 
 def channels_last_strides(sizes: Sequence[Int]) -> tuple[Int, ...]:
     """The strides of a fresh tensor of rank 4 or 5 whose channels are innermost."""
     if len(sizes) not in CHANNELS_LAST:
         raise ValueError(f"sizes={tuple(sizes)}: channels last is for 4 or 5 of them")
-    return _packed(sizes, CHANNELS_LAST[len(sizes)])
+    return packed_strides(sizes, CHANNELS_LAST[len(sizes)])
 
 
-def _packed(sizes: Sequence[Int], axes: Iterable[int]) -> tuple[Int, ...]:
+def packed_strides(sizes: Sequence[Int], axes: Iterable[int]) -> tuple[Int, ...]:
     """Strides without gaps, the axes given from the innermost outwards."""
     strides: list[Int] = [1] * len(sizes)
     stride: Int = 1
     for axis in axes:
         strides[axis] = stride
-        stride = stride * _at_least_one(sizes[axis])
+        stride = stride * at_least_one(sizes[axis])
     return tuple(strides)
 
 
-def _at_least_one(size: Int) -> Int:
+def at_least_one(size: Int) -> Int:
     """`max(size, 1)`, which is the size where that is known."""
     return size if is_positive(size) else sym_max(size, 1)
 
@@ -143,6 +143,22 @@ def channels_last(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
         expected[axis] = stride
         stride = stride * sizes[axis]
     return simple(_matches(sizes, strides, expected, CHANNELS_LAST[len(sizes)]))
+
+
+def strided_channels_last(sizes: Sequence[Int], strides: Sequence[Int]) -> Truth:
+    """The condition that the strides are in the order of a tensor with the channels innermost, with gaps or without."""
+    order = CHANNELS_LAST.get(len(sizes))
+    if order is None:
+        return False
+    conditions: list[Truth] = [strides[1] != 0]
+    least: Int = 0
+    for axis in order:
+        conditions += [sizes[axis] != 0, strides[axis] >= least]
+        if axis == 0:
+            # for N1H1 and the like the order is ambiguous: treated as contiguous
+            conditions.append(sym_not(sym_and(strides[0] == strides[1], least == strides[1])))
+        least = strides[axis] * at_least_one(sizes[axis])
+    return simple(sym_and(*map(simple, conditions)))
 
 
 def _matches(sizes: Sequence[Int], strides: Sequence[Int], expected: Sequence[Int], axes: Iterable[int]) -> Truth:

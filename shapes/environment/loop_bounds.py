@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from shapes.environment.answers import Answers
 from shapes.environment.events import Declared, fact_of
 from shapes.environment.ledger import Ledger
+from shapes.environment.questions import Questions
 from shapes.environment.value_ranges import bounds
 from solver.terms.expr import Atom, Expr
 
 
-def bound_over(answers: Answers, expr: Expr, variables: Set[Atom], *, upper: bool) -> Expr | None:
+def bound_over(questions: Questions, expr: Expr, variables: Set[Atom], *, upper: bool) -> Expr | None:
     """A bound that does not mention the variables; None where none was proven."""
-    ledger, interner = answers.ledger, answers.ledger.interner
+    ledger, interner = questions.ledger, questions.ledger.interner
     candidates = [expr]
     for atom in sorted(variables, key=lambda atom: atom.serial, reverse=True):
         ends = _ends(ledger, atom)
@@ -39,9 +39,9 @@ def bound_over(answers: Answers, expr: Expr, variables: Set[Atom], *, upper: boo
     below = interner.le if upper else interner.ge
     best: Expr | None = None
     for each in dict.fromkeys(candidates):
-        if not variables.isdisjoint(each.atoms) or not answers.proves(below(expr, each)):
+        if not variables.isdisjoint(each.atoms) or not questions.proves(below(expr, each)):
             continue
-        if best is None or (answers.proves(below(each, best)) and not answers.proves(below(best, each))):
+        if best is None or (questions.proves(below(each, best)) and not questions.proves(below(best, each))):
             best = each
     return best
 

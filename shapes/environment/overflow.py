@@ -18,6 +18,7 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from shapes.accepted import shown
 from shapes.environment.reader import Reader, Size
 from shapes.errors import ShapeError
 from solver.syntax.printer import written_out
@@ -26,6 +27,8 @@ from solver.terms.functions import called
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
+WIDEST: Final = 1 << 20
+"""Bits of an integer."""
 _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Expr]]] = {
     ast.Add: Interner.add,
     ast.Sub: Interner.subtract,
@@ -43,8 +46,8 @@ _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Exp
 
 def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
     """The proposition that value and intermediates fit signed integers of so many bits, and its domain."""
-    if type(bits) is not int or bits < 1:
-        raise ShapeError(f"bits={bits!r}: expected a positive integer")
+    if type(bits) is not int or not 1 <= bits <= WIDEST:
+        raise ShapeError(f"bits={shown(bits)}: expected an integer from 1 to {WIDEST:,}")
     if isinstance(size, str):
         text, domain = size, reader.parse_expr(size)[1]
     else:

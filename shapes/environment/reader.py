@@ -56,7 +56,7 @@ class Reader:
 
     def parse(self, text: str) -> tuple[Prop, Prop]:
         """The proposition that a text says, and where it makes sense."""
-        found = self.texts.get(text)
+        found = self.texts.get(text) if isinstance(text, str) else None
         return self._parsed(text) if found is None else found
 
     @synchronized

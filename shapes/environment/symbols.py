@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shapes.environment.events import Declared
 from shapes.errors import ForeignSymbol, ShapeError
@@ -29,9 +29,6 @@ from solver.syntax.precedence import number
 from solver.syntax.shunting_yard import Side
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.verdict import Verdict
 
 RESERVED: Final = frozenset(
     (
@@ -57,7 +54,7 @@ RESERVED: Final = frozenset(
 class SymbolTable:
     """The meanings of the names of an environment."""
 
-    __slots__ = ("_by_hint", "_unnamed", "asked", "cancelled", "hints", "names", "sides", "strict", "symbols")
+    __slots__ = ("_by_hint", "_unnamed", "cancelled", "epoch", "hints", "names", "sides", "strict", "symbols")
 
     def __init__(self) -> None:
         self.names: dict[str, Expr] = {}
@@ -69,8 +66,8 @@ class SymbolTable:
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self.cancelled: dict[str, tuple[Atom, ...]] = {}
         """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
-        self.asked: dict[str, tuple[Verdict, Verdict]] = {}
-        """By text that was asked, the last answer to its normal form and the same for the text, as long as `sides`."""
+        self.epoch = 0
+        """How often texts were forgotten."""
         self._by_hint: dict[int, Atom] = {}
         self._unnamed = 0
 
@@ -99,7 +96,7 @@ class SymbolTable:
         """Drop what was read in texts."""
         self.sides.clear()
         self.cancelled.clear()
-        self.asked.clear()
+        self.epoch += 1
 
     def inherit(self, other: SymbolTable) -> None:
         """Begin with the symbols of another table."""

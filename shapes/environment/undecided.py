@@ -46,7 +46,8 @@ def undefined(text: str, domain: Prop, core: Iterable[Fact] = ()) -> Undefined:
     """The error of a question whose domain cannot hold; `text` is the question as it was asked."""
     if domain.kind == "false":
         return Undefined(
-            f"`{text}` makes no sense for any sizes: a divisor in it is 0, or a shift count or an exponent negative"
+            f"`{text}` makes no sense for any sizes: a divisor in it is 0, or a shift count, an exponent or the operand"
+            " of a root is negative"
         )
     because = ", ".join([fact.text for fact in core])
     because = f" ({because})" if because else ""

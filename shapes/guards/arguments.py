@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from shapes.accepted import shown
 from solver.errors import ShapeError
 
 RESERVED: Final = re.compile(
@@ -40,6 +41,8 @@ Step = int | str
 Path = tuple[Step, ...]
 Source = int | str | Path
 Sources = Mapping[str, Source | list[Source]]
+MOST: Final = 100_000
+"""Arguments of a check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Arguments:
     @staticmethod
     def of(sources: Sources, names: Sequence[str] | None = None) -> Arguments:
         """`names` fixes the parameters and their order; without it they follow from the sources."""
+        if names is not None and (isinstance(names, str) or not _are_names(names)):
+            raise ShapeError(f"arguments={shown(names)}: expected the names of the arguments, such as ['x', 'y']")
         by_symbol: dict[str, list[Path]] = {}
         for symbol, source in sources.items():
             several = source if isinstance(source, list) else [source]
@@ -140,7 +145,13 @@ def _path(symbol: str, source: Source) -> Path:
         raise ShapeError(f"sources[{symbol!r}]={source!r}: expected a position, or a path such as ('x', 0)")
     if isinstance(path[0], int) and path[0] < 0:
         raise ShapeError(f"sources[{symbol!r}]={source!r}: positions count from 0")
+    if isinstance(path[0], int) and path[0] >= MOST:
+        raise ShapeError(f"sources[{symbol!r}]={shown(source)}: positions end at {MOST - 1:,}")
     return path
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
 
 
 def _parameters(by_symbol: Mapping[str, Sequence[Path]]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MethodType
-from typing import Literal, Protocol, TypeGuard, cast
+from typing import Literal, Protocol, SupportsIndex, TypeGuard, cast
 
 from shapes.accepted import shown
 from shapes.errors import number_text, sizes_text
@@ -141,6 +141,9 @@ class Plan:
                 inputs[position] = cast(int, self.arguments.read(position, values))
             except (TypeError, LookupError, AttributeError):
                 return Outcome(False, None, {}, f"the arguments have no {self.arguments.text(position)}")
+            if not isinstance(inputs[position], SupportsIndex):
+                text = f"{self.arguments.text(position)} is {shown(inputs[position])}, no integer"
+                return Outcome(False, None, {}, text)
         known: dict[Atom, int] = {}
         names: dict[Atom, str] = {}
         for name, positions in self.arguments.positions.items():

@@ -28,6 +28,7 @@ from copy import deepcopy
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
+from shapes.accepted import shown
 from shapes.guards.arguments import Arguments, Path, Prologue, Source, Sources, access, local_names
 from shapes.guards.codegen import Check, Outcome, is_check
 from shapes.guards.decision_tree import Variant, grow
@@ -81,6 +82,8 @@ class Dispatch(Generic[Value]):
     )
 
     def __init__(self, arguments: Sequence[str], *, prologue: Prologue | None = None) -> None:
+        if isinstance(arguments, str) or not isinstance(arguments, Sequence):
+            raise ShapeError(f"arguments={shown(arguments)}: expected the names of the arguments, such as ['x', 'y']")
         self.arguments = tuple(arguments)
         self.prologue = prologue
         self.entries: list[Entry[Value]] = []

@@ -19,8 +19,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapes.accepted import shown, whole_number
-from shapes.environment.answers import Answers, decided
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized, within
+from shapes.environment.questions import Questions, verdict_under
 from shapes.errors import ShapeError, fact_place
 from shapes.guards.components import connected_components
 from shapes.guards.congruences import implied
@@ -196,7 +196,7 @@ def _needed_under(
     _, rejected = known.samples.classify(both, true)
     if rejected is None and isinstance(known.suppose(both.negation), Conflict):
         return {}
-    verdict = decided(known, both, true, solvers=solvers)
+    verdict = verdict_under(known, both, true, solvers=solvers)
     if isinstance(verdict, Always):
         return {}
     return {index: verdict.found[1] if isinstance(verdict, Depends) else None}
@@ -256,9 +256,9 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
     return tuple(found)
 
 
-def specializations(answers: Answers) -> tuple[Specialization, ...]:
+def specializations(questions: Questions) -> tuple[Specialization, ...]:
     """The sizes that became constants, in the order in which they did."""
-    ledger = answers.ledger
+    ledger = questions.ledger
     reasons = {event.expr: event for event in ledger.commitments if isinstance(event, Specialized)}
     sizes: dict[Expr, None] = {}
     for atom, declared in ledger.table.symbols.items():
@@ -271,7 +271,7 @@ def specializations(answers: Answers) -> tuple[Specialization, ...]:
         value = ledger.facts.bounds(expr)[0]
         if value is None:
             value = reasons[expr].value
-        verdict = answers.decide(ledger.interner.eq(expr, value), answers.true)
+        verdict = questions.answer(ledger.interner.eq(expr, value), questions.true)
         core = verdict.core if isinstance(verdict, Always) else (reasons[expr].fact,) if expr in reasons else ()
         because = tuple(sorted(core, key=lambda fact: fact.serial))
         found.append(Specialization(str(expr), value, because, reasons[expr].why if expr in reasons else ""))
@@ -334,21 +334,21 @@ def _limits(name: str, bounds: object) -> tuple[int | None, int | None]:
 
 
 def certify(
-    answers: Answers,
+    questions: Questions,
     guards: Sequence[Guard],
     box: Mapping[str, int | tuple[int | None, int | None]],
     *,
     trusted: bool,
 ) -> Verdict:
     """Decide whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
-    table, interner = answers.ledger.table, answers.ledger.interner
+    table, interner = questions.ledger.table, questions.ledger.interner
     limits: dict[Atom, tuple[int | None, int | None]] = {}
     for name, bounds in box.items():
         if name not in table.names:
             raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(table.names)}")
         (atom,) = table.names[name].symbols
         limits[atom] = _limits(name, bounds)
-    given = [guard.fact for guard in preconditions(answers.ledger.commitments)]
+    given = [guard.fact for guard in preconditions(questions.ledger.commitments)]
     given = [fact for fact in given if all(table.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
     goal = [within(guard.fact) for guard in guards]
     if not trusted:
@@ -375,7 +375,7 @@ def certify(
             if isinstance(larger, Conflict):
                 raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
             known = larger
-    return decided(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=answers.solvers)
+    return verdict_under(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=questions.solvers)
 
 
 def _symbols(facts: Iterable[Fact]) -> set[Atom]:

@@ -1,6 +1,6 @@
 """One question from a command line: facts and a proposition in, a verdict and an exit status out.
 
->>> answer_question("n*n <= 64", [], ["n:-8:8"])
+>>> answer_question("n*n <= 64", [], ["n=-8..8"])
 always    because  -8 <= n <= 8
 0
 >>> answer_question("s % 64 == 0", ["s % 16 == 0"], [])
@@ -19,7 +19,8 @@ from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
-from shapes.prompt.grammar import Symbol, check_name, read_integer
+from shapes.prompt.foreign import advised
+from shapes.prompt.grammar import Symbol, check_name, read_range
 from shapes.prompt.page import line, show, span
 from shapes.sessions.long_json import dumps
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -27,36 +28,31 @@ from solver.errors import NotExported, ParseError, ShapeError
 from solver.proofs.fact import Fact
 
 STATUS: Final = {"always": 0, "never": 1, "depends": 2, "gave up": 3}
+CONTRADICTION: Final = 4
+"""The facts contradict each other, or the question is defined nowhere."""
 USAGE: Final = 64
 
 
 def read_symbol(text: str) -> Symbol:
-    """`NAME:LO:HI`; a bound that is left empty is unbounded, one that is left out is 0 and unbounded.
+    """`NAME=LO..HI`, `NAME=LO..HI:MULTIPLE` or `NAME=SIZE`; an end that is left out is unbounded.
 
-    >>> read_symbol("i:-1:")
-    Symbol(name='i', kind='backed', lo=-1, hi=None, hint=None)
+    >>> read_symbol("i=-1..")
+    Symbol(name='i', kind='backed', lo=-1, hi=None, hint=None, multiple=1)
     """
-    name, *bounds = text.split(":")
+    name, equals, values = text.partition("=")
     fault = check_name(name)
+    if not equals:
+        raise ParseError("expected NAME=LO..HI, NAME=LO..HI:MULTIPLE or NAME=SIZE", text, 0)
     if fault is not None:
         raise ParseError(fault, text, 0)
-    if len(bounds) > 2:
-        raise ParseError("expected NAME:LO:HI", text, len(name) + 3 + len(bounds[0]) + len(bounds[1]))
-    values: list[int | None] = []
-    column = len(name) + 1
-    for bound in bounds:
-        value = read_integer(bound.strip()) if bound.strip() else None
-        if value is None and bound.strip():
-            raise ParseError(f"`{bound}` is not an integer", text, column)
-        values.append(value)
-        column += len(bound) + 1
-    return Symbol(name, "backed", *(values or [0]))
+    lo, hi, multiple = read_range(values, text, len(name) + 1)
+    return Symbol(name, "backed", lo, hi, multiple=multiple)
 
 
 def answer_question(
     question: str,
     given: Sequence[str],
-    symbols: Sequence[str],
+    ranges: Sequence[str],
     *,
     as_json: bool = False,
     why: bool = False,
@@ -67,9 +63,11 @@ def answer_question(
     env = ShapeEnv(origin=lambda: None, solvers=solvers)
     text = ""
     try:
-        for text in symbols:
+        for text in ranges:
             symbol = read_symbol(text)
             env.symbol(symbol.name, symbol.lo, symbol.hi)
+            if symbol.multiple > 1:
+                env.assume(f"{symbol.name} % {symbol.multiple} == 0")
         for text in [*given, question]:
             for name in names_in(text):
                 if name.isidentifier() and name not in env.names:
@@ -82,7 +80,7 @@ def answer_question(
     except (Contradiction, Undefined) as error:
         return _no_answer(error, as_json=as_json)
     except ShapeError as error:
-        page = display.error_page(error)
+        page = display.error_page(advised(error) if isinstance(error, ParseError) and text not in ranges else error)
         if not isinstance(error, ParseError):
             page = [*page, line(f"  {text}")]
         show(page, sys.stderr)
@@ -118,7 +116,7 @@ def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
         show(display.conflict_page(error.message, core, label=_unnumbered), sys.stdout)
     else:
         show([line(span("gave up ", "gave up"), f"  {error}")], sys.stdout)
-    return STATUS["gave up"]
+    return CONTRADICTION
 
 
 def json_of(verdict: Verdict) -> dict[str, object]:

@@ -3,7 +3,7 @@
 `shapes certify MODULE:NAME` judges what a module has by that name: guards (`Conditions`), or what a reader among the
 entry points `symshape.guards` knows, such as a compiled function; else a function that gives one of these.
 
->>> read_range("x.shape[0]=16..4096:16"), read_range("s0=1.."), read_range("b=4")
+>>> read_size("x.shape[0]=16..4096:16"), read_size("s0=1.."), read_size("b=4")
 (('x.shape[0]', (16, 4096, 16)), ('s0', (1, None, 1)), ('b', (4, 4, 1)))
 """
 
@@ -13,27 +13,31 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
-from typing import Final, cast
+from typing import Final, Literal, cast
 
-from shapes.accepted import shown
+from shapes.accepted import did_you_mean, shown
 from shapes.certification.certificates import Certificate, Condition, Conditions
 from shapes.certification.certifying import certify
-from shapes.certification.guard_files import read_guards
+from shapes.certification.formats import junit, sarif
+from shapes.certification.guard_files import Unread, read_guards
+from shapes.certification.size_names import canonical, names_in
 from shapes.errors import ShapeError, sizes_text
 from shapes.origin import Origin
 from shapes.prompt import display
-from shapes.prompt.page import Page, Style, columns, line, show, span
+from shapes.prompt.grammar import read_range
+from shapes.prompt.page import Page, Style, columns, deliver, line, show, span
 from shapes.sessions.long_json import dumps
 from solver.errors import ParseError
 
 USAGE: Final = 64
+UNREAD: Final = 65
+"""The file has no guard that could be read (EX_DATAERR of sysexits.h)."""
 NO_INPUT: Final = 66
-RANGE: Final = re.compile(r"(?P<name>[^=]+)=(?P<lo>-?\d+)?(?P<dots>\.\.)?(?P<hi>-?\d+)?(?::(?P<multiple>\d+))?")
 NAMED: Final = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<name>[^\W\d][\w.]*)")
 READERS: Final = "symshape.guards"
 """The entry points that read guards: given an object, its variants and whether they stand in for each other."""
@@ -44,15 +48,35 @@ STYLES: Final[dict[str, Style]] = {
     "unknown": "gave up",
     "contradictory": "error",
 }
+Form = Literal["text", "json", "sarif", "junit"]
+FORMS: Final[Mapping[str, Callable[[Certificate, str], str]]] = {
+    "json": lambda found, _: dumps(found.json()),
+    "sarif": sarif,
+    "junit": junit,
+}
+"""What writes a certificate for other programs."""
 
 
-def read_range(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
+def read_size(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
     """`NAME=LO..HI`, `NAME=LO..HI:MULTIPLE` or `NAME=SIZE`; an end that is left out is unbounded."""
-    found = RANGE.fullmatch(text.replace(" ", ""))
-    if found is None or not (found["dots"] or found["lo"]) or (found["hi"] and not found["dots"]):
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip():
         raise ParseError("expected NAME=LO..HI, NAME=LO..HI:MULTIPLE or NAME=SIZE", text, 0)
-    lo, hi, multiple = [None if found[part] is None else int(found[part]) for part in ("lo", "hi", "multiple")]
-    return found["name"], (lo, hi if found["dots"] else lo, 1 if multiple is None else multiple)
+    limits = read_range(values.strip(), text, len(name) + 1)
+    if limits[1] is not None and limits[1] < 0 or limits[0] is not None and limits[0] < 0:
+        raise ParseError(f"`{name.strip()}` is a size: none is negative", text, len(name) + 1)
+    return name.strip(), limits
+
+
+def read_sizes(ranges: Sequence[str]) -> dict[str, tuple[int | None, int | None, int]]:
+    """The ranges of sizes by name, each given once."""
+    sizes: dict[str, tuple[int | None, int | None, int]] = {}
+    for text in ranges:
+        name, limits = read_size(text)
+        if canonical(name) in map(canonical, sizes):
+            raise ParseError(f"`{name}` has two ranges", text, 0)
+        sizes[name] = limits
+    return sizes
 
 
 def named_object(text: str) -> object:
@@ -73,8 +97,13 @@ def named_object(text: str) -> object:
 
 def guards_of(text: str, session: str | None) -> Read:
     """The guards in a file, or of what a module has."""
-    if Path(text).exists() or NAMED.fullmatch(text) is None:
-        return [read_guards(Path(text), session)], True
+    if text == "-" or Path(text).exists() or NAMED.fullmatch(text) is None:
+        if not text.endswith(".pt2") or not Path(text).is_file():
+            return read_guards(text if text == "-" else Path(text), session), True
+        found = next(read_by_all(Path(text)), None)
+        if found is None:
+            raise ShapeError(f"{text}: exported programs are read with the extra torch: pip install 'symshape[torch]'")
+        return found
     value = named_object(text)
     found = next(read_by_all(value), None)
     if found is None and isinstance(value, FunctionType):
@@ -106,25 +135,43 @@ def certify_named(
     facts: Sequence[str],
     *,
     session: str | None = None,
-    as_json: bool = False,
+    form: Form = "text",
     solvers: bool = True,
 ) -> int:
     """Print whether the guards of a file, or of what a module has, hold; the result is the exit status."""
     try:
-        sizes = dict(map(read_range, ranges))
+        sizes = read_sizes(ranges)
         variants, alternatives = guards_of(what, session)
+        check_mentioned(variants, list(sizes), facts)
         found = certify(variants, sizes, facts, alternatives=alternatives, solvers=solvers)
     except OSError as error:
         show([line(span("error", "error"), f"     {what}: {error.strerror or error}")], sys.stderr)
         return NO_INPUT
     except ShapeError as error:
         show(display.error_page(error), sys.stderr)
-        return USAGE
-    if as_json:
-        print(dumps(found.json()))
-    else:
-        show(page_of(found), sys.stdout)
+        return UNREAD if isinstance(error, Unread) else USAGE
+    deliver(lambda: print(FORMS[form](found, what)) if form != "text" else show(page_of(found), sys.stdout))
     return found.exit_status
+
+
+def check_mentioned(variants: Sequence[Conditions], sizes: Sequence[str], facts: Sequence[str]) -> None:
+    """Check that what the caller says is about sizes of the guards: a mistyped name would say nothing.
+
+    Raises:
+        ShapeError: a range of a size, or a fact, that has nothing to do with any guard.
+    """
+    known = {name for each in variants for name in (*each.names, *each.names.values(), *(each.inputs or ()))}
+    for each in variants:
+        for condition in each.conditions:
+            known |= set() if condition.fault else set(names_in(condition.text))
+    connected = {name for text in facts if not known.isdisjoint(names := names_in(text)) for name in names}
+    among = sorted({*known, *connected})
+    said = [*[(canonical(name), f"the range of `{name}`") for name in sizes]]
+    said += [(name, f"the fact `{text}`") for text in facts for name in names_in(text)]
+    for name, where in said:
+        if name not in among:
+            listed = ", ".join(among[:12]) + (", ..." if len(among) > 12 else "") if among else "none"
+            raise ShapeError(f"{where}: no guard is about `{name}`; there are {listed}{did_you_mean(name, among)}")
 
 
 def page_of(found: Certificate) -> Page:
@@ -132,6 +179,9 @@ def page_of(found: Certificate) -> Page:
     head, *_ = str(found).splitlines()
     status, _, rest = head.partition(":")
     page = [line(span(f"{status:14} ", STYLES[status]), rest.strip())]
+    if found.status != "contradictory":
+        counts = ", ".join(f"{count} {name}" for name, count in found.counts.items())
+        page.append(line(span(f"  guards   {counts}", "muted")))
     rows = [
         [
             span(f"  {each.guard}", "fact"),
@@ -154,4 +204,4 @@ def place_of(condition: Condition) -> str:
     return condition.why or (f"line {condition.line}" if condition.line is not None else "")
 
 
-__all__ = ["certify_named", "read_range"]
+__all__ = ["certify_named", "read_size", "read_sizes"]

@@ -6,6 +6,7 @@
     $ shapes onnx model.onnx --size batch=1..64 -o annotated.onnx
     $ shapes report session.jsonl -o report.html
     $ shapes replay benchmarks/corpus/*.jsonl.gz
+    $ shapes test transcript.txt
 
 Only the prompt needs `prompt_toolkit` and `rich`; questions and replays run with what `import shapes` needs.
 
@@ -17,6 +18,7 @@ always    because  s % 16 == 0
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -30,9 +32,12 @@ COMMANDS: Final[Mapping[str | None, str]] = {
     "onnx": "models:infer_model",
     "report": "reporting:report_session",
     "replay": "replaying:replay_files",
+    "test": "transcripts:run_transcripts",
 }
 """The function that carries out each command, imported when it runs; it has a parameter for each option."""
 
+NOT_WRITTEN: Final = 74
+"""The exit status where the output could not be written (EX_IOERR)."""
 USAGE_ERROR: Final = 64
 """The exit status of a command line that cannot be understood (EX_USAGE of sysexits.h)."""
 
@@ -69,23 +74,28 @@ def arguments() -> Parser:
     parser.add_argument(
         "--version", action=Version, nargs=0, default=argparse.SUPPRESS, help="the version, and which solver runs"
     )
-    commands = parser.add_subparsers(dest="command", metavar="{ask,certify,onnx,report,replay}", parser_class=Parser)
+    parser.add_argument(
+        "--echo", action="store_true", help="print each line of a script before its answer, with its number"
+    )
+    listed = "{ask,certify,onnx,report,replay,test}"
+    commands = parser.add_subparsers(dest="command", metavar=listed, parser_class=Parser)
     ask = commands.add_parser(
         "ask",
         parents=[solving],
-        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 64 usage",
-        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 64 usage. "
-        "Names that no --symbol declares are integers >= 0. A question that begins with a minus goes after --.",
+        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 4 contradiction, 64 usage",
+        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 4 if the facts contradict "
+        "each other or the question is defined nowhere, 64 usage. Names without a --range are integers >= 0. A "
+        "question that begins with a minus goes after --.",
     )
     ask.add_argument("question", help="a proposition, such as '(b*s) %% 64 == 0'")
     ask.add_argument("--given", action="append", default=[], metavar="PROPOSITION", help="a fact; may be repeated")
     ask.add_argument(
-        "--symbol",
-        dest="symbols",
+        *("--range", "--size"),
+        dest="ranges",
         action="append",
         default=[],
-        metavar="NAME:LO:HI",
-        help="bounds, inclusive; empty is unbounded",
+        metavar="NAME=LO..HI[:MULTIPLE]",
+        help="the values that a name may have, such as n=-8..8 or s=16..:16; may be repeated",
     )
     ask.add_argument("--json", dest="as_json", action="store_true", help="the answer as one JSON object")
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
@@ -96,14 +106,15 @@ def arguments() -> Parser:
         help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
         description="Whether the guards in a file, or of a compiled function, hold for all sizes in the ranges, or "
         "which can fail, and where. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, "
-        "3 the ranges and facts contradict each other, 64 usage, 66 no such file. A size without a range is any size "
-        ">= 0.",
+        "3 the ranges and facts contradict each other, 64 usage, 65 no guard in the file, 66 no such file. A size "
+        "without a range is any size >= 0.",
     )
     certify.add_argument(
         "what",
         metavar="FILE | MODULE:NAME",
-        help="a guard on each line, or a recorded session; or what a module has, such as a compiled function that was "
-        "called, or a function without arguments that gives one",
+        help="a guard on each line, a recorded session, what torch logged (TORCH_LOGS=guards, the folders of "
+        "TORCH_TRACE and tlparse), an exported program (.pt2), - for standard input; or what a module has, such as a "
+        "compiled function that was called, or a function without arguments that gives one",
     )
     certify.add_argument(
         *("--range", "--size"),
@@ -117,7 +128,10 @@ def arguments() -> Parser:
         "--fact", dest="facts", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes"
     )
     certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
-    certify.add_argument("--json", dest="as_json", action="store_true", help="the certificate as one JSON object")
+    certify.add_argument(
+        "--format", dest="form", choices=["text", "json", "sarif", "junit"], default="text", help="how it is printed"
+    )
+    certify.add_argument("--json", dest="form", action="store_const", const="json", help="the same as --format json")
     onnx = commands.add_parser(
         "onnx",
         help="shape inference for an ONNX model; exits 0 inferred, 1 refused, 64 usage, 66 no such file",
@@ -162,18 +176,36 @@ def arguments() -> Parser:
     )
     replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
     replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
+    test = commands.add_parser(
+        "test",
+        help="transcripts of the prompt, and saved sessions, as tests; exits 1 where an answer is another",
+        description="Carries out the lines of transcripts (`> ` before each line, its answer below, as `shapes --echo` "
+        "prints) and asks the questions of saved sessions again. Exits with 0, with 1 if an answer is another than the "
+        "one in the file, 65 if a file has neither, 66 if one cannot be read.",
+    )
+    test.add_argument("files", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a saved session (.jsonl, .gz)")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the result is the exit status."""
     options = vars(arguments().parse_args(argv))
+    if options["command"] is not None:
+        del options["echo"]
     module, _, function = COMMANDS[options.pop("command")].partition(":")
     run: Callable[..., int] = getattr(importlib.import_module(f"shapes.prompt.{module}"), function)  # type: ignore[explicit-any]
     try:
-        return run(**options)
+        status = run(**options)
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"shapes: the output could not be written: {error.strerror}", file=sys.stderr)
+        return NOT_WRITTEN
     except KeyboardInterrupt:
         return 130
+    return status

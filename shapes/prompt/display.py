@@ -14,6 +14,7 @@ always    because  s % 16 == 0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never
 
@@ -28,6 +29,7 @@ from solver.proofs.fact import Fact
 from solver.terms.prop import Prop
 
 SIZES_SHOWN: Final = 12
+LONG_INTEGER: Final = re.compile(r"\d{40,4000}")
 WIDTH: Final = 100
 
 Label = Callable[[Fact], str]
@@ -94,9 +96,9 @@ def obligation(env: ShapeEnv, question: str) -> str | None:
     'b != 0'
     """
     _, domain = env.parse(question)
-    if domain.kind == "true" or isinstance(env.decide(domain, Prop.truth(domain.interner, True)), Always):
+    if domain.kind == "true" or isinstance(env.verdict_on(domain, Prop.truth(domain.interner, True)), Always):
         return None
-    return str(domain)
+    return LONG_INTEGER.sub(lambda found: f"~{found[0][0]}.{found[0][1:3]}e{len(found[0]) - 1}", str(domain))
 
 
 def fact_spans(core: Sequence[Fact], label: Label) -> list[Span]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TextIO
 
@@ -93,6 +94,15 @@ def show(page: Page, stream: TextIO) -> None:
                 console.print(Text.assemble(*[(printable(part.text), _STYLES[part.style][0]) for part in row]))
             return
     print(text_of_page(page), file=stream)
+
+
+def deliver(write: Callable[[], None]) -> None:
+    """Write the answer. A reader that has gone has seen enough, and leaves the exit status as it is."""
+    try:
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def columns(rows: Iterable[Sequence[Span]], gap: str = "   ") -> list[Line]:

@@ -20,19 +20,24 @@ Lines are numbered as they are entered (not the empty ones and mistakes), and an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
+from shapes.environment.events import Asked
 from shapes.environment.ledger import Checkpoint
 from shapes.errors import Contradiction
 from shapes.origin import Origin
 from shapes.prompt import display
+from shapes.prompt.calculating import evaluated, expression_page, optimum_page, powers_note, solved
 from shapes.prompt.evidence import reasons_page
-from shapes.prompt.grammar import USAGE, Argument, Command, parse_command
+from shapes.prompt.foreign import advised
+from shapes.prompt.grammar import USAGE, Argument, Command, Symbol, parse_command
 from shapes.prompt.page import Page, Span, columns, line, span
+from shapes.prompt.solving import model, optimum
+from shapes.sessions.session import Record, lines_so_far, question_record, questions_of, save
 from solver.decide.verdict import Verdict
 from solver.errors import ParseError, ShapeError
 from solver.proofs.fact import Fact
@@ -41,27 +46,35 @@ Value = TypeVar("Value")
 
 PLACE = "line"
 """The file name of origins that are lines of this session."""
-CHANGES: Final = ("sizes", "symbol", "unbacked", "assume", "guard", "load")
+CHANGES: Final = ("sizes", "symbol", "unbacked", "let", "assume", "guard", "expect_true", "load", "reset", "push")
 """The commands that `undo` takes back."""
+
+RETURNS: Final = ("undo", "pop", "drop")
+"""The commands that go back to an earlier state themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The output after a line. `ok` is false for a mistake, `ended` true when the person wants to leave."""
+    """The output after a line. `ok` is false for a mistake or facts that contradict each other (`contradicts`), `ended`
+    true when the person wants to leave.
+    """
 
     page: Page = ()
     ok: bool = True
     ended: bool = False
+    contradicts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """The state that `undo` returns to, and the command it undoes."""
+class _Step:
+    """A line that was carried out, and the state before it."""
 
     number: int
     text: str
+    command: str
     env: ShapeEnv
     mark: Checkpoint
+    questions: tuple[tuple[int, Record], ...]
 
 
 class Session:
@@ -70,7 +83,10 @@ class Session:
     def __init__(self) -> None:
         self.number = 0
         self.env = ShapeEnv(origin=lambda: None)
-        self._past: list[_Before] = []
+        self._steps: list[_Step] = []
+        """The changes and questions that stand, in order."""
+        self._questions: tuple[tuple[int, Record], ...] = ()
+        """The questions that were asked, as a saved session has them."""
         self._last: tuple[str, Verdict] | None = None
 
     def label(self, fact: Fact) -> str:
@@ -92,34 +108,48 @@ class Session:
             if not command.name:
                 return Reply()
             self.number += 1
-            before = _Before(self.number, text.strip(), self.env, self.env.checkpoint())
+            step = self._step(command, text)
             try:
                 with self.env.at(Origin(PLACE, self.number)):
                     page = self._carry_out(command, text)
             except BaseException:
-                self.number -= 1
-                self._go_back(before)
+                self.number = step.number - 1
+                if command.name not in RETURNS:
+                    self._go_back(step)
                 raise
-            if command.name in CHANGES:
-                self._past.append(before)
+            if command.name in (*CHANGES, "ask"):
+                self._steps.append(step)
             return Reply(page, ended=command.name == "quit")
         except Contradiction as error:
             page = display.conflict_page(error.message, error.core, label=self.label)
+            return Reply(page, ok=False, contradicts=True)
+        except ParseError as error:
+            page = display.error_page(advised(error, USAGE))
         except (ShapeError, OSError, UnicodeError) as error:
             page = display.error_page(error)
         return Reply(page, ok=False)
+
+    def _step(self, command: Command, text: str) -> _Step:
+        return _Step(
+            self.number, text.strip(), command.name, self.env, self.env.checkpoint(), self._questions
+        )
 
     def _carry_out(self, command: Command, text: str) -> Page:
         argument = command.argument
         match command.name:
             case "sizes" | "symbol" | "unbacked":
-                for symbol in command.symbols:
-                    if symbol.kind == "backed":
-                        self.env.symbol(symbol.name, symbol.lo, symbol.hi, symbol.hint)
-                    else:
-                        self.env.unbacked(symbol.name, symbol.lo, symbol.hi)
+                self._declare(command.symbols)
+            case "let":
+                (symbol,) = command.symbols
+                self._reading(text, argument, self.env.size)
+                self.env.unbacked(symbol.name, None)
+                self._reading(text, argument, lambda value: self.env.assume(f"{symbol.name} == {value}"))
             case "assume":
                 self._reading(text, argument, self.env.assume)
+            case "expect_true":
+                known = self.env.known.count
+                self._reading(text, argument, self.env.expect_true)
+                return [line(*self._committed(known))]
             case "guard":
                 known = self.env.known.count
                 side = self._reading(text, argument, self.env.guard)
@@ -128,12 +158,33 @@ class Session:
                 return self._load(argument.text)
             case "undo":
                 return self._undo()
+            case "drop":
+                return self._drop(int(argument.text))
+            case "pop":
+                return self._pop(int(argument.text or "1"))
+            case "reset":
+                self.env = ShapeEnv(origin=lambda: None)
+                self._questions, self._last = (), None
             case "ask":
                 return self._ask(argument, text)
             case "why":
                 return self._why()
             case "bounds":
                 return display.bounds_page(argument.text, *self._reading(text, argument, self.env.bounds))
+            case "minimize" | "maximize":
+                greatest = command.name == "maximize"
+                best = self._reading(text, argument, lambda value: optimum(self.env, value, greatest=greatest))
+                return optimum_page(argument.text, best, greatest=greatest, label=self.label)
+            case "evaluate":
+                return evaluated(self.env, text, argument)
+            case "solve":
+                return solved(self.env, text, argument)
+            case "model":
+                return self._model(text, argument)
+            case "check":
+                self.env.check_consistent()
+                sizes = display.sizes_spans(model(self.env), ())
+                return [line(span("consistent", "always"), "  the facts hold at ", *sizes)]
             case "simplify":
                 return [line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))]
             case "guards":
@@ -142,8 +193,9 @@ class Session:
                 facts = [fact for fact in reversed(list(self.env.known.records())) if fact.text]
                 return display.facts_page(facts, label=self.label)
             case "save":
-                self.env.save(os.path.expanduser(argument.text))
-                return [line(span(f"saved to {argument.text}", "muted"))]
+                save(self.env, os.path.expanduser(argument.text), self._questions)
+                asked = f", with {len(self._questions)} questions" if self._questions else ""
+                return [line(span(f"saved to {argument.text}{asked}", "muted"))]
             case "export":
                 return self._export(argument.text)
             case "help":
@@ -152,12 +204,24 @@ class Session:
 
     # ------------------------------------------------------------------ changing
 
+    def _declare(self, symbols: Sequence[Symbol]) -> None:
+        for symbol in symbols:
+            if symbol.kind == "backed":
+                self.env.symbol(symbol.name, symbol.lo, symbol.hi, symbol.hint)
+            else:
+                self.env.unbacked(symbol.name, symbol.lo, symbol.hi)
+            if symbol.multiple > 1:
+                self.env.assume(f"{symbol.name} % {symbol.multiple} == 0")
+
     def _load(self, path: str) -> Page:
-        self.env = ShapeEnv.load(os.path.expanduser(path))
+        file = os.path.expanduser(path)
+        self.env = ShapeEnv.load(file)
+        self._questions = tuple(questions_of(file))
         facts = list(self.env.known.records())
         self.number = max([self.number, *[fact.line for fact in facts if fact.line is not None]])
         self._last = None
-        return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts", "muted"))]
+        asked = f", {len(self._questions)} questions asked" if self._questions else ""
+        return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts{asked}", "muted"))]
 
     def _committed(self, known: int) -> list[Span]:
         new = [fact for fact in self.env.known.records() if fact.serial >= known]
@@ -166,16 +230,58 @@ class Session:
         return [span("recorded: ", "muted"), *[span(fact.text, "fact") for fact in reversed(new)]]
 
     def _undo(self) -> Page:
-        if not self._past:
-            raise ShapeError("nothing to undo")
-        past = self._past.pop()
-        self._go_back(past)
-        self._last = None
-        return [line(span(f"undid [{past.number}] {past.text}", "muted"))]
+        for position in reversed(range(len(self._steps))):
+            step = self._steps[position]
+            if step.command in CHANGES:
+                self._go_back(step)
+                del self._steps[position:]
+                return [line(span(f"undid [{step.number}] {step.text}", "muted"))]
+        raise ShapeError("nothing to undo")
 
-    def _go_back(self, before: _Before) -> None:
-        self.env = before.env
-        self.env.rollback(before.mark)
+    def _pop(self, count: int) -> Page:
+        pushes = [position for position, step in enumerate(self._steps) if step.command == "push"]
+        if not 1 <= count <= len(pushes):
+            raise ShapeError(f"there are {len(pushes)} points to return to; `push` marks one")
+        position = pushes[-count]
+        step = self._steps[position]
+        self._go_back(step)
+        del self._steps[position:]
+        return [line(span(f"back to [{step.number}]", "muted"))]
+
+    def _drop(self, number: int) -> Page:
+        """Take back one line: all from it on are taken back, and those after it carried out again."""
+        positions = [at for at, step in enumerate(self._steps) if step.number == number and step.command in CHANGES]
+        if not positions:
+            raise ShapeError(f"line {number} is no declaration, fact or guard that stands; `facts` has the numbers")
+        kept, dropped = self._steps[: positions[0]], self._steps[positions[0]]
+        later = self._steps[positions[0] + 1 :]
+        now = self.number
+        try:
+            self._carry_out_again(kept, dropped, later)
+        except BaseException as error:
+            self._carry_out_again(kept, dropped, [dropped, *later])
+            if isinstance(error, ShapeError):
+                raise ShapeError(f"what comes after line {number} needs it: {error}") from None
+            raise
+        finally:
+            self.number = now
+        return [line(span(f"dropped [{number}] {dropped.text}", "muted"))]
+
+    def _carry_out_again(self, kept: list[_Step], dropped: _Step, lines: list[_Step]) -> None:
+        """From the state before a line that is dropped, carry out lines once more, each under its number."""
+        self._go_back(dropped)
+        self._steps = kept[:]
+        for each in lines:
+            self.number = each.number
+            command = parse_command(each.text)
+            step = self._step(command, each.text)
+            with self.env.at(Origin(PLACE, each.number)):
+                self._carry_out(command, each.text)
+            self._steps.append(step)
+
+    def _go_back(self, step: _Step) -> None:
+        self.env, self._questions, self._last = step.env, step.questions, None
+        self.env.rollback(step.mark)
 
     # ------------------------------------------------------------------ asking
 
@@ -190,10 +296,30 @@ class Session:
 
     def _ask(self, argument: Argument, text: str) -> Page:
         self.env.check_consistent()
-        verdict = self._reading(text, argument, self.env.ask)
+        try:
+            verdict = self._reading(text, argument, self.env.ask)
+        except ParseError:
+            value = expression_page(self.env, argument.text)
+            if value is None:
+                raise
+            return value
         self._last = (argument.text, verdict)
+        prop, domain = self.env.parse(argument.text)
+        asked = question_record(self.env, Asked(prop, domain, argument.text, verdict, "person", False))
+        self._questions = (*self._questions, (lines_so_far(self.env), asked))
         where = display.obligation(self.env, argument.text)
-        return display.verdict_page(verdict, label=self.label, first=names_in(argument.text), where=where)
+        page = display.verdict_page(verdict, label=self.label, first=names_in(argument.text), where=where)
+        return [*page, *powers_note(argument.text)]
+
+    def _model(self, text: str, argument: Argument) -> Page:
+        try:
+            sizes = self._reading(text, argument, lambda proposition: model(self.env, proposition or None))
+        except Contradiction as error:
+            if not argument.text:
+                raise
+            facts = [fact for fact in error.core if fact.text != argument.text]
+            return [line(span("none", "never"), "  because  " if facts else "", *display.fact_spans(facts, self.label))]
+        return [line(*display.sizes_spans(sizes, ()))]
 
     def _why(self) -> Page:
         if self._last is None:
@@ -222,5 +348,5 @@ def help_page(topic: str) -> Page:
     if topic:
         return [line(span(USAGE[topic].form, "heading"), f"   {USAGE[topic].meaning}")]
     rows = [[span("  " + usage.form, "heading"), span(usage.meaning)] for usage in USAGE.values()]
-    language = "+ - * // % **  min max abs ceildiv  == != < <= > >=  and or not  a if p else b"
+    language = "+ - * // % **  min max abs gcd ceildiv  == != < <= > >=  and or not =>  a if p else b"
     return [*columns(rows), line(span(f"  in a proposition: {language}", "muted"))]

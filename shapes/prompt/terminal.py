@@ -26,14 +26,18 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-FUNCTIONS: Final = ("min(", "max(", "abs(", "ceildiv(", "and", "or", "not")
+MISTAKE: Final = 1
+CONTRADICTS: Final = 4
+FUNCTIONS: Final = ("min(", "max(", "abs(", "gcd(", "ceildiv(", "and", "or", "not", "=>")
 GREETING: Final = "sizes b s   assume s % 16 == 0   (b*s) % 64 == 0 ?   why   help   quit"
 
 
-def converse() -> int:
-    """Talk to the person, or carry out the script, on standard input."""
+def converse(*, echo: bool = False) -> int:
+    """Talk to the person, or carry out the script, on standard input; with `echo` each line is printed before its
+    answer.
+    """
     if not sys.stdin.isatty():
-        return carry_out(sys.stdin, sys.stdout)
+        return carry_out(sys.stdin, sys.stdout, echo=echo)
     missing = [name for name in ("prompt_toolkit", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         print(f"the prompt needs {' and '.join(missing)}: pip install 'symshape[prompt]'", file=sys.stderr)
@@ -42,21 +46,32 @@ def converse() -> int:
     return talk(Session())
 
 
-def carry_out(script: Iterable[str], output: TextIO) -> int:
-    """A script: mistakes are reported with their line and make the status 1."""
+def carry_out(script: Iterable[str], output: TextIO, *, echo: bool = False) -> int:
+    """A script: mistakes are reported with their line. The status is 1 after a mistake, 4 where facts contradict each
+    other.
+    """
     session = Session()
     status = 0
     for number, text in enumerate(script, 1):
+        if echo:
+            print(prompt_of(session, text) + text.rstrip("\r\n"), file=output)
         reply = answer(session, text)
+        to = output if reply.ok or echo else sys.stderr
         if not reply.ok:
-            status = 1
-            output.flush()
-            print(f"line {number}:", file=sys.stderr)
+            status = CONTRADICTS if reply.contradicts and status == 0 else status or MISTAKE
+            if not echo:
+                output.flush()
+                print(f"line {number}:", file=sys.stderr)
         if reply.page:
-            show(reply.page, output if reply.ok else sys.stderr)
+            show(reply.page, to)
         if reply.ended:
             break
     return status
+
+
+def prompt_of(session: Session, text: str = "") -> str:
+    """The prompt before a line: the number that facts of the line will have."""
+    return "> " if text.strip().startswith("#") else f"[{session.number + 1}] > "
 
 
 def answer(session: Session, text: str) -> Reply:
@@ -81,7 +96,7 @@ def talk(session: Session) -> int:
     show([line(span(GREETING, "muted"))], sys.stdout)
     while True:
         try:
-            text = prompt.prompt("> ")
+            text = prompt.prompt(prompt_of(session))
         except KeyboardInterrupt:
             continue
         except EOFError:

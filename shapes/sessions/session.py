@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, TextIO, TypeVar, assert_never, cast
 
-from shapes.accepted import shown
+from shapes.accepted import path_to_write, shown
 from shapes.environment.events import (
     Asked,
     Assumed,
@@ -47,7 +47,7 @@ from shapes.environment.events import (
 from shapes.errors import Contradiction, ParseError, ShapeError, shortened
 from shapes.origin import Origin
 from shapes.policies import Policy, named
-from shapes.sessions.long_json import dumps
+from shapes.sessions.long_json import dumps, loads
 from shapes.sessions.recording import (
     FORMAT,
     PRODUCER,
@@ -113,13 +113,17 @@ TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "
 # ---------------------------------------------------------------------- writing
 
 
-def save(env: Recorded, path: str | os.PathLike[str]) -> None:
-    """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
-    if not isinstance(path, str | os.PathLike):
-        raise ShapeError(f"path={shown(path)}: expected the path of a file to write")
-    target = Path(path)
-    records = [_header(env, _stem(target)), *[_line(env, event) for event in env.events]]
-    lines = [dumps(record) for record in records if record is not None]
+def save(env: Recorded, path: str | os.PathLike[str], questions: Sequence[tuple[int, Record]] = ()) -> None:
+    """Write the symbols and facts of an environment; what cannot be written leaves no file behind.
+
+    Args:
+        questions: records of questions (`question_record`), each with how many lines of symbols and facts precede it.
+    """
+    target = path_to_write("path", path)
+    facts = [record for record in [_line(env, event) for event in env.events] if record is not None]
+    placed = [*enumerate(facts, 1), *[(position + 0.5, question) for position, question in questions]]
+    records = [_header(env, _stem(target)), *[record for _, record in sorted(placed, key=lambda each: each[0])]]
+    lines = [dumps(record) for record in records]
     partial = target.with_name(target.name + ".partial")
     try:
         with _open_text(partial, compressed=target.suffix == ".gz") as file:
@@ -131,7 +135,7 @@ def save(env: Recorded, path: str | os.PathLike[str]) -> None:
 
 def record(env: Recorded, path: str | os.PathLike[str]) -> Recording:
     """Record everything that happens in an environment from now on."""
-    return Recording(env, Path(path))
+    return Recording(env, path_to_write("path", path))
 
 
 class Recording:
@@ -211,17 +215,7 @@ class Recording:
             pending[3]["count"] = cast(int, pending[3]["count"]) + 1
             return
         self._flush()
-        line: Record = {
-            "op": "ask",
-            "prop": event.text or _text(self._env, event.prop, event.domain),
-            "count": 1,
-            "commits": event.commits,
-            "truth": TRUTHS[type(event.verdict)],
-            "by": event.verdict.rung,
-        }
-        if isinstance(event.verdict, Depends):
-            line |= {"true_at": event.verdict.true_at, "false_at": event.verdict.false_at}
-        self._pending = (event.prop, event.domain, event.commits, {**line, "at": self._env.where()})
+        self._pending = (event.prop, event.domain, event.commits, question_record(self._env, event))
 
     def _flush(self) -> None:
         if self._pending is not None:
@@ -232,6 +226,44 @@ class Recording:
         if self._file is not None:
             self._file.write(dumps(line) + "\n")
             self._lines += 1
+
+
+def question_record(env: Recorded, event: Asked) -> Record:
+    """The line of a question that was just asked."""
+    line: Record = {
+        "op": "ask",
+        "prop": event.text or _text(env, event.prop, event.domain),
+        "count": 1,
+        "commits": event.commits,
+        "truth": TRUTHS[type(event.verdict)],
+        "by": event.verdict.rung,
+    }
+    if isinstance(event.verdict, Depends):
+        line |= {"true_at": event.verdict.true_at, "false_at": event.verdict.false_at}
+    return {**line, "at": env.where()}
+
+
+def lines_so_far(env: Recorded) -> int:
+    """How many lines the symbols and facts of an environment take when it is saved."""
+    return sum(isinstance(event, Declared | Assumed | Guarded | Specialized | Deferred) for event in env.events)
+
+
+def questions_of(path: str | os.PathLike[str], name: str | None = None) -> list[tuple[int, Record]]:
+    """The questions of a session, by default of the last one in the file, as `save` takes them."""
+    found: list[tuple[int, Record]] = []
+    position, chosen = 0, False
+    with open_recording(Path(path)) as file:
+        for raw in file:
+            record = cast(Record, loads(raw)) if raw.strip() else {}
+            match record.get("op"):
+                case "session":
+                    chosen = name is None or record.get("name") == name
+                    found, position = ([], 0) if chosen else (found, position)
+                case "symbol" | "assume" if chosen:
+                    position += 1
+                case "ask" if chosen:
+                    found.append((position, record))
+    return found
 
 
 def _header(env: Recorded, name: str) -> Record:

@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Final, Literal, Self, cast
 
-from shapes.accepted import whole_number
+from shapes.accepted import by_name, whole_number
 from shapes.errors import Undefined
 from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_numbers
 from shapes.symbolic.operations import Interning, Key, Operations, line
@@ -90,7 +90,7 @@ class Integer(Symbolic):
         Raises:
             Undefined: it makes no sense there.
         """
-        images, domain = self._images({**sizes, **named})
+        images, domain = self._images(by_name("sizes", sizes, named))
         expr = self.expr.substitute(images)
         if domain.kind == "false":
             raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
@@ -104,7 +104,7 @@ class Integer(Symbolic):
         Raises:
             Undefined: it makes no sense there.
         """
-        values = whole_numbers(self.env, {**sizes, **named})
+        values = whole_numbers(self.env, by_name("sizes", sizes, named))
         check_defined(self, self.expr.symbols, self.domain, values)
         return self.expr.evaluate(values)
 
@@ -192,7 +192,7 @@ class Boolean(Symbolic):
         Raises:
             Undefined: it makes no sense there.
         """
-        images, domain = self._images({**sizes, **named})
+        images, domain = self._images(by_name("sizes", sizes, named))
         prop = self.prop.substitute(images)
         if domain.kind == "false":
             raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
@@ -206,7 +206,7 @@ class Boolean(Symbolic):
         Raises:
             Undefined: it makes no sense there.
         """
-        values = whole_numbers(self.env, {**sizes, **named})
+        values = whole_numbers(self.env, by_name("sizes", sizes, named))
         check_defined(self, self.prop.symbols, self.domain, values)
         return self.prop.evaluate(values)
 
@@ -262,7 +262,7 @@ class Real(Symbolic):
         """
         from solver.floats.substitution import as_float  # loaded on demand, as few programs need it
 
-        images, domain = self._images({**sizes, **named})
+        images, domain = self._images(by_name("sizes", sizes, named))
         value = self.value
         if value.arguments:
             try:
@@ -281,7 +281,7 @@ class Real(Symbolic):
         Raises:
             Undefined: it makes no sense there.
         """
-        values = whole_numbers(self.env, {**sizes, **named})
+        values = whole_numbers(self.env, by_name("sizes", sizes, named))
         symbols = frozenset([atom for argument in self.value.arguments for atom in argument.symbols])
         check_defined(self, symbols, self.domain, values)
         return self.value.program.evaluate(*[argument.evaluate(values) for argument in self.value.arguments])

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable
 from functools import reduce
 from operator import index
-from typing import SupportsIndex, TypeVar, cast, overload
+from typing import SupportsFloat, SupportsIndex, SupportsInt, TypeVar, cast, overload
 
 from shapes.accepted import is_truth
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt, Tables
@@ -74,6 +74,8 @@ def sym_gcd(first: Int, /, *others: Int) -> Int:
 def _extreme(a: Real, b: Real, *, largest: bool) -> Real:
     a, b = _plain(a), _plain(b)
     symbolic = a if isinstance(a, SymInt | SymFloat) else b
+    for value in (a, b):
+        _check_number(value, "sym_max" if largest else "sym_min")
     if not isinstance(symbolic, SymInt | SymFloat):
         return max(a, b) if largest else min(a, b)
     operations = symbolic.operations
@@ -207,7 +209,10 @@ def sym_int(value: float | SymInt | SymFloat | SymBool) -> Int:
         return value.integer
     if isinstance(value, SymFloat):
         return value.__trunc__()
-    return value if isinstance(value, SymInt) else int(value)
+    if isinstance(value, SymInt):
+        return value
+    _check_number(value, "sym_int")
+    return int(value)
 
 
 def sym_float(value: float | SymInt | SymFloat | SymBool) -> float | SymFloat:
@@ -216,13 +221,21 @@ def sym_float(value: float | SymInt | SymFloat | SymBool) -> float | SymFloat:
         value = value.integer
     if isinstance(value, SymInt):
         return value.as_float
-    return value if isinstance(value, SymFloat) else float(value)
+    if isinstance(value, SymFloat):
+        return value
+    _check_number(value, "sym_float")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise refuse("sym_float", str(error), OverflowError) from None
 
 
 def sym_sqrt(value: float | SymInt | SymFloat | SymBool) -> float | SymFloat:
     """`math.sqrt(value)`, correctly rounded."""
     value = sym_float(value)
     if not isinstance(value, SymFloat):
+        if value < 0:
+            raise refuse(f"sym_sqrt({value})", "the root of a negative number is no real one", ValueError)
         return math.sqrt(value)
     try:
         root = floats.square_root(value.value)
@@ -241,6 +254,12 @@ def _plain(value: Real | Truth) -> Real:
     if not isinstance(given, int | float | SymInt | SymFloat) and isinstance(given, SupportsIndex):
         return index(given)  # an integer of another library
     return value
+
+
+def _check_number(value: object, name: str) -> None:
+    """Refuse what is no number of any library, and text, which Python would read as one."""
+    if isinstance(value, str | bytes) or not isinstance(value, SupportsFloat | SupportsInt | SupportsIndex):
+        raise refuse(name, f"{value!r}: expected a number or a symbolic one", TypeError)
 
 
 def _counted(value: object, name: str) -> Int:

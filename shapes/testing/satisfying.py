@@ -27,10 +27,10 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from solver.decide.assume import assume
-from solver.decide.consistency import Consistent, consistency
+from solver.decide.consistency import consistency
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends
-from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.facts import Conflict, Consistent, Facts
 from solver.proofs.fact import Fact
 from solver.samples.repair import Search
 from solver.samples.witness_search import find, grid_search

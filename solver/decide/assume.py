@@ -38,7 +38,7 @@ def _sampled(before: Facts, facts: Facts | Conflict, newest: Fact) -> Facts | Co
     """
     if isinstance(facts, Conflict) or len(facts.samples.alive) >= facts.samples.enough:
         return facts
-    facts.samples = replenished(before.samples, facts.samples, facts, newest)
+    facts = facts.with_samples(replenished(before.samples, facts.samples, facts, newest))
     if facts.samples.alive:
         return facts
     from solver.decide.consistency import restore  # loaded on demand, with the rungs

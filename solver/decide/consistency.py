@@ -18,12 +18,11 @@ question, and its points are tried as samples. What stays unknown goes to z3, bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from solver.decide.prover import LadderProver
-from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
 from solver.rungs import refine
@@ -37,20 +36,6 @@ ALL: Final = 400
 """Facts handed to z3 at most when it checks the consistency of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Consistent:
-    """The facts are satisfiable, by this assignment of all symbols for instance."""
-
-    witness: Mapping[Atom, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Neither a model nor a refutation was found."""
-
-    reason: str
-
-
 def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
     """Decide whether the facts are satisfiable."""
     witness = facts.witness()
@@ -58,10 +43,9 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
         return Consistent(witness)
     if not solvers:
         return Unknown("no sample was found, and no contradiction")
-    found = facts.scratch.get(consistency)
+    found = facts.memos.consistency
     if found is None:
-        found = facts.scratch[consistency] = _by_z3(facts)
-    assert isinstance(found, (Consistent, Conflict, Unknown))
+        found = facts.memos.consistency = _by_z3(facts)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The prover: the rungs in order, on one work budget.
+"""The prover: the rungs in order (`solver.decide.rungs`), on one work budget.
 
     >>> from solver.decide.prover import LadderProver
     >>> from solver.knowledge.facts import Facts
@@ -16,20 +16,15 @@ A point of a relaxation that is a counterexample to the goal ends the proof sear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
-
-from solver.knowledge import differences, remainder, shift
+from solver.decide.rungs import SIMPLE, Rung, in_order
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.comparisons import decided
-from solver.knowledge.extremes import prove_clamps
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep, apart, equal, every, some
-from solver.rungs import box, extremes, factor, isolate, linear, multiplied, refine, residues, split
+from solver.rungs import linear, multiplied
 from solver.rungs.prover import Prover
-from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 
@@ -71,12 +66,9 @@ class LadderProver(Prover):
                 if proof is not None:
                     self.rung = "parts"
                     return some(goal, proof)
-        for name, rung in (("extremes", extremes.prove), ("box", box.prove), ("refine", refine.prove)):
-            if self.allows(name):
-                proof = rung(self, facts, goal, depth)
-                if proof is not None:
-                    self.rung = name
-                    return proof
+        proof = self.prove_by(in_order(goal), facts, goal, depth)
+        if proof is not None:
+            return proof
         for p in likely:
             proof = self.prove(facts, p, depth + 1)
             if proof is not None:
@@ -88,7 +80,7 @@ class LadderProver(Prover):
         """A comparison by the cheap rungs."""
         proof = prove_by_intervals(facts, goal)
         if proof is None and goal.kind == "ge":
-            proof = self.prove_simply(facts, goal.expr)
+            proof = self.prove_by(SIMPLE, facts, goal, 0)
         if proof is None and self.allows("linear"):
             proof = linear.prove(self, facts, goal, 0)
         return proof
@@ -120,14 +112,18 @@ class LadderProver(Prover):
             if proof is not None:
                 return proof
         else:
-            proof = self.prove_simply(facts, goal.expr)
+            proof = self.prove_by(SIMPLE, facts, goal, 0)
             if proof is not None:
                 return proof
-        for name, rung in FACTORS_FIRST if factor.comes_first(goal) else LADDER:
-            if self.allows(name):
-                proof = rung(self, facts, goal, depth)
+        return self.prove_by(in_order(goal), facts, goal, depth)
+
+    def prove_by(self, rungs: tuple[Rung, ...], facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
+        """A proof by the first of these rungs that finds one."""
+        for rung in rungs:
+            if self.allows(rung.name):
+                proof = rung.prove(self, facts, goal, depth)
                 if proof is not None:
-                    self.rung = name
+                    self.rung = rung.name
                     return proof
         return None
 
@@ -137,42 +133,7 @@ class LadderProver(Prover):
         signs = {(values[row] > 0) - (values[row] < 0) for row in facts.samples.alive}
         for sign in (1, -1):
             if signs <= {sign}:
-                proof = self.prove_simply(facts, goal.expr * sign - 1)
+                proof = self.prove_by(SIMPLE, facts, Prop.nonnegative(goal.expr * sign - 1), 0)
                 if proof is not None:
                     return apart(proof, goal)
         return None
-
-    def prove_simply(self, facts: Facts, e: Expr) -> ProofStep | None:
-        """`e >= 0` by the rungs that cost less than looking for a witness."""
-        for name, rung in SIMPLE:
-            if self.allows(name):
-                proof = rung(facts, e)
-                if proof is not None:
-                    self.rung = name
-                    return proof
-        return None
-
-
-Rung = Callable[[LadderProver, Facts, Prop, int], ProofStep | None]
-
-LADDER: Final[Sequence[tuple[str, Rung]]] = (
-    ("split", split.without_value),
-    ("linear", linear.prove),
-    ("box", box.prove),
-    ("residues", residues.prove),
-    ("extremes", extremes.prove),
-    ("factor", factor.prove),
-    ("isolate", isolate.prove),
-    ("split", split.prove),
-    ("refine", refine.prove),
-)
-FACTORS_FIRST: Final[Sequence[tuple[str, Rung]]] = (
-    ("factor", factor.prove),
-    *[each for each in LADDER if each[0] != "factor"],
-)
-SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], ProofStep | None]]]] = (
-    ("shift", shift.prove_nonnegative),
-    ("remainder", remainder.prove_nonnegative),
-    ("extremes", prove_clamps),
-    ("differences", differences.prove_nonnegative),
-)

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.decide.consistency import Consistent, consistency, revived
+from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
+from solver.decide.rungs import SIMPLE
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Depends, GaveUp, Verdict
 from solver.errors import Contradictory
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.factor_cancellation import factored, without_factors
-from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.facts import Conflict, Consistent, Facts, Tried
 from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep
 from solver.rungs.effort import EFFORTS, WORK, Effort
@@ -37,6 +38,7 @@ from solver.terms.prop import Prop
 
 RESAMPLING: Final = {"fast": 0, "default": 160_000, "thorough": 400_000}
 """The work budget of all slices of one question with other samples; learned slices have a budget each."""
+UNDECIDED: Final = "no rung decided it within its budget"
 SEARCHING: Final = frozenset(("bounds", "search"))
 """The rungs of an attempt that looks for a witness alone."""
 
@@ -72,10 +74,10 @@ def _decided(facts: Facts, prop: Prop, domain: Prop, prover: LadderProver) -> Ve
 def _searched(question: Question, prover: LadderProver) -> Verdict:
     """The verdict by search: for proofs in each direction that the samples leave, and for a second witness."""
     facts, domain = question.facts, question.domain
-    before = facts.scratch.get((GaveUp, question.canonical, domain, prover.rungs))
-    if isinstance(before, tuple) and before[0] >= EFFORTS[prover.effort] + prover.solvers:
+    before = facts.memos.unknown.get((question.canonical, domain, prover.rungs))
+    if before is not None and before.effort >= EFFORTS[prover.effort] + prover.solvers:
         # the same canonical form was tried, with as much effort
-        return GaveUp(question.prop, domain, before[1].reason, before[1].tried)
+        return GaveUp(question.prop, domain, UNDECIDED, before.rungs)
     alive = facts.samples.alive
     if not alive:
         sampled = _with_sample(facts, solvers=prover.solvers)
@@ -127,7 +129,7 @@ def _cheap(prover: LadderProver, facts: Facts, goal: Prop) -> ProofStep | None:
             proof = rewritten(smaller.goal, proof if canonical.kind != "true" else None, rounds)
         return factored(smaller, goal, proof)
     if goal.kind == "ge":
-        return prover.prove_simply(facts, goal.expr)
+        return prover.prove_by(SIMPLE, facts, goal, 0)
     if goal.kind == "ne":
         return prover.prove_apart(facts, goal)
     return None
@@ -166,13 +168,10 @@ def _last_rungs(question: Question, prover: LadderProver, directions: tuple[bool
     tried, work = tuple(prover.tried), WORK[prover.effort] - prover.work + prover.spent
     if prover.is_late():
         return GaveUp(prop, domain, "no rung decided it before its timeout", tried, work=work)
-    unknown = GaveUp(prop, domain, "no rung decided it within its budget", tried, work=work)
+    effort = EFFORTS[prover.effort] + prover.solvers
     for truth in (True, False):
-        facts.scratch[GaveUp, question.goal(truth), domain, prover.rungs] = (
-            EFFORTS[prover.effort] + prover.solvers,
-            unknown,
-        )
-    return unknown
+        facts.memos.unknown[question.goal(truth), domain, prover.rungs] = Tried(effort, tried)
+    return GaveUp(prop, domain, UNDECIDED, tried, work=work)
 
 
 def _of_slice(question: Question, prover: LadderProver) -> Verdict | None:

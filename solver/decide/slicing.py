@@ -5,7 +5,7 @@ therefore decided once more on its slice: the facts connected with it by shared 
 KLEE), sorted by structure, with sample values by the position of a symbol in the slice. Further attempts reverse the
 order, then change the samples alone.
 
-    >>> from solver.knowledge.facts import Facts
+    >>> from solver.knowledge.facts import Facts, Memos, Slice
     >>> from solver.terms.interner import Interner
     >>> from solver.decide.slicing import slice_of
     >>> terms = Interner()
@@ -25,7 +25,7 @@ from typing import Final
 from solver.decide.assume import assume
 from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.base import Rule
-from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.facts import Conflict, Facts, Memos, Slice
 from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
@@ -51,21 +51,6 @@ REPAIRING: Final = 4_000
 KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
 
 
-class Slice:
-    """Facts learned in canonical order, and the cost: that of the first time however often it is asked for, so that
-    answers do not depend on earlier questions.
-    """
-
-    __slots__ = ("cost", "known", "order")
-
-    def __init__(
-        self, known: Facts | Conflict | None, order: list[tuple[Fact, list[tuple[Atom, Rule]]]], cost: int
-    ) -> None:
-        self.known = known
-        self.order = order  # the facts as they were learned, and what each eliminated
-        self.cost = cost
-
-
 def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice | None:
     """The facts about the symbols of a question and those connected with them; a conflict is data, and None stands for
     a slice that is too large.
@@ -77,8 +62,8 @@ def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice 
     if found is None:
         return None
     symbols, related = found
-    key = ("slice", frozenset(symbols), attempt)
-    made = facts.scratch.get(key)
+    key = (frozenset(symbols), attempt)
+    made = facts.memos.slices.get(key)
     if made is None:
         if attempt < ATTEMPTS:
             made = _learned(facts, symbols, related, attempt)
@@ -86,8 +71,7 @@ def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice 
             first = slice_of(facts, prop, domain)
             assert first is not None
             made = _resampled(first, symbols, attempt)
-        facts.scratch[key] = made
-    assert isinstance(made, Slice)
+        facts.memos.slices[key] = made
     return made
 
 
@@ -167,9 +151,8 @@ def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
     cost = REPAIRING * len(first.order) - budget.work + SAMPLED * len(first.order)
     if not samples.alive:
         return Slice(None, first.order, cost)
-    other = known.with_samples(samples)
-    other.scratch = {}  # what is unknown there may be found here
-    return Slice(other, first.order, cost)
+    # what is unknown with those samples may be found with these
+    return Slice(known.with_samples(samples, Memos()), first.order, cost)
 
 
 class Order:

@@ -177,7 +177,7 @@ def _float_below(operation: str, c: float, a: Float) -> Prop:
     """`c >= a`, `c > a` or `c == a`."""
     if operation == "==":
         return _float_against("==", a, c)
-    if c != c:  # a NaN
+    if c != c or a.value is not None and a.value != a.value:  # a NaN
         return Prop.truth(a.interner, False)
     if a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan:
         if has_exact_form(a.program.node):

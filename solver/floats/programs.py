@@ -34,7 +34,7 @@ from solver.terms.intervals import Interval
 from solver.terms.operations import Evaluate, Operation, Threshold
 
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
-INTEGER_VALUED: Final = (*ROUNDINGS, "ordinal")
+INTEGER_VALUED: Final = (*ROUNDINGS, "ordinal", "computes")
 CALLS: Final = ("float", "truediv", "double", "from_ordinal", "sqrt", "abs", "round")
 
 
@@ -138,12 +138,15 @@ def program(text: str) -> Program:
 
 
 def function_of_text(text: str) -> Operation:
-    """The integer function with this text: a rounding or the ordinal of a program, or `int(...)` of a comparison.
+    """The integer function with this text: a rounding or the ordinal of a program, 1 where Python computes it, or
+    `int(...)` of a comparison.
 
     Raises:
         LookupError: the text is neither.
     """
     name, operands, operations = read_function(text)
+    if name == "computes":
+        return _computes(text, operands[0])
     run = _compiled(text)
 
     def evaluate(*arguments: int) -> int:
@@ -177,9 +180,25 @@ def function_of_text(text: str) -> Operation:
     return Operation(text, _arity(text), evaluate, truth, template=text)
 
 
+def _computes(text: str, node: Node) -> Operation:
+    """The function that is 1 where Python computes the program in a text, and 0 where it raises an error."""
+    run = _compiled(text[len("computes(") : -1])
+
+    def evaluate(*arguments: int) -> int:
+        try:
+            return 1 if isinstance(run(*arguments), float) else 0
+        except (ArithmeticError, ValueError):
+            return 0
+
+    def bounds(*arguments: Interval) -> Interval:
+        return (0 if _range(node, arguments).raises else 1), 1
+
+    return Operation(text, _arity(text), evaluate, bounds, template=text)
+
+
 def read_function(text: str) -> tuple[str, tuple[Node, ...], tuple[ast.cmpop, ...]]:
-    """The parts of a function over floats: a rounding (or `ordinal`) and what it is of, or `int`, what it compares, and
-    how.
+    """The parts of a function over floats: a rounding (`ordinal`, `computes`) and its operand, or `int`, the operands
+    that it compares, and how.
 
     Raises:
         LookupError: the text is neither.

@@ -43,8 +43,8 @@ def applied(text: str, arguments: Sequence[Expr]) -> Expr | None:
             return _ROUNDINGS[name](as_float(operands[0], arguments))
         if name == "ordinal":
             return floats.ordinal(as_float(operands[0], arguments))
-        if len(signs) > 1:  # states a domain: every value is defined, or it is not
-            return None
+        if name == "computes":
+            return floats.computes(as_float(operands[0], arguments))
         left, right = (_operand(operand, arguments) for operand in operands)
         return truth_as_integer(floats.compare(signs[0], left, right))
     except (ArithmeticError, ValueError, NotExpressible):

@@ -74,6 +74,7 @@ __all__ = [
     "ceil",
     "trunc",
     "round_half_even",
+    "computes",
     "finite",
     "compare",
     "nonzero",
@@ -224,8 +225,7 @@ def power(a: Float, b: Float) -> Float:
         infinite = compare("==", a, constant(a.interner, -math.inf))
         real = Prop.join(a.interner, "or", [not_negative(a), infinite])
     else:
-        defined = a.interner.apply(function(f"int(-1e999 <= {raised.text} <= 1e999)"), *raised.arguments)
-        real = Prop.join(a.interner, "or", [Prop.ge(defined, 1), not_a_number(a), not_a_number(b)])
+        real = Prop.ge(computes(raised), 1)
     raised.domain = Prop.join(a.interner, "and", [raised.domain, real])
     return raised
 
@@ -268,10 +268,16 @@ def round_to(a: Float, digits: int) -> Float:
         return constant(a.interner, round(a.value, digits))
     domain, text = a.domain, f"round({a.text}, {digits})"
     if digits < 0:  # the largest doubles are rounded beyond all doubles
-        defined = a.interner.apply(function(f"int(-1e999 <= {text} <= 1e999)"), *a.arguments)
-        rounds = Prop.join(a.interner, "or", [Prop.ge(defined, 1), not_a_number(a)])
+        rounds = Prop.ge(computes(Float(a.interner, text, VALUE, a.arguments, domain)), 1)
         domain = Prop.join(a.interner, "and", [domain, rounds])
     return Float(a.interner, text, VALUE, a.arguments, domain)
+
+
+def computes(a: Float) -> Expr:
+    """1 where Python computes the value, a NaN among others, and 0 where it raises an error: defined everywhere."""
+    if a.value is not None:
+        return a.interner.one
+    return a.interner.apply(function(f"computes({a.text})"), *a.arguments)
 
 
 def choose(p: Prop, a: Float, b: Float) -> Float:

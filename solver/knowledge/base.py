@@ -108,39 +108,74 @@ def form_key(form: Expr) -> int:
     return id(form) >> 4
 
 
-class Knowledge:
-    """The maps, and queries on them."""
+class Products:
+    """What is known of products of atoms: their rewrite rules, and which have recorded bounds."""
 
-    __slots__ = (
-        "bounded_products", "bounding_products", "elementary_cache", "excluded", "explained", "forms", "inert",
-        "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
-    )  # fmt: skip
+    __slots__ = ("bounded", "rules")
 
-    def __init__(self, interner: TermTable) -> None:
-        self.interner = interner
-        self.ranges: ShardedMap[Range] = ShardedMap()
-        self.forms: ShardedMap[Range] = ShardedMap()
-        self.excluded: ShardedMap[dict[int, ProofStep]] = ShardedMap()
-        self.solved: ShardedMap[Rule] = ShardedMap()
-        self.uses: ShardedMap[Uses] = ShardedMap()
-        self.product_rules: tuple[tuple[int, Rule], ...] = ()
-        self.bounded_products: tuple[int, ...] = ()
+    def __init__(self, rules: tuple[tuple[int, Rule], ...] = (), bounded: tuple[int, ...] = ()) -> None:
+        self.rules = rules
+        self.bounded = bounded
+
+
+class Caches:
+    """What queries have computed from the maps: none of it is knowledge."""
+
+    __slots__ = ("bounding", "diverging", "explained", "inert", "ranges", "rules")
+
+    def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the caches."""
-        self.range_cache: dict[int, Range] = {}
-        self.bounding_products: list[int] | None = None  # of the bounded ones
-        self.elementary_cache: dict[int, Rule | None] = {}
+        """Drop everything."""
+        self.ranges: dict[int, Range] = {}
+        self.rules: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
+        self.bounding: list[int] | None = None  # of the bounded products
         self.explained: dict[tuple[int, bool, int], ProofStep] = {}  # of nested atoms (`solver.knowledge.explain`)
-        self.scratch: dict[object, object] = {}
+        self.diverging: dict[Rule, bool] = {}
+
+    def of_the_maps(self) -> Caches:
+        """The same without proofs: for a value that takes over the maps."""
+        caches = Caches()
+        caches.ranges, caches.rules, caches.inert, caches.bounding = self.ranges, self.rules, self.inert, self.bounding
+        return caches
+
+
+class Knowledge:
+    """The maps, and queries on them."""
+
+    __slots__ = ("caches", "excluded", "forms", "interner", "products", "ranges", "solved", "uses")
+
+    def __init__(
+        self,
+        interner: TermTable,
+        ranges: ShardedMap[Range],
+        forms: ShardedMap[Range],
+        excluded: ShardedMap[dict[int, ProofStep]],
+        solved: ShardedMap[Rule],
+        uses: ShardedMap[Uses],
+        products: Products,
+        caches: Caches,
+    ) -> None:
+        self.interner: Final = interner
+        self.ranges: Final = ranges
+        self.forms: Final = forms
+        self.excluded: Final = excluded
+        self.solved: Final = solved
+        self.uses: Final = uses
+        self.products: Final = products
+        self.caches: Final = caches
+
+    @property
+    def product_rules(self) -> tuple[tuple[int, Rule], ...]:
+        return self.products.rules
 
     # ------------------------------------------------------------------ ranges
 
     def range_of(self, m: int) -> Range:
         """The bounds of a monomial."""
-        found = self.range_cache.get(m)
+        found = self.caches.ranges.get(m)
         if found is not None:
             return found
         explicit = self.ranges.get(m)
@@ -151,16 +186,16 @@ class Knowledge:
             result = explicit or UNBOUNDED
         else:
             derived = self.atom_interval(atoms[0]) if len(atoms) == 1 else self.product_interval(atoms)
-            if len(atoms) > 2 and self.bounded_products:
+            if len(atoms) > 2 and self.products.bounded:
                 for _, _, interval in self.groupings(m):
                     derived = intervals.meet(derived, interval)
             result = _merge(explicit, derived)
-        self.range_cache[m] = result
+        self.caches.ranges[m] = result
         return result
 
     def _bound_inside(self, atoms: tuple[Atom, ...]) -> None:
         """Bound the arguments of the atoms innermost first, without recursion through all levels."""
-        cache = self.range_cache
+        cache = self.caches.ranges
         pending = [inner for atom in atoms for inner in self._unbounded_inside(atom)]
         while pending:
             inside = [] if pending[-1].monomial in cache else self._unbounded_inside(pending[-1])
@@ -171,7 +206,7 @@ class Knowledge:
 
     def _unbounded_inside(self, atom: Atom) -> list[Atom]:
         """The operations in its arguments whose bounds are not cached."""
-        cache, monomials = self.range_cache, self.interner.monomials
+        cache, monomials = self.caches.ranges, self.interner.monomials
         direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
         return [inner for inner in direct if inner.args and inner.monomial not in cache]
 
@@ -193,9 +228,9 @@ class Knowledge:
         """A monomial as a product with recorded bounds times the rest, and the resulting interval."""
         atoms = self.interner.monomials[m]
         found = []
-        if self.bounding_products is None:
-            self.bounding_products = [product for product in self.bounded_products if self._is_bounding(product)]
-        for product in self.bounding_products:
+        if self.caches.bounding is None:
+            self.caches.bounding = [product for product in self.products.bounded if self._is_bounding(product)]
+        for product in self.caches.bounding:
             parts = self.interner.monomials[product]
             if len(parts) < len(atoms) and divides(parts, atoms):
                 other = self.interner.monomial(without(atoms, parts))
@@ -223,7 +258,7 @@ class Knowledge:
     def low(self, e: Expr) -> int | None:
         """A lower bound of an expression, or None."""
         total = e.constant
-        cache = self.range_cache
+        cache = self.caches.ranges
         bounded = True
         for m, c in e.terms:
             r = cache.get(m) or self.range_of(m)
@@ -241,7 +276,7 @@ class Knowledge:
     def high(self, e: Expr) -> int | None:
         """An upper bound of an expression, or None."""
         total = e.constant
-        cache = self.range_cache
+        cache = self.caches.ranges
         bounded = True
         for m, c in e.terms:
             r = cache.get(m) or self.range_of(m)
@@ -283,7 +318,7 @@ class Knowledge:
 
     def elementary(self, m: int) -> Rule | None:
         """The rewrite rule of a monomial, from an equality or because its atom is decided."""
-        cache = self.elementary_cache
+        cache = self.caches.rules
         rule = cache.get(m)
         if rule is not None or m in cache:
             return rule
@@ -307,7 +342,7 @@ class Knowledge:
 
     def is_inert(self, e: Expr) -> bool:
         """Return True if no substitution applies to the expression."""
-        inert = self.inert
+        inert = self.caches.inert
         for m, _ in e.terms:
             if m in inert:
                 continue
@@ -317,13 +352,13 @@ class Knowledge:
 
     def _monomial_is_inert(self, m: int) -> bool:
         """Return True if no rule applies to a monomial or to its subterms, which are then inert as well."""
-        inert, solved, monomials = self.inert, self.solved, self.interner.monomials
+        inert, solved, monomials = self.caches.inert, self.solved, self.interner.monomials
         seen = {m}
         pending = [m]
         looked_at: set[int] = set()
         while pending:
             m = pending.pop()
-            if self.product_rules and self.product_rule(m) is not None:
+            if self.products.rules and self.product_rule(m) is not None:
                 return False
             for atom in monomials[m]:
                 # a product too large to expand occurs in many monomials: its subterms are visited once
@@ -350,7 +385,7 @@ class Knowledge:
         atoms = self.interner.monomials[m]
         if len(atoms) < 2:
             return None
-        for product, rule in self.product_rules:
+        for product, rule in self.products.rules:
             if divides(self.interner.monomials[product], atoms) and not self.diverges(product, rule):
                 return product, rule
         return None
@@ -359,7 +394,7 @@ class Knowledge:
         """Return True if later equalities have made the image of a product larger than the product: the rule would not
         terminate.
         """
-        found = self.scratch.get(rule)
+        found = self.caches.diverging.get(rule)
         if found is None:
             image = rule.image
             for _ in range(REWRITES):
@@ -372,8 +407,8 @@ class Knowledge:
                 if not solved:
                     break
                 image = apply_round(image, tuple([(m, known.image, known.proof) for m, known in solved.items()]))
-            found = self.scratch[rule] = image.degree > len(self.interner.monomials[product])
-        return bool(found)
+            found = self.caches.diverging[rule] = image.degree > len(self.interner.monomials[product])
+        return found
 
     def canonical(self, e: Expr) -> tuple[Expr, tuple[Round, ...]]:
         """The expression rewritten to a fixpoint, and the rounds."""
@@ -424,7 +459,7 @@ class Knowledge:
             rule = self.elementary(atom.monomial)
             if rule is not None:
                 steps.append((atom.monomial, rule.image, rule.proof))
-        if not steps and self.product_rules:
+        if not steps and self.products.rules:
             found: dict[int, Rule] = {}
             inner = [arg for atom in atoms for arg in atom.args]
             exprs = (
@@ -437,7 +472,7 @@ class Knowledge:
                     rule_found = self.product_rule(m)
                     if rule_found is not None:
                         found[rule_found[0]] = rule_found[1]
-            first = [(product, rule) for product, rule in self.product_rules if product in found][:1]
+            first = [(product, rule) for product, rule in self.products.rules if product in found][:1]
             steps = [(product, rule.image, rule.proof) for product, rule in first]
         return tuple(steps)
 

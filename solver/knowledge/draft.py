@@ -1,9 +1,9 @@
 """Knowledge under construction: the maps to write to, the worklist, and the steps spent.
 
     >>> from solver.knowledge.draft import Draft
+    >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
-    >>> from solver.knowledge.base import Knowledge
-    >>> Draft(Knowledge(Interner())).steps
+    >>> Draft(Facts.empty(Interner())).steps
     0
 
 `solver.knowledge.inequalities` and `solver.knowledge.equalities` add what is learned from each,
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from solver.knowledge.base import Entry, Knowledge, Rule, Uses
+from solver.knowledge.base import Caches, Entry, Knowledge, Products, Rule, Uses
 from solver.knowledge.decided_atoms import Deciding
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
@@ -41,15 +41,16 @@ class Draft(Deciding):
     __slots__ = ("moved", "moves", "new_solved", "queue", "steps")
 
     def __init__(self, base: Knowledge) -> None:
-        self.interner = base.interner
-        self.ranges = base.ranges.draft()
-        self.forms = base.forms.draft()
-        self.excluded = base.excluded.draft()
-        self.solved = base.solved.draft()
-        self.uses = base.uses.draft()
-        self.product_rules = base.product_rules
-        self.bounded_products = base.bounded_products
-        self.forget()
+        super().__init__(
+            base.interner,
+            base.ranges.draft(),
+            base.forms.draft(),
+            base.excluded.draft(),
+            base.solved.draft(),
+            base.uses.draft(),
+            Products(base.products.rules, base.products.bounded),
+            Caches(),
+        )
         self.queue: deque[tuple[Prop, ProofStep]] = deque()
         self.moved: dict[Atom, None] = {}  # whose bounds have changed, each once
         self.new_solved: list[tuple[Atom, Rule]] = []

@@ -94,7 +94,7 @@ class Equalities(Inequalities):
         if current_high is not None and current_high < value:
             raise Contradictory(combine([above, prove_side(self, form, False, current_high)], [1, 1]))
         self.forms.set(form_key(form), Range(value, value, above, below, recorded))
-        self.forget()
+        self.caches.forget()
         self.propagate(form)
 
     def pin_monomial(self, m: int, proof: ProofStep) -> None:
@@ -151,7 +151,7 @@ class Equalities(Inequalities):
         rule = Rule(image, proof)
         self.solved.set(atom.monomial, rule)
         self.new_solved.append((atom, rule))
-        self.forget()
+        self.caches.forget()
         self.restate(atom, image)
         if atom.args:
             self.note(prop, proof)
@@ -194,7 +194,7 @@ class Equalities(Inequalities):
         rule = Rule(name - rest, definition)
         self.solved.set(chosen.monomial, rule)
         self.new_solved.append((chosen, rule))
-        self.forget()
+        self.caches.forget()
         self.restate(chosen, rule.image)
         if chosen.args:
             self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
@@ -214,7 +214,7 @@ class Equalities(Inequalities):
             for proof in (r.lo_proof, r.hi_proof):
                 if proof is not None:
                     self.restate_one(atom, image, proof.conclusion, proof, seen)
-        self.withdraw_rules([atom in rule.proof.conclusion.atoms for _, rule in self.product_rules])
+        self.withdraw_rules([atom in rule.proof.conclusion.atoms for _, rule in self.products.rules])
 
     def withdraw_rules(self, outdated: list[bool]) -> None:
         """Withdraw product rules that something learned since applies to, and learn their equalities again. (A rule
@@ -222,8 +222,8 @@ class Equalities(Inequalities):
         """
         if not any(outdated):
             return
-        rules = self.product_rules
-        self.product_rules = tuple([each for each, old in zip(rules, outdated, strict=True) if not old])
+        rules = self.products.rules
+        self.products.rules = tuple([each for each, old in zip(rules, outdated, strict=True) if not old])
         for (_, rule), old in zip(rules, outdated, strict=True):
             if old:
                 self.queue.append((rule.proof.conclusion, rule.proof))
@@ -269,9 +269,9 @@ class Equalities(Inequalities):
                 proof = prove_bound(self, lead, lower, bound)
                 self.queue.append((proof.conclusion, proof))
         product = self.interner.monomials[lead]
-        self.withdraw_rules([_occurs(product, rule.proof.conclusion.expr) for _, rule in self.product_rules])
-        self.product_rules = (*self.product_rules, (lead, rule))
-        self.forget()
+        self.withdraw_rules([_occurs(product, rule.proof.conclusion.expr) for _, rule in self.products.rules])
+        self.products.rules = (*self.products.rules, (lead, rule))
+        self.caches.forget()
 
 
 def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:

@@ -135,9 +135,9 @@ def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> ProofStep
     if atoms[0].depth < NESTED:
         return _prove_atom(known, atoms[0], lower, needed)
     key = (m, lower, needed)
-    found = known.explained.get(key)
+    found = known.caches.explained.get(key)
     if found is None:
-        found = known.explained[key] = _prove_atom(known, atoms[0], lower, needed)
+        found = known.caches.explained[key] = _prove_atom(known, atoms[0], lower, needed)
     return found
 
 

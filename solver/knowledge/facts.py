@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from solver.hooks import Hook
-from solver.knowledge.base import Knowledge, Rule
+from solver.knowledge.base import Caches, Knowledge, Products, Rule
+from solver.knowledge.choices import Choices
 from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
@@ -27,6 +28,7 @@ from solver.knowledge.samples import ENOUGH, Samples
 from solver.proofs.fact import Fact, Kind, Record
 from solver.proofs.step import ProofStep, leaves
 from solver.terms.expr import Atom, Expr, TermTable
+from solver.terms.persistent import ShardedMap
 from solver.terms.prop import Prop
 
 
@@ -81,41 +83,134 @@ class Conflict:
         self._core, self._facts = tuple(core), None
 
 
+class Consistent:
+    """The facts are satisfiable, by this assignment of all symbols for instance."""
+
+    __slots__ = ("witness",)
+    __match_args__ = ("witness",)
+
+    def __init__(self, witness: Mapping[Atom, int]) -> None:
+        self.witness: Final = witness
+
+
+class Unknown:
+    """Neither a model nor a refutation of the facts was found."""
+
+    __slots__ = ("reason",)
+    __match_args__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason: Final = reason
+
+
+class Slice:
+    """Facts learned in canonical order, and the cost: that of the first time however often it is asked for, so that
+    answers do not depend on earlier questions (see `solver.decide.slicing`).
+    """
+
+    __slots__ = ("cost", "known", "order")
+
+    def __init__(
+        self, known: Facts | Conflict | None, order: list[tuple[Fact, list[tuple[Atom, Rule]]]], cost: int
+    ) -> None:
+        self.known: Final = known
+        self.order: Final = order  # the facts as they were learned, and what each eliminated
+        self.cost: Final = cost
+
+
+class Tried:
+    """The effort that left a canonical form unknown, and the rungs that were tried."""
+
+    __slots__ = ("effort", "rungs")
+
+    def __init__(self, effort: int, rungs: tuple[str, ...]) -> None:
+        self.effort: Final = effort
+        self.rungs: Final = rungs
+
+
+class Memos:
+    """What questions have computed from the facts. A memo changes no answer: it is what would be computed again."""
+
+    __slots__ = ("choices", "consistency", "relevant", "slices", "unknown")
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop everything."""
+        self.unknown: dict[tuple[Prop, Prop, frozenset[str]], Tried] = {}
+        """Canonical forms, in their domains, that these rungs leave unknown."""
+        self.slices: dict[tuple[frozenset[Atom], int], Slice] = {}
+        """By the symbols and the attempt."""
+        self.relevant: dict[tuple[frozenset[Atom], frozenset[Atom]], list[Atom]] = {}
+        """The symbols connected with those of a question and of its domain."""
+        self.choices: dict[Atom, Choices] = {}
+        self.consistency: Consistent | Conflict | Unknown | None = None
+        """The answer of z3 on the facts."""
+
+
 class Facts(Deciding):
-    """An immutable set of facts with what follows from them at once."""
+    """An immutable set of facts with what follows from them at once.
 
-    __slots__ = ("count", "eliminated", "last", "samples", "steps", "subsets", "supposing", "symbols")
+    Its attributes are final: assigning to one is an error of types, and raises `AttributeError`.
+    """
 
-    count: int
-    steps: int  # what it took to learn the newest fact or hypothesis
-    eliminated: list[tuple[Atom, Rule]]  # eliminated by the newest fact
-    last: Record | None
-    samples: Samples
-    supposing: bool  # whether there is a hypothesis that is not recorded as a fact
-    symbols: SymbolList | None
-    subsets: Subsets
+    __slots__ = ("count", "eliminated", "last", "memos", "samples", "steps", "subsets", "supposing", "symbols")
 
-    def __init__(self, known: Knowledge) -> None:
+    def __init__(
+        self,
+        known: Knowledge,
+        *,
+        count: int,
+        last: Record | None,
+        symbols: SymbolList | None,
+        samples: Samples,
+        subsets: Subsets,
+        memos: Memos,
+        steps: int = 0,
+        eliminated: list[tuple[Atom, Rule]],
+        supposing: bool = False,
+    ) -> None:
         """Take over what is known; it is not written again."""
-        self.interner = known.interner
-        self.ranges, self.forms, self.excluded = known.ranges, known.forms, known.excluded
-        self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
-        self.bounded_products, self.bounding_products = known.bounded_products, known.bounding_products
-        self.range_cache, self.elementary_cache = known.range_cache, known.elementary_cache
-        self.inert, self.explained, self.scratch = known.inert, {}, {}
+        super().__init__(
+            known.interner,
+            known.ranges,
+            known.forms,
+            known.excluded,
+            known.solved,
+            known.uses,
+            known.products,
+            known.caches.of_the_maps(),
+        )
+        self.count: Final = count
+        self.last: Final = last
+        self.symbols: Final = symbols
+        self.samples: Final = samples
+        self.subsets: Final = subsets
+        self.memos: Final = memos
+        self.steps: Final = steps
+        """The cost of learning the newest fact or hypothesis."""
+        self.eliminated: Final = eliminated
+        """By the newest fact."""
+        self.supposing: Final = supposing
+        """True if there is a hypothesis that is not recorded as a fact."""
 
     @staticmethod
     def empty(interner: TermTable, *, enough: int = ENOUGH) -> Facts:
         """No facts; `enough` is the number of samples to keep alive."""
-        facts = Facts(Knowledge(interner))
-        facts.count = facts.steps = 0
-        facts.eliminated = []
-        facts.last = None
-        facts.samples = Samples.empty(enough=enough)
-        facts.supposing = False
-        facts.symbols = None
-        facts.subsets = Subsets(interner)
-        return facts
+        nothing = Knowledge(
+            interner, ShardedMap(), ShardedMap(), ShardedMap(), ShardedMap(), ShardedMap(), Products(), Caches()
+        )
+        return Facts(
+            nothing,
+            count=0,
+            last=None,
+            symbols=None,
+            samples=Samples.empty(enough=enough),
+            subsets=Subsets(interner),
+            memos=Memos(),
+            eliminated=[],
+        )
 
     def refuted(self, e: Expr) -> bool:
         values = self.samples.values(e)
@@ -142,10 +237,8 @@ class Facts(Deciding):
                 draft.learn_fact(fact)
         except Contradictory as contradiction:
             return Conflict(contradiction.proof, self)
-        facts = self._from(draft, fact)
-        facts.symbols = SymbolList(atom, fact, hint, self.symbols)
-        facts.samples = self.samples.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
-        return facts
+        samples = self.samples.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
+        return self._with(draft, fact, samples, SymbolList(atom, fact, hint, self.symbols))
 
     def learn(self, fact: Fact) -> Facts | Conflict:
         """The facts with one more, and the samples that satisfy it; a contradiction is data.
@@ -157,9 +250,7 @@ class Facts(Deciding):
             draft.learn_fact(fact)
         except Contradictory as contradiction:
             return Conflict(contradiction.proof, self)
-        facts = self._from(draft, fact)
-        facts.samples = self.samples.assume(fact, draft.new_solved)
-        return facts
+        return self._with(draft, fact, self.samples.assume(fact, draft.new_solved), self.symbols)
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
         """The facts under a hypothesis, which is not recorded and for which no sample is repaired. `leaf` names the
@@ -171,38 +262,43 @@ class Facts(Deciding):
             draft.run()
         except Contradictory as contradiction:
             return Conflict(contradiction.proof)
-        facts = self._from(draft, None)
-        facts.supposing = True
         truth = self.samples.truths(p)
-        alive = self.samples.evaluable(tuple([row for row in self.samples.alive if truth[row]]), p)
-        if len(alive) < len(self.samples.alive):
-            facts.samples = self.samples.copy()
-            facts.samples.alive = alive
-        return facts
+        samples = self.samples
+        alive = samples.evaluable(tuple([row for row in samples.alive if truth[row]]), p)
+        if len(alive) < len(samples.alive):
+            samples = samples.copy()
+            samples.alive = alive
+        return self._with(draft, None, samples, self.symbols)
 
-    def _from(self, draft: Learner, fact: Fact | None) -> Facts:
-        facts = Facts(draft)
-        facts.steps = draft.steps
-        facts.eliminated = draft.new_solved
-        facts.count = self.count + (fact is not None)
-        facts.last = Record(fact, self.last) if fact is not None else self.last
-        facts.symbols = self.symbols
-        facts.samples = self.samples
-        facts.supposing = self.supposing
-        facts.subsets = self.subsets
-        return facts
+    def _with(self, draft: Learner, fact: Fact | None, samples: Samples, symbols: SymbolList | None) -> Facts:
+        """The facts with a draft of what follows from one more, or from a hypothesis where there is none."""
+        return Facts(
+            draft,
+            count=self.count if fact is None else self.count + 1,
+            last=self.last if fact is None else Record(fact, self.last),
+            symbols=symbols,
+            samples=samples,
+            subsets=self.subsets,
+            memos=Memos(),
+            steps=draft.steps,
+            eliminated=draft.new_solved,
+            supposing=self.supposing or fact is None,
+        )
 
-    def with_samples(self, samples: Samples) -> Facts:
-        """The same facts with other samples."""
-        facts = Facts(self)
-        facts.scratch = self.scratch
-        facts.count, facts.last = self.count, self.last
-        facts.symbols = self.symbols
-        facts.subsets = self.subsets
-        facts.steps, facts.eliminated = self.steps, self.eliminated
-        facts.supposing = self.supposing
-        facts.samples = samples
-        return facts
+    def with_samples(self, samples: Samples, memos: Memos | None = None) -> Facts:
+        """The same facts with other samples, and with the same memos unless there are others."""
+        return Facts(
+            self,
+            count=self.count,
+            last=self.last,
+            symbols=self.symbols,
+            samples=samples,
+            subsets=self.subsets,
+            memos=self.memos if memos is None else memos,
+            steps=self.steps,
+            eliminated=self.eliminated,
+            supposing=self.supposing,
+        )
 
     def next_fact(
         self,
@@ -248,8 +344,16 @@ class Facts(Deciding):
 
     def forget_questions(self) -> None:
         """Drop the caches of questions; they are computed again when needed."""
-        self.forget()
+        self.caches.forget()
+        self.memos.forget()
         self.samples.cache.clear()
+
+    def choices_of(self, atom: Atom) -> Choices:
+        """The simplest values that a symbol may take."""
+        found = self.memos.choices.get(atom)
+        if found is None:
+            found = self.memos.choices[atom] = Choices(self, atom)
+        return found
 
     # ------------------------------------------------------------------ reading
 

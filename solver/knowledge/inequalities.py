@@ -106,12 +106,12 @@ class Inequalities(Draft):
         if self.moved_enough(m, lower, value):
             return False
         self.ranges.set(m, tightened(self.ranges.get(m), lower, value, proof))
-        self.forget()
+        self.caches.forget()
         atoms = self.interner.monomials[m]
         self.moved.update(dict.fromkeys(atoms))
         if len(atoms) > 1:
-            if m not in self.bounded_products and len(self.bounded_products) < GROUPS:
-                self.bounded_products = (*self.bounded_products, m)
+            if m not in self.products.bounded and len(self.products.bounded) < GROUPS:
+                self.products.bounded = (*self.products.bounded, m)
             self.bound_factors(m, atoms)
         elif atoms[0].args:
             self.bound_arguments(atoms[0], lower, value, proof)
@@ -226,7 +226,7 @@ class Inequalities(Draft):
             return False
         key = form_key(form)
         self.forms.set(key, tightened(self.forms.get(key), lower, value, proof))
-        self.forget()
+        self.caches.forget()
         low, high = self.low(form), self.high(form)
         if low is not None and low == high:
             meeting = equal(prove_side(self, form, True, low), prove_side(self, form, False, low))

@@ -134,7 +134,7 @@ class Learner(Equalities):
         again = reduced(prop, proof)
         if again is not None:
             self.exclude(again)
-        self.forget()
+        self.caches.forget()
         self.note(prop, proof)
         self.requeue_disjunctions(prop)
         form, _ = e.form()

@@ -25,6 +25,7 @@ from itertools import product
 from math import lcm
 from typing import Final
 
+from solver.knowledge.choices import FIRST, Choices, complexity
 from solver.knowledge.facts import Facts
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
@@ -42,13 +43,6 @@ NEAR: Final = 32
 """Combinations tried before any is assumed."""
 COMBINATIONS_KEPT: Final = 64
 COMBINATIONS: Final[dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]]] = {}
-FIRST: Final = 16
-DEGENERATE: Final = 256
-"""Sizes are positive: this many positive values are simpler than 0."""
-DOUBLED: Final = range(5, 13)
-"""The smallest values of a residue class, and powers of two of its stride after them."""
-
-
 def shrunk(
     facts: Facts, prop: Prop, domain: Prop, true: dict[Atom, int], false: dict[Atom, int]
 ) -> tuple[dict[Atom, int], dict[Atom, int]]:
@@ -72,11 +66,10 @@ def shrunk(
 
 def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
     """The relevant symbols, cached on the facts."""
-    key = (relevant, prop.symbols, domain.symbols)
-    found = facts.scratch.get(key)
+    key = (prop.symbols, domain.symbols)
+    found = facts.memos.relevant.get(key)
     if found is None:
-        found = facts.scratch[key] = relevant(facts, prop, domain)
-    assert isinstance(found, list)
+        found = facts.memos.relevant[key] = relevant(facts, prop, domain)
     return found
 
 
@@ -122,7 +115,7 @@ class Shrinking:
         self.moves, self.evaluations = MOVES, EVALUATIONS
         self.relevant = symbols
         self.know(facts)
-        self.choices = {atom: kept_choices(facts, atom) for atom in self.symbols}
+        self.choices = {atom: facts.choices_of(atom) for atom in self.symbols}
 
     def know(self, known: Facts) -> None:
         """Fix what these facts leave free, and let the rest follow."""
@@ -213,7 +206,7 @@ class Shrinking:
         """Return True if a simpler value of one symbol gives a witness; the values change."""
         before = self.values[atom]
         for value in choices.values:
-            if _complexity(value) >= _complexity(before):
+            if complexity(value) >= complexity(before):
                 break
             if self.moved({atom: value}):
                 return True
@@ -296,48 +289,6 @@ class Shrinking:
         return True
 
 
-class Choices:
-    """The values that one symbol may take by its bounds and residue class, simplest first."""
-
-    __slots__ = ("atom", "first", "high", "low", "negative", "offset", "stride", "values")
-
-    def __init__(self, facts: Facts, atom: Atom) -> None:
-        self.atom = atom
-        canonical, _ = facts.canonical(atom.expr)
-        self.low, self.high = facts.low(canonical), facts.high(canonical)
-        self.stride = canonical.content() if canonical.terms else 1
-        self.offset = canonical.constant % self.stride
-        start = 1 if self.low is None or self.low < 1 else self.low
-        self.first = start + (self.offset - start) % self.stride
-        end = -1 if self.high is None or self.high >= 0 else self.high
-        self.negative = end - (end - self.offset) % self.stride
-        self.values = self._values()
-
-    def few(self, count: int) -> list[int]:
-        """The simplest values, some of them not positive."""
-        return [*self.values[:count], *[value for value in self.values[count:] if value in (0, self.negative)]]
-
-    def _values(self) -> list[int]:
-        """The simplest values."""
-        stride, first = self.stride, self.first
-        candidates = [first + stride * k for k in range(FIRST)] + [self.negative - stride * k for k in range(FIRST)]
-        if self.offset == 0:
-            candidates.append(0)
-            candidates += [value for k in DOUBLED for value in (stride << k, first + (stride << k))]
-        low, high = self.low, self.high
-        within = [value for value in candidates if (low is None or value >= low) and (high is None or value <= high)]
-        return sorted(set(within), key=_complexity)
-
-
-def kept_choices(facts: Facts, atom: Atom) -> Choices:
-    """The choices for a symbol, cached on the facts."""
-    found = facts.scratch.get((Choices, atom))
-    if found is None:
-        found = facts.scratch[Choices, atom] = Choices(facts, atom)
-    assert isinstance(found, Choices)
-    return found
-
-
 def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
     """Combinations with one value of each list, smallest maximum first; cached, as the same short lists recur."""
     found = COMBINATIONS.get(values)
@@ -348,11 +299,6 @@ def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
     return found
 
 
-def _complexity(value: int) -> int:
-    """Complexity: the size of a number; one that is not positive counts as larger."""
-    return value if value > 0 else DEGENERATE - 4 * value
-
-
 def _complexities(values: tuple[int, ...]) -> tuple[int, int]:
-    each = [_complexity(value) for value in values]
+    each = [complexity(value) for value in values]
     return max(each, default=0), sum(each)

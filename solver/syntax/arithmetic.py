@@ -85,7 +85,9 @@ class Arithmetic(Tokens):
     @property
     def numerals(self) -> Numerals:
         """The meaning of non-integer values in this text."""
-        return (Rationals if self.decimals == "real" else Doubles)(self.interner, self.obligations)
+        if self.decimals == "real":
+            return Rationals(self.interner, self.obligations)
+        return Doubles(self.interner, self.obligations, self.refuse)
 
     def plus(self, a: Operand, b: Operand) -> Operand:
         if isinstance(a, Expr) and isinstance(b, Expr):
@@ -210,7 +212,7 @@ class Arithmetic(Tokens):
                 return self.numerals.double(bits)
             case "from_ordinal", [Expr() as e]:
                 return self.numerals.from_ordinal(e)
-            case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs" | "ordinal"), [x]):
+            case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs" | "ordinal" | "computes"), [x]):
                 return self.numerals.apply(name, x)
         words = ("truediv", "float", "sqrt", "floor", "ceil", "trunc", "round", *CALLED, *known_functions())
         if name in words:

@@ -56,8 +56,11 @@ def domain_of_atom(atom: Atom) -> Prop:
     if atom.kind != "function" or "(" not in atom.name:
         return domain_of(atom.expr.interner, atom.operation, arguments)
     name, nodes, _ = read_function(atom.name)
+    if name == "computes":
+        return Prop.truth(atom.expr.interner, True)
     of = finite if name in ROUNDINGS else _domain
-    return Prop.join(atom.expr.interner, "and", [of(as_float(node, arguments)) for node in nodes])
+    doubles = [as_float(node, arguments) for node in nodes if node.operation != "integer"]
+    return Prop.join(atom.expr.interner, "and", [of(x) for x in doubles])
 
 
 def _domain(value: object) -> Prop:

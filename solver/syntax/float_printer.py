@@ -66,9 +66,20 @@ def comparison(printer: Writer, p: Prop) -> Text | None:
     made = _chain(printer, opposite.parts if opposite.kind == "and" else (opposite,))
     if made is None:
         return None
-    if made.text.count(" == ") == 1:
-        return Text(made.text.replace(" == ", " != "), COMPARISON, made.cost)
+    equal = _equality(made.text)
+    if equal is not None:
+        return Text(f"{made.text[:equal]} != {made.text[equal + 4 :]}", COMPARISON, made.cost)
     return Text(f"not {made.text}", COMPARISON, made.cost + 1)
+
+
+def _equality(text: str) -> int | None:
+    """Where ` == ` is in a comparison, outside of all brackets: inside, it is part of an operand."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if not depth and text.startswith(" == ", position):
+            return position
+    return None
 
 
 def grouped(printer: Writer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:

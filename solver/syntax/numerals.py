@@ -14,8 +14,9 @@ Each operation adds its domain to the reader's obligations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec
 
 from solver.errors import NotExpressible
 from solver.floats import quotients as reals
@@ -26,6 +27,9 @@ from solver.terms.expr import Expr, TermTable
 from solver.terms.prop import Prop
 
 Operand = Expr | Ratio | Float
+P = ParamSpec("P")
+EXACT: Final = 2**53
+"""Up to here each integer is a double."""
 
 
 class Rationals:
@@ -93,16 +97,35 @@ class Rationals:
 class Doubles:
     """IEEE doubles, operation by operation as Python computes them."""
 
-    def __init__(self, interner: TermTable, obligations: list[Prop]) -> None:
+    def __init__(self, interner: TermTable, obligations: list[Prop], refuse: Callable[[str], None]) -> None:
         self.interner = interner
         self.obligations = obligations
+        self.refuse = refuse
 
     def decimal(self, text: str) -> Float:
         return floats.constant(self.interner, float(text))
 
     def convert(self, a: Operand) -> Float:
         assert not isinstance(a, Ratio)
-        return a if isinstance(a, Float) else _expressible(floats.convert, a)
+        return a if isinstance(a, Float) else self.computed(floats.convert, a)
+
+    def computed(self, operation: Callable[P, Float], *operands: P.args, **options: P.kwargs) -> Float:
+        """The result; constants for which Python raises an error make sense nowhere, as `1//0`."""
+        try:
+            return operation(*operands, **options)
+        except (ArithmeticError, ValueError) as error:
+            self.refuse(str(error))
+            return floats.constant(self.interner, math.nan)
+
+    def taken(self, a: Operand) -> Float:
+        """An operand of which Python may take the value as it is: an integer among doubles stays an integer there.
+
+        Up to 2**53 it equals its double; the domain asks that it is no larger.
+        """
+        if isinstance(a, Expr):
+            low, high = Prop.ge(a, -EXACT), Prop.le(a, EXACT)
+            self.obligations += [side for side in (low, high) if side.kind != "true"]
+        return self.convert(a)
 
     def add(self, a: Operand, b: Operand) -> Operand:
         if a is self.interner.zero or b is self.interner.zero:  # where a sum begins
@@ -116,12 +139,12 @@ class Doubles:
 
     def divide(self, a: Operand, b: Operand) -> Float:
         if isinstance(a, Expr) and isinstance(b, Expr):
-            return _expressible(floats.quotient, a, b)
-        return _expressible(floats.divide, self.convert(a), self.convert(b))
+            return self.computed(floats.quotient, a, b)
+        return self.computed(floats.divide, self.convert(a), self.convert(b))
 
     def combine(self, operation: str, a: Operand, b: Operand) -> Float:
         combination = {"//": floats.floordiv, "%": floats.remainder, "**": floats.power}[operation]
-        return _expressible(combination, self.convert(a), self.convert(b))
+        return self.computed(combination, self.convert(a), self.convert(b))
 
     def negate(self, a: Ratio | Float) -> Float:
         return floats.negate(self.convert(a))
@@ -130,16 +153,21 @@ class Doubles:
         x = self.convert(a)
         match name:
             case "sqrt":
-                return _expressible(floats.square_root, x)
+                return self.computed(floats.square_root, x)
             case "abs":
                 return floats.absolute(x)
             case "ordinal":
                 self.obligations.append(x.domain)
                 return floats.ordinal(x)
+            case "computes":
+                return floats.computes(x)
             case "floor" | "ceil" | "trunc" | "int" | "round":
-                self.obligations.append(floats.finite(x))
                 rounding = {"floor": floats.floor, "ceil": floats.ceil, "round": floats.round_half_even}
-                return _expressible(rounding.get(name, floats.trunc), x)
+                if x.value is not None and not math.isfinite(x.value):
+                    self.refuse(f"cannot convert float {'NaN' if math.isnan(x.value) else 'infinity'} to integer")
+                    return self.interner.zero
+                self.obligations.append(floats.finite(x))
+                return rounding.get(name, floats.trunc)(x)
             case _:
                 raise NotExpressible(f"`{name}` takes integers")
 
@@ -153,10 +181,17 @@ class Doubles:
         return floats.from_ordinal(e)
 
     def choose(self, p: Prop, a: Operand, b: Operand) -> Float:
-        return floats.choose(p, self.convert(a), self.convert(b))
+        before = len(self.obligations)
+        first = self.taken(a)
+        where = [Prop.join(self.interner, "or", [p.negation, needed]) for needed in self.obligations[before:]]
+        between = len(self.obligations)
+        last = self.taken(b)
+        where += [Prop.join(self.interner, "or", [p, needed]) for needed in self.obligations[between:]]
+        self.obligations[before:] = where
+        return floats.choose(p, first, last)
 
     def extreme(self, name: str, a: Operand, b: Operand) -> Float:
-        x, y = self.convert(a), self.convert(b)
+        x, y = self.taken(a), self.taken(b)
         self.obligations += [x.domain, y.domain]
         return floats.choose(floats.compare(">" if name == "max" else "<", y, x), y, x)
 
@@ -170,14 +205,3 @@ class Doubles:
 
 Numerals = Rationals | Doubles
 """A reader's treatment of non-integer values. Operands are such values or integer expressions."""
-
-P = ParamSpec("P")
-Result = TypeVar("Result")
-
-
-def _expressible(operation: Callable[P, Result], *operands: P.args, **options: P.kwargs) -> Result:
-    """The result; what Python itself refuses about constants is an error of the text."""
-    try:
-        return operation(*operands, **options)
-    except (ArithmeticError, ValueError) as error:
-        raise NotExpressible(str(error)) from None

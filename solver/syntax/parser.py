@@ -122,6 +122,23 @@ class Reader(Arithmetic):
     # ------------------------------------------------------------------ logic
 
     def ternary(self) -> Value:
+        """`p => q`, which joins to the right, and everything that binds tighter."""
+        value = self.conditional()
+        if self.tokens[self.at] != "=>":
+            return value
+        if not isinstance(value, Prop):
+            self.fail("`=>` joins propositions, not numbers")
+        self.at += 1
+        before = len(self.obligations)
+        conclusion = self.ternary()
+        if not isinstance(conclusion, Prop):
+            self.fail("`=>` joins propositions, not numbers")
+        needed = self.obligations[before:]
+        del self.obligations[before:]
+        self.oblige_under(value, needed)
+        return Prop.join(self.interner, "or", [value.negation, conclusion])
+
+    def conditional(self) -> Value:
         """`a if p else b`, and everything that binds tighter."""
         before = len(self.obligations)
         value = self.disjunction()
@@ -135,7 +152,7 @@ class Reader(Arithmetic):
             self.fail("expected a proposition after `if`")
         self.expect("else")
         of_condition = len(self.obligations)
-        other = self.ternary()
+        other = self.conditional()
         of_other = self.obligations[of_condition:]
         del self.obligations[of_condition:]
         self.oblige_under(p, of_value)
@@ -191,16 +208,20 @@ class Reader(Arithmetic):
         if self.tokens[self.at] not in COMPARISONS:
             return left
         parts: list[Prop] = []
+        obliged: list[Prop] = []
         while (op := self.tokens[self.at]) in COMPARISONS:
             self.at += 1
             before = len(self.obligations)
             right = self.bitwise(1)
+            prop = self.compare(op, left, right)
             needed = self.obligations[before:]
             if parts and needed:
-                # Python goes on only while the chain holds
+                # Python goes on only while the chain holds; what is in the middle was computed before
                 del self.obligations[before:]
+                needed = [each for each in needed if each not in obliged]
                 self.oblige_under(Prop.join(self.interner, "and", parts), needed)
-            parts.append(self.compare(op, left, right))
+            obliged += needed
+            parts.append(prop)
             left = right
         return Prop.join(self.interner, "and", parts)
 

@@ -27,7 +27,9 @@ from solver.terms.expr import Expr, TermTable
 from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
-TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
+TOKEN: Final = re.compile(
+    r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|=>|[<>=!]=|\S"
+)
 COMPARISONS: Final = (" == ", " >= ", " <= ", " != ", " < ", " > ")
 """Those that programs ask most, first."""
 CLAMPS: Final = frozenset(("min", "max"))

@@ -44,6 +44,7 @@ class Tokens:
         "monomials",
         "names",
         "obligations",
+        "refusal",
         "text",
         "tokens",
     )
@@ -61,6 +62,8 @@ class Tokens:
         self.obligations: list[Prop] = []
         self.defined: dict[str, tuple[Value, Prop]] = {}
         """The names that a text defines, with their values and domains."""
+        self.refusal: tuple[str, int] | None = None
+        """What Python says of the first constants that it refuses, and the token."""
 
     def domain(self) -> Prop:
         return Prop.join(self.interner, "and", self.obligations)
@@ -84,6 +87,9 @@ class Tokens:
             raise ParseError(str(error), self.text, self.column()) from None
         if self.tokens[self.at]:
             self.fail(f"unexpected `{self.tokens[self.at]}`")
+        if self.refusal is not None and self.domain().kind == "false":
+            message, self.at = self.refusal
+            self.fail(message)
         return result
 
     def define(self) -> None:
@@ -126,6 +132,12 @@ class Tokens:
 
     def fail(self, message: str) -> NoReturn:
         raise ParseError(message, self.text, self.column())
+
+    def refuse(self, message: str) -> None:
+        """Oblige what never holds: an error of the text, unless Python does not come to this part."""
+        self.obligations.append(Prop.truth(self.interner, False))
+        if self.refusal is None:
+            self.refusal = message, self.at
 
     def expect(self, token: str) -> None:
         if self.tokens[self.at] != token:

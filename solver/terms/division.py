@@ -29,7 +29,7 @@ from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.quotients import common_atoms, divide, divide_atoms, divide_content
 
 
-def floordiv(terms: TermTable, n: Expr, d: Expr) -> Expr:
+def divided(terms: TermTable, n: Expr, d: Expr) -> Expr:
     """`n // d`, rounding down. A divisor that is the constant 0 gives 0: its domain is false."""
     if not d.terms:
         if d.constant == 0:
@@ -100,7 +100,7 @@ def by_expression(terms: TermTable, n: Expr, d: Expr) -> Expr:
         return terms.one
     n, d = _cancel_factors(terms, *_cancel(terms, n, d))
     if not d.terms:
-        return floordiv(terms, n, d)
+        return divided(terms, n, d)
     if d.lead()[1] < 0:
         n, d = -n, -d
     quotient, n = divide(terms, n, d)
@@ -109,7 +109,7 @@ def by_expression(terms: TermTable, n: Expr, d: Expr) -> Expr:
     if quotient is not terms.zero:
         n, d = _cancel(terms, n, d)
         if not d.terms:
-            return terms.add(quotient, floordiv(terms, n, d))
+            return terms.add(quotient, divided(terms, n, d))
     return terms.add(quotient, terms.atom("floordiv", (n, d)))
 
 

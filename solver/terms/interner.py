@@ -264,7 +264,7 @@ class Interner(TermTable):
         key = (self.lift(n), self.lift(d))
         found = self._quotients.get(key)
         if found is None:
-            found = self._quotients[key] = division.floordiv(self, *key)
+            found = self._quotients[key] = division.divided(self, *key)
         return found
 
     def mod(self, a: Expr | int, b: Expr | int) -> Expr:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
+
+from solver.floats.ordinals import double, from_ordinal, ordinal
 
 NAMES: Final = ("n", "d", "k")
 VALUES: Final = (-5, -2, -1, 0, 0, 1, 2, 3, 7)
@@ -28,15 +30,34 @@ def bit_length(a: int) -> int:
     return a.bit_length()
 
 
-def power(a: int, b: int) -> int:
-    """`a**b` of integers: undefined for a negative exponent, where Python leaves the integers."""
-    if b < 0:
+def power(a: float, b: float) -> float:
+    """`a**b`: undefined for integers with a negative exponent, where Python leaves them, and where it is complex."""
+    if b < 0 and isinstance(a, int) and isinstance(b, int):
         raise ValueError("a negative exponent")
-    return a**b
+    found = a**b
+    if isinstance(found, complex):
+        raise ValueError("complex")
+    return found
+
+
+def is_computed(compute: Callable[[], float]) -> int:
+    """The value of `computes`."""
+    try:
+        compute()
+    except (ArithmeticError, ValueError):
+        return 0
+    return 1
 
 
 class Powers(ast.NodeTransformer):
-    """Calls of `power` in place of `**`."""
+    """Calls of `power` in place of `**`; the operand of `computes` is not computed before."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "computes":
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            node.args = [ast.Lambda(nothing, node.args[0])]
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -49,7 +70,8 @@ FUNCTIONS: Final = {
     "power": power,
     "isqrt": math.isqrt, "gcd": math.gcd, "ceildiv": ceildiv, "bit_length": bit_length, "sqrt": math.sqrt,
     "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
-    "truediv": lambda a, b: a / b,
+    "truediv": lambda a, b: a / b, "double": double, "ordinal": ordinal,
+    "from_ordinal": from_ordinal, "computes": is_computed,
 }  # fmt: skip
 
 
@@ -57,7 +79,7 @@ def outcome(text: str, values: Mapping[str, int]) -> int | bool | None:
     """The value that Python gives a text; None where it raises or leaves the integers."""
     tree = ast.fix_missing_locations(Powers().visit(ast.parse(text, mode="eval")))
     try:
-        found = eval(compile(tree, "<text>", "eval"), dict(FUNCTIONS), dict(values))
+        found = eval(compile(tree, "<text>", "eval"), {**FUNCTIONS, **values})
     except (ArithmeticError, ValueError):
         return None
     assert isinstance(found, int)

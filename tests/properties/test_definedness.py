@@ -31,9 +31,9 @@ def at(value: Value, domain: Prop, sizes: Sizes) -> int | bool | None:
     return value.evaluate(known) if domain.evaluate(known) else None
 
 
-def environment() -> ShapeEnv:
+def environment(names: Sequence[str] = NAMES) -> ShapeEnv:
     env = ShapeEnv(origin=lambda: None)
-    for name in NAMES:
+    for name in names:
         env.symbol(name, None, None)
     return env
 
@@ -109,12 +109,18 @@ def differences(seed: int, conversions: Sequence[Convert], depth: int = 3) -> li
     random = Random(seed)
     texts = Texts(random)
     text = texts.condition(depth) if seed % 2 else texts.number(depth)
-    env = environment()
+    return differences_of(text, environment(), conversions, assignments(random, 12))
+
+
+def differences_of(
+    text: str, env: ShapeEnv, conversions: Sequence[Convert], places: Sequence[dict[str, int]]
+) -> list[str]:
+    """Where conversions of a text differ from Python at these sizes."""
     try:
         value, domain = read(env, text)
     except ShapeError as error:
-        return [f"{text}: {error}"]
-    places = assignments(random, 12)
+        defined = [sizes for sizes in places if outcome(text, sizes) is not None]  # the error says that there is none
+        return [f"{text} at {sizes}: {error}" for sizes in defined[:1]]
     found = []
     for name, convert in [("parse", None), *[(each.__name__, each) for each in conversions]]:
         try:

@@ -8,7 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shapes import Always, ShapeEnv, ShapeError, sym_and, sym_gcd, sym_ite, sym_max, sym_sum
+from shapes import (
+    Always,
+    Dispatch,
+    ShapeEnv,
+    ShapeError,
+    sym_and,
+    sym_float,
+    sym_gcd,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_sqrt,
+    sym_sum,
+)
 from shapes.environment.layout import contiguous, contiguous_strides, numel, storage_size
 from shapes.errors import Contradiction
 from shapes.rules import rules
@@ -47,7 +61,7 @@ WRONG: list[tuple[Misuse, str]] = [
     (lambda env, s: env.sizes(3), r"spec=3: expected"),
     (lambda env, s: env.sizes("a b", hints=(1,)), r"has 2 names"),
     (lambda env, s: env.sizes("a", hints={"c": 1}), r"no c in 'a'"),
-    (lambda env, s: env.sizes("a b", hints="ab"), r"hint='a': expected"),
+    (lambda env, s: env.sizes("a b", hints="ab"), r"hints='ab': expected one hint"),
     (lambda env, s: env.input("x", 3), r"sizes=3: expected"),
     (lambda env, s: env.input("x", "ab"), r"sizes='ab': expected"),
     (lambda env, s: env.input("x", [1.5]), r"sizes=1.5: expected an integer"),
@@ -100,6 +114,21 @@ WRONG: list[tuple[Misuse, str]] = [
     (lambda env, s: env.parse_expr(3), r"text=3: expected"),
     (lambda env, s: env.save(3), r"path=3: expected"),
     (lambda env, s: ShapeEnv.load(3), r"path=3: expected"),
+    (lambda env, s: env.save(""), r"path='': expected the path of a file to write"),
+    (lambda env, s: env.record(None), r"path=None: expected the path of a file to write"),
+    (lambda env, s: env.record("a\0b"), r"path='a.*b': expected"),
+    (lambda env, s: env.parse([]), r"text=\[\]: expected"),
+    (lambda env, s: env.fits(s, 10**400), r"bits=.*: expected an integer from 1 to 1,048,576"),
+    (lambda env, s: env.certify(1), r"box=1: expected values by name"),
+    (lambda env, s: env.sizes("a", hints=1), r"hints=1: expected one hint for each name of 'a', or hints by name"),
+    (lambda env, s: (s + 1).substitute(3), r"sizes=3: expected values by name, such as"),
+    (lambda env, s: (s > 1).evaluate({3: 4}), r"sizes=\{3: 4\}: expected values by name"),
+    (lambda env, s: (s / 2).evaluate(None), r"sizes=None: expected values by name"),
+    (lambda env, s: env.compile_guards({"s": 10**10}), r"sources\['s'\]=10000000000: positions end at 99,999"),
+    (lambda env, s: env.compile_guards({"s": 0}, arguments=3), r"arguments=3: expected the names"),
+    (lambda env, s: env.compile_guards({"s": 0}, arguments=(1, 2)), r"arguments=\(1, 2\): expected the names"),
+    (lambda env, s: Dispatch(3), r"arguments=3: expected the names"),
+    (lambda env, s: env.ask("isqrt(-1) == s"), r"makes no sense for any sizes: .* the operand of a root is negative"),
     (lambda env, s: rules["bmmm"], r"there is no rule 'bmmm'; did you mean 'bmm'"),
     (lambda env, s: rules[3], r"there is no rule 3"),
 ]  # fmt: skip
@@ -227,3 +256,28 @@ def test_a_wrong_hint_is_told_where_it_is_given() -> None:
     """A wrong hint is an error where it is given."""
     with pytest.raises(Contradiction, match="hint=-3"):
         ShapeEnv().input("x", [-3, 4])
+
+
+@pytest.mark.parametrize(
+    ("misuse", "error"),
+    [
+        (lambda s: sym_max(s, "b"), TypeError), (lambda s: sym_min(None, s / 2), TypeError),
+        (lambda s: sym_max("a", "b"), TypeError), (lambda s: sym_int("12"), TypeError),
+        (lambda s: sym_float(None), TypeError), (lambda s: sym_float(10**400), OverflowError),
+        (lambda s: sym_sqrt("4"), TypeError), (lambda s: sym_sqrt(-1), ValueError),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_name_the_function_and_the_line(
+    misuse: Callable[[SymInt], object], error: type[Exception]
+) -> None:
+    """An error of `int` or of `<` would speak of neither."""
+    with pytest.raises(error, match=r"`sym_.*\(test_misuse.py:\d+\)"):
+        misuse(ShapeEnv().symbol("s"))
+
+
+def test_an_explanation_names_an_argument_that_is_no_integer() -> None:
+    env = ShapeEnv()
+    env.guard(env.symbol("s", hint=4) > 2)
+    check = env.compile_guards({"s": 0})
+    for wrong, text in ((None, "None"), ("b", "'b'"), (float("nan"), "nan")):
+        assert str(check.explain(wrong)).endswith(f"s is {text}, no integer")

@@ -113,3 +113,13 @@ def test_what_the_user_checked_settles_the_same_question() -> None:
     env.expect_true(u0 % u1 == 0)
     assert env.guard(u0 % u1 == 0) is True
     assert env.guard(u0 - u0 // u1 * u1 == 0) is True
+
+
+def test_a_source_that_cannot_be_read_leaves_the_line_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of sources that fails, as doctest's does on sources of an earlier test, does no harm."""
+
+    def failing(*_: object) -> str:
+        raise IndexError
+
+    monkeypatch.setattr("linecache.getline", failing)
+    assert Origin("model.py", 3, "forward").source_line == ""

@@ -64,8 +64,10 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
             return of_program(compiled), True
         case Variant():
             return [of_variant(compiled)], True
+        case str() | Path() if Path(compiled).suffix == ".pt2":
+            return guards_of(torch.export.load(compiled))
         case str() | Path():
-            return [read_guards(Path(compiled))], True
+            return read_guards(Path(compiled)), True
         case torch.export.ExportedProgram():
             from frontends.pytorch.certificates.exported import of_exported
 

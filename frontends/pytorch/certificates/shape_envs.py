@@ -48,7 +48,8 @@ from solver.syntax.parser import Parsed
 from solver.syntax.printer import text_of, text_of_both
 
 LINE: Final = re.compile(r"# (?P<file>[^\n#]+?):(?P<line>\d+) in (?P<function>[^\s()]+)")
-DYNAMO: Final = os.path.join(os.path.dirname(torch.__file__), "_dynamo") + os.sep
+TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+DYNAMO: Final = os.path.join(TORCH, "_dynamo") + os.sep
 SPECIALIZED: Final = "sizes of 0 and 1 are specialized"
 CONSTANT: Final = "a constant: it was never a symbol"
 EQUAL: Final = "duck sizing: the sizes were equal when it was compiled"
@@ -215,7 +216,7 @@ class Reader:
             user = Origin(file, frame.lineno, frame.name)
             if is_users(file):
                 return user, ""
-        asked = "" if user is None else f"{short(user.file)}:{user.line} in {user.function}"
+        asked = "" if user is None else f"{user.file.removeprefix(TORCH)}:{user.line} in {user.function}"
         return self.specialized(symbols) or self.first_use(symbols), asked
 
     def specialized(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
@@ -290,9 +291,3 @@ def full_path(file: str) -> str:
         if isinstance(each, str) and each.endswith(file):
             return each
     return file
-
-
-def short(file: str) -> str:
-    """A file's path as torch abbreviates it."""
-    root = os.path.dirname(torch.__file__) + os.sep
-    return file.removeprefix(root)

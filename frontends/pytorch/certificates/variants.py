@@ -68,11 +68,8 @@ def of_entry(arguments: GraphArguments, entry: Entry[object]) -> Conditions:
         symbol for symbol, (place, *_) in plan.arguments.positions.items() if plan.arguments.paths[place][0] in bits
     }
     tests = [(access(*path), repr(wanted)) for path, wanted in entry.tests.items()]
-    conditions = [*equal, *conditions_of(plan.requirements, floats)]
     integers = [name for name in shown if name.isidentifier()]
-    return stated(
-        conditions, names, integers, assumed=about(plan.requirements, floats), group=tuple(sorted(tests))
-    )
+    return stated(plan.requirements, floats, names, integers, equal=equal, group=tuple(sorted(tests)))
 
 
 def of_variant(variant: Variant) -> Conditions:
@@ -88,38 +85,33 @@ def of_variant(variant: Variant) -> Conditions:
     sources = {symbol: place for place, symbol in enumerate([*names, *numbers])}
     check = variant.env.compile_guards(sources, known=known)
     floats = {each.symbol for each in variant.integers if each.is_float}
-    requirements = check.plan.requirements
-    conditions = conditions_of(requirements, floats)
-    return stated(conditions, names | numbers, list(numbers.values()), assumed=about(requirements, floats))
+    return stated(check.plan.requirements, floats, names | numbers, list(numbers.values()))
 
 
 def stated(
-    conditions: Iterable[Condition],
+    requirements: Sequence[Fact],
+    floats: Collection[str],
     names: Mapping[str, str],
     integers: Sequence[str],
     *,
-    assumed: Sequence[str],
+    equal: Iterable[Condition] = (),
     group: object = None,
 ) -> Conditions:
     """Conditions on the sizes of tensors, and on `integers` among the arguments."""
     sizes = set(names.values()) - set(integers)
     return Conditions(
-        list(conditions),
+        [*equal, *conditions_of(requirements, floats)],
         names=names,
         integers=frozenset(integers),
         bounds=dict.fromkeys(sizes, (0, LARGEST)),
-        assumed=assumed,
+        assumed=[each.text for each in requirements if is_about(each, floats)],
         inputs=frozenset(names.values()),
         group=group,
     )
 
 
-def about(requirements: Sequence[Fact], floats: Collection[str]) -> list[str]:
-    """The requirements about floats only."""
-    return [each.text for each in requirements if is_about(each, floats)]
-
-
 def is_about(requirement: Fact, floats: Collection[str]) -> bool:
+    """Return True if a requirement is about floats only."""
     symbols = within(requirement).symbols
     return bool(symbols) and all(atom.name in floats for atom in symbols)
 

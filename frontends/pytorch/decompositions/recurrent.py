@@ -5,7 +5,7 @@
     >>> network = torch.nn.LSTM(4, 5, num_layers=2, dropout=0.5)
     >>> variant = trace(network, (torch.randn(3, 2, 4),))
     >>> [str(node.target) for node in variant.graph.graph.nodes if "lstm" in node.name or "dropout" in node.name]
-    ['symshape.lstm_layer.default', 'aten.native_dropout.default', 'symshape.lstm_layer.default']
+    ['aten.lstm.input', 'aten.native_dropout.default', 'aten.lstm.input']
 
 Dropout between layers is eager torch's operator, so the random numbers are the same; as in eager, none are drawn with
 probability 0 or 1:
@@ -24,7 +24,7 @@ from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.meta_rules.recurrent import LAYER_BACKWARD, LSTM_LAYER, MODES
+from frontends.pytorch.meta_rules.recurrent import LAYER_BACKWARD, MODES
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
@@ -88,19 +88,13 @@ def layered(mode: str) -> None:
         train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         operator = packet.input if batch_sizes is None else packet.data
-        rest: tuple[object, ...] = (has_biases, 1, 0.0, train, bidirectional)
-        if batch_sizes is None:
-            rest = (*rest, False)
+        given = (x,) if batch_sizes is None else (x, batch_sizes)
+        rest = (has_biases, 1, 0.0, train, bidirectional, *[False] * (batch_sizes is None))
         if torch._C._are_functorch_transforms_active() or x.device.type != "cpu" or not x.dtype.is_floating_point:
-            given = (x,) if batch_sizes is None else (x, batch_sizes)
             with torch.backends.mkldnn.flags(enabled=False):
                 return steps[operator](*given, states if mode == "lstm" else states[0], params, *rest)
         tensors = (x, *states, *params)
-        # with a gradient eager torch runs an LSTM by another kernel
-        is_plain = mode == "lstm" and batch_sizes is None and len(params) // (1 + bidirectional) in (2, 4)
-        keeps = is_plain and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-        keeps = keeps and all(tensor.dtype is torch.float32 for tensor in tensors)
-        return Layer.apply(mode, rest, batch_sizes, len(states), keeps, *tensors)[: 1 + len(states)]
+        return Layer.apply(mode, rest, batch_sizes, len(states), *tensors)
 
 
 class Layer(torch.autograd.Function):
@@ -108,41 +102,29 @@ class Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, keeps: bool,
-        *tensors: Tensor,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
+        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         x, states, params = tensors[0], list(tensors[1 : 1 + count]), list(tensors[1 + count :])
-        packet = getattr(aten, mode)
-        given = (states if mode == "lstm" else states[0], params, *rest)
-        if keeps:
-            found = tuple(current_trace().operator(LSTM_LAYER, (x, states, params, rest[3], rest[4]), {}))
-        elif batch_sizes is None:
-            found = current_trace().operator(packet.input, (x, *given), {})
-        else:
-            found = current_trace().operator(packet.data, (x, batch_sizes, *given), {})
-        kept = found[1:] if mode == "lstm" else ()
-        ctx.save_for_backward(batch_sizes, found[0], *tensors, *kept)
-        ctx.mark_non_differentiable(*found[1 + count :])
-        ctx.mode, ctx.count, ctx.is_bidirectional, ctx.kept = mode, count, rest[4], len(kept)
+        packet, given = getattr(aten, mode), (states if mode == "lstm" else states[0], params, *rest)
+        operator, first = (packet.input, (x,)) if batch_sizes is None else (packet.data, (x, batch_sizes))
+        found = current_trace().operator(operator, (*first, *given), {})
+        ctx.save_for_backward(batch_sizes, *tensors)
+        ctx.mode, ctx.count, ctx.is_bidirectional = mode, count, rest[4]
         ctx.set_materialize_grads(False)
-        return found
+        return tuple(found)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[object, ...]:
         if torch.is_grad_enabled():
             unsupported(f"the gradient of {ctx.mode} is differentiated once more", AS_EAGER)
-        batch_sizes, output, x, *rest = ctx.saved_tensors
-        wanted = list(ctx.needs_input_grad[5:])
-        end = len(rest) - ctx.kept
-        states, params, kept = rest[: ctx.count], rest[ctx.count : end], rest[end:]
-        grads = grads[: 1 + ctx.count]
+        batch_sizes, x, *rest = ctx.saved_tensors
+        wanted = list(ctx.needs_input_grad[4:])
+        states, params = rest[: ctx.count], rest[ctx.count :]
         found = current_trace().operator(
-            LAYER_BACKWARD,
-            (list(grads), x, batch_sizes, states, params, output, kept, ctx.mode, ctx.is_bidirectional, wanted),
-            {},
+            LAYER_BACKWARD, (list(grads), x, batch_sizes, states, params, ctx.mode, ctx.is_bidirectional, wanted), {}
         )
         gradients = iter(found)
-        return None, None, None, None, None, *[next(gradients) if want else None for want in wanted]
+        return None, None, None, None, *[next(gradients) if want else None for want in wanted]
 
 
 for _mode in MODES:

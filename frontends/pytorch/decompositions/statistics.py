@@ -1,4 +1,4 @@
-"""Covariance and correlation.
+"""Covariance.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -50,18 +50,3 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
         centred = rows - mean.unsqueeze(1)
         weighted = centred * weights
     return torch.true_divide(torch.mm(centred, weighted.t().conj()), factor).squeeze()
-
-
-@composite(aten.corrcoef.default)
-def corrcoef(self: Tensor) -> Tensor:
-    """The covariance divided by the standard deviations."""
-    torch._check(self.dim() <= 2, lambda: f"corrcoef(): expected at most 2 axes, not {self.dim()}")
-    found = torch.cov(self)
-    if found.dim() == 0:
-        return found / found
-    diagonal = found.diag()
-    deviation = torch.sqrt(diagonal.real if diagonal.is_complex() else diagonal)
-    found = found / deviation.view(-1, 1) / deviation.view(1, -1)
-    if found.is_complex():
-        return torch.complex(found.real.clip(-1, 1), found.imag.clip(-1, 1))
-    return found.clip(-1, 1)

@@ -37,6 +37,7 @@ from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
 from frontends.pytorch.variants.options import check_settings
 from frontends.pytorch.variants.policy import Policy
+from frontends.pytorch.variants.recompilations import FIRST
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError
 
@@ -83,7 +84,9 @@ def compiled(
     check_settings(dynamic=dynamic, fullgraph=False, policy=options.get("policy"))
     StatedSizes(dynamic)
     kernels = options.get("kernels", options.get("backend", "cpu"))
-    return Graph(module, inputs, backend=kernels, policy=options.get("policy")).call
+    graph = Graph(module, inputs, backend=kernels, policy=options.get("policy"), cause=CAPTURES.cause)
+    CAPTURES.note(graph)
+    return graph.call
 
 
 CAPTURES: Final = Captures(symshape)
@@ -124,7 +127,7 @@ class Graph:
         *,
         backend: str,
         policy: Policy | None = None,
-        cause: str = "first call",
+        cause: str = FIRST,
     ) -> None:
         self.module = module
         self.backend = backend
@@ -165,7 +168,7 @@ class Graph:
             compiles = with_copies(module, changed) if changed else module
             sizes = self._sizes = GraphSizes(compiles.graph)
             kind = CompiledGraph if self.ended is None else BrokenGraph
-            self.compiled = self._part(compiles, sizes, kind, added=self._added, is_guarded=True)
+            self.compiled = self._part(compiles, sizes, kind, is_guarded=True)
             self.call = written_back(self.compiled, module, changed) if changed else self.compiled
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)
@@ -181,11 +184,9 @@ class Graph:
         module: torch.fx.GraphModule,
         sizes: GraphSizes,
         kind: type[CompiledGraph] = CompiledGraph,
-        *,
-        added: Callable[[Variant], None] = lambda variant: None,
         is_guarded: bool = False,
     ) -> CompiledGraph:
-        """One compiled graph of those that this one consists of."""
+        """One compiled graph of those that this one consists of, which keeps this one in use."""
         made = kind(
             function_of(module.graph, module, sizes.names),
             sizes.names,
@@ -193,7 +194,7 @@ class Graph:
             backend=self.backend,
             policy=self.policy,
             dynamism=lambda: GraphDynamism(sizes),
-            added=added,
+            added=self._added,
             is_guarded=is_guarded,
         )
         self.parts.append(made)
@@ -209,8 +210,7 @@ class Graph:
         return self._reason or next((part.reason for part in self.parts if part.reason), "")
 
     def _added(self, variant: Variant) -> None:
-        assert self.compiled is not None and self._sizes is not None
-        if not self._sizes.is_complete:
+        if self.compiled is not None and self._sizes is not None and not self._sizes.is_complete:
             self.compiled.is_guarded = False
         if len(self.variants) == 1:
             variant.cause = self.cause

@@ -23,15 +23,17 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Final
-from weakref import WeakKeyDictionary, finalize
+from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
 from torch._dynamo import callback_handler, convert_frame
 from torch._dynamo.exc import Unsupported
 from torch._dynamo.types import FrameAction, FrameExecStrategy
+from torch._dynamo.utils import ExactWeakKeyDictionary
 
-from frontends.pytorch.dynamo.direct_calls import closest
+from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import ConstraintViolation
@@ -39,11 +41,26 @@ from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.variants.policy import Policy
+from frontends.pytorch.variants.recompilations import FIRST, Fallback
 from shapes.errors import ShapeError
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
 """The function of torch's that compiles a frame; None if it is called otherwise in this release."""
 log: Final = logging.getLogger("symshape")
+
+
+@dataclass(slots=True)
+class Captured:
+    """What was captured of one compiled function: references to its graphs, and calls that run eagerly."""
+
+    references: list[ReferenceType[Any]] = field(default_factory=list)
+    fallbacks: dict[str, Fallback] = field(default_factory=dict)
+    """By the question."""
+
+    @property
+    def graphs(self) -> list[Any]:
+        """Those in use, in the order in which they were captured."""
+        return [graph for each in self.references if (graph := each()) is not None]
 
 
 class Captures:
@@ -53,12 +70,16 @@ class Captures:
         backend: the function that torch calls for each graph.
         active: the settings installed while one is under way.
         asked: the recompilations of each code object, by the question.
+        cause: why the function under way is captured.
+        known: what was captured, by torch's wrapper around the backend, of which each compiled function has one.
     """
 
     def __init__(self, backend: object) -> None:
         self.backend = backend
         self.active: ExitStack | None = None
         self.asked: WeakKeyDictionary[CodeType, Counter[str]] = WeakKeyDictionary()
+        self.cause = FIRST
+        self.known = ExactWeakKeyDictionary()
 
     def register(self) -> None:
         """Have torch call back, from now on."""
@@ -68,7 +89,7 @@ class Captures:
     def began(self, args: object) -> None:
         """Torch's callback at the start of a compilation."""
         compilation = under_way()
-        wrapper = None if compilation is None else self._wrapper(compilation.get("compiler_fn"))
+        wrapper = None if compilation is None else self.wrapper(compilation.get("compiler_fn"))
         if compilation is None or wrapper is None or self.active is not None:
             return
         options = getattr(wrapper, "kwargs", {}).get("options") or {}
@@ -78,7 +99,7 @@ class Captures:
             # the graph raises the error
             stated = StatedSizes(None)
         self._check(stated, compilation)
-        self._limit(options.get("policy"), getattr(wrapper, "dynamic", None), compilation)
+        self._limit(options.get("policy"), wrapper, compilation)
         with ExitStack() as stack:
             stack.enter_context(installed(stated.policies))
             stack.enter_context(settings())
@@ -94,13 +115,26 @@ class Captures:
             # it leaves the compiler
             after_failed_capture(error)
 
-    def _wrapper(self, compiler: object) -> object | None:
+    def note(self, graph: Any) -> None:
+        """Note a graph of the function that torch is compiling, for as long as it is in use."""
+        compilation = under_way()
+        wrapper = None if compilation is None else self.wrapper(compilation.get("compiler_fn"))
+        if wrapper is not None:
+            self.captured(wrapper).references.append(ref(graph))
+
+    def captured(self, wrapper: object) -> Captured:
+        """What was captured for a wrapper."""
+        found: Captured | None = self.known.get(wrapper)
+        if found is None:
+            found = self.known[wrapper] = Captured()
+        return found
+
+    def wrapper(self, compiler: object) -> object | None:
         """Torch's wrapper around the backend, with the options; None if the compiler is another."""
-        while compiler is not None:
-            if compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend:
-                return compiler
-            compiler = getattr(compiler, "_torchdynamo_orig_backend", None)
-        return None
+        while (inner := getattr(compiler, "_torchdynamo_orig_backend", None)) is not None:
+            compiler = inner
+        is_ours = compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend
+        return compiler if is_ours else None
 
     def _check(self, stated: StatedSizes, compilation: Mapping[str, Any]) -> None:
         """Check the relations, where the function has the arguments that they are about.
@@ -116,7 +150,7 @@ class Captures:
                 # an error that Dynamo passes on
                 raise ViolatedConstraint(*error.args) from None
 
-    def _limit(self, policy: object, dynamic: object, compilation: Mapping[str, Any]) -> None:
+    def _limit(self, policy: object, wrapper: object, compilation: Mapping[str, Any]) -> None:
         """Count the question for which a function is compiled again.
 
         Raises:
@@ -124,23 +158,38 @@ class Captures:
         """
         entries: Sequence[Any] = compilation["cache_entries"]
         code = compilation["code"]
+        self.cause = FIRST
         if not entries:
             # compiled first, or torch was reset
             self.asked.pop(code, None)
-        if not entries or compilation["one_graph"] or dynamic is False:
             return
         found = closest([(entry.guard_manager, entry.code) for entry in entries], compilation["locals"])
         if found is None:
+            return
+        found = in_our_words(found, self.captured(wrapper).graphs, compilation["locals"])
+        self.cause = found.text
+        if compilation["one_graph"] or getattr(wrapper, "dynamic", None) is False:
             return
         limit = (policy if isinstance(policy, Policy) else Policy()).limit(found.key)
         asked = self.asked.setdefault(code, Counter())
         asked[found.key] += 1
         if asked[found.key] > limit:
-            reason = f"{limit} recompilations for the same question: {found.text}"
-            log.warning("%s falls back to eager where no variant fits: %s", code.co_name, reason)
-            error = Unsupported(reason, "recompile_limit")
+            fallback = Fallback(found.key, f"{limit} recompilations for the same question: {found.text}")
+            log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
+            self.captured(wrapper).fallbacks[fallback.question] = fallback
+            error = Unsupported(fallback.reason, "recompile_limit")
             error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
             raise error
+
+
+def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, object]) -> FailedGuard:
+    """A failed guard of Dynamo's as that of our variants which fails too, if one does."""
+    names = {name.removesuffix(DIRECT) for name in found.code.co_names}
+    compiled = next((each.compiled for each in graphs if each.name in names), None)
+    cause = "" if compiled is None else compiled.cause(given)
+    if not cause or (found.is_size and cause.startswith("range")):
+        return found
+    return replace(found, key=NUMBER.sub("#", cause), text=cause)
 
 
 def under_way() -> Mapping[str, Any] | None:

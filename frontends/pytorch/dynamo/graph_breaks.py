@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,3 +55,9 @@ def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | Non
         name = place.function.removeprefix(RESUMED).rpartition("_at_")[0]
         place = Origin(place.file, place.line, name)
     return cause, place
+
+
+def breaks_after(graphs: Iterable[Any]) -> list[Break]:
+    """The distinct graph breaks after these graphs."""
+    ended: list[tuple[Any, int]] = [(graph.ended, graph.operators) for graph in graphs if graph.ended is not None]
+    return list({str(end): Break(end[0], end[1], operators) for end, operators in ended}.values())

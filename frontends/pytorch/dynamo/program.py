@@ -34,10 +34,11 @@ from torch._dynamo.exc import SkipFrame
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
+from frontends.pytorch.dynamo.capturing import in_our_words
 from frontends.pytorch.dynamo.differences import difference, difference_before
-from frontends.pytorch.dynamo.direct_calls import DIRECT, MISSED, NUMBER, RESUMED, DirectCalls, direct_calls
+from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break
+from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
 from frontends.pytorch.dynamo.skipped_frames import noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -245,11 +246,9 @@ class Program:
             # the same for an integer that Dynamo takes for constant, such as a global
             self._numbers.add(number["source"])
             return False
-        graph = next((each for each in self.graphs if each.name + DIRECT in found.code.co_names), None)
-        if graph is not None and graph.compiled is not None:
-            cause = graph.compiled.cause(self._direct.locals_of(args, kwargs))
-            if cause and not (found.is_size and cause.startswith("range")):
-                key, self._cause = NUMBER.sub("#", cause), cause
+        ours = in_our_words(found, self.graphs, self._direct.locals_of(args, kwargs))
+        if ours is not found:
+            key, self._cause = ours.key, ours.text
         if self.dynamic is False:
             return False
         self._asked[key] += 1
@@ -320,8 +319,7 @@ class Program:
     @property
     def breaks(self) -> list[Break]:
         """The distinct graph breaks."""
-        ended = [(graph.ended, graph.operators) for graph in self.graphs if graph.ended is not None]
-        return list({str(end): Break(*end, operators) for end, operators in ended}.values())
+        return breaks_after(self.graphs)
 
     def explain(self, *, kernels: bool = False) -> str:
         """Describe each variant: why it was traced, its graph, guards with their lines, specializations; and the

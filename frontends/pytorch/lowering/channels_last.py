@@ -76,6 +76,3 @@ def group_norm_backward(
     if factor is not None:
         grad = grad * factor.unsqueezed((0, *groups.space))
     return (grad - average - normalized * slope) * deviation, along, total
-
-
-__all__ = ["Groups", "group_norm", "group_norm_backward", "are_channels_last"]

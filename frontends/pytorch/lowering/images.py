@@ -84,6 +84,3 @@ def _pays(operation: Operation, results: Results, image: int, behind: int, *, be
         words += [word for pair in pairs for word in ("or", pair[0], ">", pair[1])][1:]
     question = Question(terms.conjunction(questions), tuple(words))
     return decisions.holds("channels", question, Choice("channels innermost", "as it lies")) is True
-
-
-__all__ = ["begins", "images_of"]

@@ -186,6 +186,3 @@ def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
     places = list(x.build.axes(x.rank))
     places[axis] = places[axis] * x.build.lift(step) + x.build.axis(x.rank)
     return viewed(x, at.sizes, places)
-
-
-# ---------------------------------------------------------------------- copies that are views of expressions

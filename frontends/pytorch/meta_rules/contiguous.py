@@ -87,21 +87,6 @@ def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
     return order is None or not order.axes or order.axes[0] != len(kind.sizes) - 1
 
 
-@kind_rules(aten.cat.default, aten.stack.default)
-def joined(func: torch._ops.OpOverload, recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
-    """Concatenation along an existing axis, or along a new one."""
-    kinds = [metadata_of(recorder, tensor) for tensor in tensors]
-    if not kinds or any(may_be_channels_last(recorder, kind) for kind in kinds):
-        return NotImplemented
-    first = kinds[0]
-    if any(len(kind.sizes) != len(first.sizes) or kind.device != first.device for kind in kinds):
-        return NotImplemented
-    dtypes = dtypes_of(func, (tensors, dim), {})
-    if dtypes is None:
-        return NotImplemented
-    return packed(recorder, ruled(recorder, func, kinds, dim), dtypes[0], first.device)
-
-
 @kind_rule(aten.constant_pad_nd.default)
 def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
     """Constant padding."""

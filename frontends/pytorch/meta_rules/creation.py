@@ -9,7 +9,7 @@ import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.broadcasting import same
@@ -17,13 +17,6 @@ from shapes.rules.broadcasting import same
 aten: Final = torch.ops.aten
 CPU: Final = torch.device("cpu")
 PRESERVED: Final = (None, torch.preserve_format)
-WINDOWS: Final = (
-    aten.hann_window,
-    aten.hamming_window,
-    aten.blackman_window,
-    aten.bartlett_window,
-    aten.kaiser_window,
-)
 
 
 def copied(
@@ -108,28 +101,3 @@ def copy_into(recorder: Trace, self: torch.Tensor, src: torch.Tensor, non_blocki
     target, source = metadata_of(recorder, self).shape, metadata_of(recorder, src).shape
     alike = len(target) == len(source) and all(same(one, other) for one, other in zip(target, source))
     return 0 if alike or not source else NotImplemented
-
-
-# ---------------------------------------------------------------------- numbers that are plain ints in the schema
-
-
-@kind_rules(
-    *[
-        getattr(packet, name)
-        for packet in (aten.linspace, aten.logspace, aten.tril_indices, aten.triu_indices, *WINDOWS)
-        for name in packet.overloads()
-        if not name.endswith("out") and "Tensor" not in name
-    ]
-)
-def factory(func: torch._ops.OpOverload, recorder: Trace, *numbers: object, **options: object) -> object:
-    """A tensor whose sizes are among the first arguments."""
-    default = func.overloadpacket.default
-    count = len([argument for argument in default._schema.arguments if not argument.kwarg_only])
-    usual = torch.int64 if default in (aten.tril_indices.default, aten.triu_indices.default) else None
-    device = options.get("device")
-    return packed(
-        recorder,
-        ruled(recorder, default, *numbers[:count]),
-        options.get("dtype") or usual or torch.get_default_dtype(),
-        torch.get_default_device() if device is None else torch.device(device),
-    )

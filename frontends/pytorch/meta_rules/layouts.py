@@ -28,10 +28,16 @@ from typing import Final
 
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.env import ShapeEnv
-from shapes.environment.layout import CHANNELS_LAST, channels_last_strides, contiguous_strides, is_positive
+from shapes.environment.layout import (
+    CHANNELS_LAST,
+    at_least_one,
+    channels_last_strides,
+    contiguous_strides,
+    packed_strides,
+)
 from shapes.rules.broadcasting import broadcast, known, same
 from shapes.rules.shape import Shape
-from shapes.symbolic.choices import Int, sym_max
+from shapes.symbolic.choices import Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,7 @@ def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
             dense = False
             if not known(env, strides[axis] >= wanted):
                 return _nested_otherwise(env, shape, axes) if None not in hints else None
-        size = shape[axis]
-        wanted = strides[axis] * (size if is_positive(size) else sym_max(size, 1))
+        wanted = strides[axis] * at_least_one(shape[axis])
     return Order(tuple(axes), dense)
 
 
@@ -94,8 +99,7 @@ def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | N
             return None
         left.remove(following)
         ordered.append(following)
-        size = shape[following]
-        wanted = strides[following] * (size if is_positive(size) else sym_max(size, 1))
+        wanted = strides[following] * at_least_one(shape[following])
     return Order(tuple(ordered), dense)
 
 
@@ -200,13 +204,8 @@ def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[
 
 def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
     """Dense strides for axes given innermost first; those left out have extent 1."""
-    strides: list[Int] = [1] * len(sizes)
-    stride: Int = 1
+    strides = list(packed_strides(sizes, axes))
     places = set(axes)
-    for axis in axes:
-        strides[axis] = stride
-        size = sizes[axis]
-        stride = stride * (size if is_positive(size) else sym_max(size, 1))
     for axis in range(len(sizes) - 1, -1, -1):
         if axis not in places:
             # as in a contiguous tensor
@@ -216,20 +215,11 @@ def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
 
 def is_packed(metadata: Metadata) -> bool:
     """Return True if a tensor is contiguous for all sizes."""
-    if metadata.packed:
-        return True
-    shape = metadata.shape
-    strides = strides_of(shape)
-    wanted: Int = 1
-    for axis in range(len(shape) - 1, -1, -1):
-        size = shape[axis]
-        if is_number(size, 1):
-            continue
-        if not same(strides[axis], wanted):
-            return False
-        wanted = wanted * (size if is_positive(size) else sym_max(size, 1))
-    metadata.packed = True
-    return True
+    if not metadata.packed:
+        shape = metadata.shape
+        rows = zip(shape, strides_of(shape), contiguous_strides(shape))
+        metadata.packed = all(is_number(size, 1) or same(stride, wanted) for size, stride, wanted in rows)
+    return metadata.packed
 
 
 def is_ambiguously_channels_last(metadata: Metadata) -> bool:
@@ -278,8 +268,7 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
     # torch considers the strides of axes of extent 1 as well
     inside, *outside = CHANNELS_LAST[len(shape)]
     for axis in outside:
-        size = shape[inside]
-        least = strides[inside] * (size if is_positive(size) else sym_max(size, 1))
+        least = strides[inside] * at_least_one(shape[inside])
         holds = known(env, strides[axis] >= least)
         if holds is None:
             if None in [env.hint(each) for each in (strides[axis], least) if not isinstance(each, int)]:

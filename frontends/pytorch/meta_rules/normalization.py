@@ -1,4 +1,4 @@
-"""Layer, group and batch normalization with the statistics saved for their gradients."""
+"""Batch normalization with the statistics saved for its gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from frontends.pytorch.meta_rules.layouts import is_packed, suggested_strides
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
@@ -33,26 +33,6 @@ def statistics_dtype(x: Metadata) -> torch.dtype:
     """The dtype of means and deviations: accelerators keep those of float16 and bfloat16 in float32."""
     is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
     return x.dtype if is_rounded else torch.float32
-
-
-# ---------------------------------------------------------------------- layer normalization
-
-
-@kind_rule(aten.native_layer_norm.default)
-def layer_norm(
-    recorder: Trace, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
-    eps: float,
-) -> object:  # fmt: skip
-    """The sizes of the input, contiguous; mean and deviation of each row."""
-    x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b):
-        return NotImplemented
-    shape, *rows = ruled(recorder, aten.native_layer_norm.default, x, normalized_shape, w, b, eps)
-    statistics = [packed(recorder, each, statistics_dtype(x), x.device) for each in rows]
-    return packed(recorder, shape, x.dtype, x.device), *statistics
-
-
-# ---------------------------------------------------------------------- batch normalization
 
 
 @kind_rules(

@@ -19,7 +19,6 @@ import torch
 
 from frontends.pytorch.meta_rules.normalization import one_dtype
 from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed
-from frontends.pytorch.meta_rules.through_time import layer_gradients, lstm_layer
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
@@ -31,21 +30,46 @@ MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _library: Final = torch.library.Library("symshape", "DEF")
 _library.define(
     "recurrent_layer_backward(Tensor?[] grads, Tensor input, Tensor? batch_sizes, Tensor[] hx, Tensor[] params,"
-    " Tensor output, Tensor[] kept, str mode, bool bidirectional, bool[] wanted) -> Tensor[]"
+    " str mode, bool bidirectional, bool[] wanted) -> Tensor[]"
 )
-_library.define("lstm_layer(Tensor input, Tensor[] hx, Tensor[] params, bool train, bool bidirectional) -> Tensor[]")
-_library.impl("recurrent_layer_backward", layer_gradients, "CompositeExplicitAutograd")
-_library.impl("lstm_layer", lstm_layer, "CompositeExplicitAutograd")
 
-LSTM_LAYER: Final = torch.ops.symshape.lstm_layer.default
+
+def layer_gradients(
+    grads: Sequence[Tensor | None], input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor],
+    params: Sequence[Tensor], mode: str, bidirectional: bool, wanted: Sequence[bool],
+) -> list[Tensor]:  # fmt: skip
+    """The wanted gradients of a layer's input, first states and parameters, by autograd: the forward runs again.
+
+    Args:
+        grads: the gradients of the output and of the last states, or None.
+        input: (time, batch, feature); rows of features if `batch_sizes` has each step's number of rows.
+        mode: "lstm", "gru", "rnn_tanh" or "rnn_relu".
+    """
+    leaves = [tensor.detach().requires_grad_(want) for tensor, want in zip((input, *hx, *params), wanted, strict=True)]
+    states, weights = leaves[1 : 1 + len(hx)], leaves[1 + len(hx) :]
+    has_biases = len(params) // (1 + bidirectional) >= 4
+    given = (states if mode == "lstm" else states[0], weights, has_biases, 1, 0.0, True, bidirectional)
+    with torch.enable_grad():
+        packet = getattr(aten, mode)
+        if batch_sizes is None:
+            outputs = packet.input(leaves[0], *given, False)
+        else:
+            outputs = packet.data(leaves[0], batch_sizes, *given)
+    followed = [output for output, grad in zip(outputs, grads) if grad is not None]
+    learned = [leaf for leaf in leaves if leaf.requires_grad]
+    given_to = [grad for grad in grads if grad is not None]
+    gradients = torch.autograd.grad(followed, learned, given_to, materialize_grads=True)
+    return [gradient.contiguous() for gradient in gradients]
+
+
+_library.impl("recurrent_layer_backward", layer_gradients, "CompositeExplicitAutograd")
 LAYER_BACKWARD: Final = torch.ops.symshape.recurrent_layer_backward.default
 
 
 @kind_rule(LAYER_BACKWARD)
 def layer_backward(
     recorder: Trace, grads: Sequence[Tensor | None], input: Tensor, batch_sizes: Tensor | None,
-    hx: Sequence[Tensor], params: Sequence[Tensor], output: Tensor, kept: Sequence[Tensor], mode: str,
-    bidirectional: bool, wanted: Sequence[bool],
+    hx: Sequence[Tensor], params: Sequence[Tensor], mode: str, bidirectional: bool, wanted: Sequence[bool],
 ) -> object:  # fmt: skip
     """The wanted gradients of the input, the states and the parameters, contiguous."""
     kinds = [metadata_of(recorder, tensor) for tensor in (input, *hx, *params)]
@@ -54,25 +78,6 @@ def layer_backward(
         for kind, want in zip(kinds, wanted, strict=True)
         if want
     ]  # fmt: skip
-
-
-@kind_rule(LSTM_LAYER)
-def lstm_with_workspaces(
-    recorder: Trace, input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
-) -> object:
-    """As many steps as the input has; oneDNN determines the size of its workspace, a function of the sizes."""
-    x, states = metadata_of(recorder, input), _states(recorder, hx)
-    steps, batch, _ = x.shape
-    width = states[0].shape[2] * (1 + bidirectional)
-    workspaces = [
-        packed(recorder, Shape((recorder.env.unbacked(lo=0),)), torch.uint8, x.device)
-        for _ in range(1 + bidirectional)
-    ]  # fmt: skip
-    return [
-        packed(recorder, Shape((steps, batch, width)), x.dtype, x.device),
-        *_last(recorder, states),
-        *workspaces,
-    ]
 
 
 @kind_rules(*[operator for mode in MODES for operator in (getattr(aten, mode).input, getattr(aten, mode).data)])

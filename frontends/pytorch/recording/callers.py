@@ -79,27 +79,20 @@ def _is_callers(tensor: torch.Tensor) -> bool:
 
 @contextmanager
 def brought_back(versions: Versions) -> Iterator[list[tuple[int | torch.Tensor, int]]]:
-    """Restore the version counters of the program's own tensors at the end of a trace; the block's value has the
-    versions."""
+    """Restore the version counters of the program's own tensors at the end of a trace; the block's value has those that
+    the trace wrote, with the number of writes."""
     written: list[tuple[int | torch.Tensor, int]] = []
     try:
         yield written
     finally:
-        written += unwritten(versions)
-
-
-def unwritten(versions: Versions) -> list[tuple[torch.Tensor, int]]:
-    """The program's own tensors that the trace wrote, with the number of writes; the counters are restored."""
-    found: list[tuple[torch.Tensor, int]] = []
-    with torch._C.DisableTorchFunction():
-        for tensor, before in versions.values():
-            count = tensor._version - before
-            if count > 0:
-                # of two that share a counter, the first one restores both
-                found.append((tensor, count))
-                torch._C._autograd._unsafe_set_version_counter((tensor,), (before,))
-    versions.clear()
-    return found
+        with torch._C.DisableTorchFunction():
+            for tensor, before in versions.values():
+                count = tensor._version - before
+                if count > 0:
+                    # of two that share a counter, the first one restores both
+                    written.append((tensor, count))
+                    torch._C._autograd._unsafe_set_version_counter((tensor,), (before,))
+        versions.clear()
 
 
 def versions_of(given: Iterable[Traced]) -> list[int]:

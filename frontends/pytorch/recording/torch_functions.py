@@ -30,9 +30,9 @@ from frontends.pytorch.symbolic.function_mode import (
     TorchFunctions,
     handles,
 )
-from frontends.pytorch.symbolic.math_functions import NAMES, applied
 from frontends.pytorch.symbolic.node import ours, value_of
 from frontends.pytorch.symbolic.tensor import Traced
+from shapes.rules.math_functions import NAMES, applied
 from shapes.symbolic import choices
 
 aten: Final = torch.ops.aten
@@ -161,7 +161,7 @@ def _math_function(name: str) -> Handler:
         if not ours(number):
             return NotImplemented
         value = value_of(torch.sym_ite(number, 1, 0) if isinstance(number, torch.SymBool) else number)
-        return mode.trace.nodes.wrap(applied(name, value))
+        return mode.trace.nodes.wrap(applied(mode.trace.env, name, value))
 
     return handler
 

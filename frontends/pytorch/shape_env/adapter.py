@@ -158,7 +158,7 @@ class EngineShapeEnv(Torchs):
         try:
             value, domain = self.symbols.reading.read(expr)
             if isinstance(value, Prop):
-                match self.engine.decide(value, domain):
+                match self.engine.verdict_on(value, domain):
                     case Always():
                         return sympy.true
                     case Never():
@@ -276,7 +276,7 @@ class EngineShapeEnv(Torchs):
             self._commit(self._postulate, question.prop)
 
     def _postulate(self, fact: SymBool) -> None:
-        if not isinstance(self.engine.decide(fact.prop, fact.domain, "fast"), Always):
+        if not isinstance(self.engine.verdict_on(fact.prop, fact.domain, "fast"), Always):
             self.engine.postulate(fact)
 
     def _commit(self, learn: Callable[[SymBool], None], prop: Prop) -> None:

@@ -131,6 +131,3 @@ def values_of(reader: InstructionTranslatorBase) -> Iterator[tuple[str, Any]]:
         proxy = None if isinstance(variable, LazyVariableTracker) else getattr(variable, "proxy", None)
         if name.isidentifier() and proxy is not None:
             yield name, proxy.node.meta.get("example_value")
-
-
-__all__ = ["advise", "negated", "whichever_holds"]

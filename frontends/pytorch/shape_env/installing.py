@@ -62,12 +62,20 @@ def begin_node(self: Any, expr: Any, shape_env: Any, *args: Any, **named: Any) -
     BEGIN_NODE(self, expr, shape_env, *args, **named)
 
 
+REPLACED: Final = (
+    (Torchs, "__init__", begin),
+    (SymNode, "__init__", begin_node),
+    *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
+)
+
+
 class Installation:
     """The number of active blocks, and what the whole process has."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.count = 0
+        self.replaced = contextlib.ExitStack()
         self.everywhere: Settings | None = None
         self.warned = False
 
@@ -75,20 +83,20 @@ class Installation:
         with self.lock:
             self.count += 1
             if self.count == 1:
-                Torchs.__init__, SymNode.__init__ = begin, begin_node
+                for owner, name, function in REPLACED:
+                    self.replaced.callback(setattr, owner, name, getattr(owner, name))
+                    setattr(owner, name, function)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
                 torch_rules.replace()
-                python_rules.replace()
 
     def leave(self) -> None:
         with self.lock:
             self.count -= 1
             if self.count == 0:
-                Torchs.__init__, SymNode.__init__ = BEGIN, BEGIN_NODE
+                self.replaced.close()
                 uninteresting_files().difference_update(OWN)
                 torch_rules.restore()
-                python_rules.restore()
 
     def is_tested(self) -> bool:
         """Return True if this version of torch is tested; warn once if it is not."""
@@ -129,6 +137,3 @@ def install_everywhere() -> None:
     if INSTALLATION.is_tested() and INSTALLATION.everywhere is None:
         INSTALLATION.everywhere = (TORCHS, None)
         INSTALLATION.enter()
-
-
-__all__ = ["INSTALLATION", "TESTED", "install_everywhere", "installed"]

@@ -39,6 +39,3 @@ def facts_of(name: str, size: sympy.Expr, most: sympy.Expr) -> tuple[sympy.Basic
 
 def expression(number: Any) -> sympy.Expr:
     return number.node.expr if isinstance(number, torch.SymInt) else sympy.Integer(number)
-
-
-__all__ = ["facts_of", "made_by"]

@@ -15,6 +15,9 @@ next tensor of the same sizes: most operations of a compilation are repetitions.
 the identities of the two operand expressions, and nothing else is: the hint is computed each time, and each result is a
 new node, since tracers tell numbers apart by their nodes.
 
+A comparison is made without evaluating it: sympy takes a millisecond or two to decide it, or to leave it open, and a
+branch asks the engine in any case.
+
 A result depends on the expressions and on the replacements of torch's `ShapeEnv`, which torch versions: the cache uses
 its version. Two methods of torch replace symbols without a new version; the environment clears the cache there. Not
 cached are remainders, which depend on ranges as well; operations recorded by a proxy mode, under translation
@@ -27,6 +30,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import sympy
 import torch._logging._internal as records
 import torch._ops as dispatch
 from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
@@ -52,6 +56,7 @@ COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
+RELATIONS: Final = {"eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge}
 CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "and_": operator.and_,
     "or_": operator.or_,
@@ -137,6 +142,7 @@ def node_of(expression: Any, environment: Any, kind: type, hint: object, summati
 def once(name: str, operation: Implementation, given: type, result: type) -> Implementation:
     """A memoized operation on two numbers of one kind."""
     original = getattr(SymNode, name)
+    relation = RELATIONS.get(name)
 
     def found_or_computed(self: Any, other: Any) -> Any:
         environment = self.shape_env
@@ -163,7 +169,7 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
         found = table.get(key)
         if found is not None:
             return node_of(found[0], environment, result, hint, found[1])
-        node = original(self, other)
+        node = original(self, other) if relation is None else related(self, other, relation, hint)
         operations = environment.operations.at(environment._replacements_version_counter)
         if isinstance(node, SymNode) and node.pytype is result and operations.results is table:
             kept(table, key, (node._expr, node._optimized_summation, a, b))
@@ -172,8 +178,13 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
     return found_or_computed
 
 
+def related(a: Any, b: Any, relation: type, hint: object) -> Any:
+    """A comparison that sympy does not evaluate, unless both sides are equal or numbers."""
+    x, y = a.expr, b.expr
+    is_known = x == y or (x.is_number and y.is_number)
+    return node_of(relation(x, y, evaluate=is_known), a.shape_env, bool, hint, False)
+
+
 for table, given, result in ((ARITHMETIC, int, int), (COMPARISONS, int, bool), (CONNECTIVES, bool, bool)):
     for name, operation in table.items():
         setattr(EngineSymNode, name, once(name, operation, given, result))
-
-__all__ = ["EngineSymNode", "Operations"]

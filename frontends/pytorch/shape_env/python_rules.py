@@ -158,19 +158,11 @@ INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 
 
-def replace() -> None:
-    """Replace torch's."""
-    BaseListVariable.sq_contains = sq_contains
-    BuiltinVariable.call_divmod = call_divmod
-    ListVariable.call_method = call_method
-    VariableBuilder.wrap_symint = wrap_symint
-    VariableBuilder.wrap_symfloat = wrap_symfloat
-
-
-def restore() -> None:
-    """Put torch's back."""
-    BaseListVariable.sq_contains = CONTAINS
-    BuiltinVariable.call_divmod = DIVMOD
-    ListVariable.call_method = METHOD
-    VariableBuilder.wrap_symint = INTEGER
-    VariableBuilder.wrap_symfloat = FLOAT
+REPLACED: Final = (
+    (BaseListVariable, sq_contains),
+    (BuiltinVariable, call_divmod),
+    (ListVariable, call_method),
+    (VariableBuilder, wrap_symint),
+    (VariableBuilder, wrap_symfloat),
+)
+"""By class of Dynamo's, what replaces its method of this name."""

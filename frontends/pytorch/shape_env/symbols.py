@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.symbolic.numbers import SymBool
 from solver.floats import values as floats
+from solver.floats.ordinals import pattern as pattern_of
 from solver.interop import sympy_functions
 from solver.interop.sympy import to_sympy
 from solver.terms.expr import Expr
@@ -54,11 +54,6 @@ def word(source: str) -> str:
 def whole(bound: Any) -> int | None:
     """An end of a range of torch's; None for infinity."""
     return int(bound) if isinstance(bound, (int, sympy.Integer)) else None
-
-
-def bits(value: float) -> int:
-    """The 64 bits of a double."""
-    return int(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
 class Symbols:
@@ -122,7 +117,7 @@ class Symbols:
         engine, name = self.engine, self.free(name)
         if hint is None:
             return unbacked_float(engine, name, source)
-        pattern = engine.symbol(name, 0, PATTERNS, bits(hint), source=source).expr
+        pattern = engine.symbol(name, 0, PATTERNS, pattern_of(hint), source=source).expr
         engine.interner.doubles.add(pattern.atom)
         # torch's guards reject NaN
         value = floats.from_pattern(pattern)
@@ -174,6 +169,3 @@ def unbacked_float(engine: ShapeEnv, name: str, source: str | None) -> Expr:
     """The bits of a float that is known only when the program runs."""
     engine.unbacked(name, kind="float", source=source)
     return engine.names[name]
-
-
-__all__ = ["Symbols", "bits", "shown", "whole", "word"]

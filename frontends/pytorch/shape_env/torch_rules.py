@@ -130,6 +130,3 @@ def bind(operator: Any, kernels: Any) -> None:
     operator.py_kernels.update(kernels)
     # what torch found for a key before
     operator._dispatch_cache.clear()
-
-
-__all__ = ["RULES", "replace", "restore"]

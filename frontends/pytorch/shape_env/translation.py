@@ -171,6 +171,3 @@ def is_float(symbol: sympy.Symbol) -> bool:
 def is_unbacked(symbol: sympy.Symbol) -> bool:
     """Return True if a symbol of torch's is known only when the program runs."""
     return bool(symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT)))
-
-
-__all__ = ["Reading", "is_float", "is_unbacked"]

@@ -11,21 +11,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 from frontends.pytorch.symbolic.values import AnyValue, Value, symbols_of
 from shapes.env import ShapeEnv
 from solver.decide.verdict import Always, Never
-
-
-class Branching(Protocol):
-    """A truth value that a program branches on."""
-
-    def guard_bool(self) -> bool: ...
-
-    def guard_or_true(self) -> bool: ...
-
-    def guard_or_false(self) -> bool: ...
 
 
 class Answers:
@@ -47,7 +37,7 @@ class Answers:
         return made
 
     def evaluate_sym_node(
-        self, node: Branching, size_oblivious: bool = False, fallback_value: bool | None = None
+        self, node: Any, size_oblivious: bool = False, fallback_value: bool | None = None
     ) -> bool:
         if fallback_value is None:
             return node.guard_bool()

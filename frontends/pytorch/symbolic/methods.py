@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 import torch
 
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.values import AnyValue, Value, holds_floats, largest, rounded
+from frontends.pytorch.symbolic.values import AnyValue, Value, holds_floats, largest
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymInt
 
@@ -28,41 +29,28 @@ Node: TypeAlias = Any
 
 
 def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None = None) -> Callable[..., Node]:
-    """A method of torch's protocol, with memoization. Where Python would raise an `error` for an undefined integer, the
-    run raises it."""
+    """A method of torch's protocol on one number or several, with memoization. Where Python would raise an `error` for
+    an undefined integer, the run raises it."""
     index = object()
 
-    def binary(self: Node, other: Node) -> Node:
+    def operation(self: Node, *others: Node) -> Node:
         memo = self.nodes.memo
-        key = (index, self, other)
+        key = (index, self, *others)
         found = memo.get(key)
         if found is None:
-            value = compute(self.value, other.value)
-            if error is not None and not (is_of_floats(self.value) or is_of_floats(other.value)):
+            values = [self.value, *[other.value for other in others]]
+            value = compute(*values)
+            if error is not None and not any(map(is_of_floats, values)):
                 self.nodes.define(value, error)
             found = memo[key] = self.nodes.node(value)
         return found
 
-    return binary
+    return operation
 
 
 def is_of_floats(value: Value) -> bool:
     """Return True if a number is a float or an integer converted from one: evaluating it raises Python's errors."""
     return not isinstance(value, int | SymInt) or (isinstance(value, SymInt) and holds_floats(value.expr))
-
-
-def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
-    index = object()
-
-    def unary(self: Node) -> Node:
-        memo = self.nodes.memo
-        key = (index, self)
-        found = memo.get(key)
-        if found is None:
-            found = memo[key] = self.nodes.node(compute(self.value))
-        return found
-
-    return unary
 
 
 class Computing:
@@ -87,16 +75,16 @@ class Computing:
     bitwise_xor = _operation(operator.xor)
     sym_min = _operation(choices.sym_min)
     sym_max = _operation(largest)
-    neg = _unary(operator.neg)
-    pos = _unary(operator.pos)
-    abs = _unary(operator.abs)
-    floor = _unary(math.floor)
-    ceil = _unary(math.ceil)
-    trunc = _unary(math.trunc)
-    sym_float = _unary(choices.sym_float)
-    sym_int = _unary(choices.sym_int)
-    sym_sqrt = _unary(choices.sym_sqrt)
-    is_integer = _unary(lambda value: value.is_integer())
+    neg = _operation(operator.neg)
+    pos = _operation(operator.pos)
+    abs = _operation(operator.abs)
+    floor = _operation(math.floor)
+    ceil = _operation(math.ceil)
+    trunc = _operation(math.trunc)
+    sym_float = _operation(choices.sym_float)
+    sym_int = _operation(choices.sym_int)
+    sym_sqrt = _operation(choices.sym_sqrt)
+    is_integer = _operation(lambda value: value.is_integer())
 
     _quotient = _operation(operator.truediv)
 
@@ -109,7 +97,7 @@ class Computing:
     int_truediv = float_truediv = truediv
 
     def round(self, digits: int | None = None) -> Node:
-        return self.nodes.node(rounded(self.value, digits))
+        return self.nodes.node(builtins.round(self.value, digits))
 
     def sym_sum(self, parts: Sequence[Node]) -> Node:
         return self.nodes.node(choices.sym_sum([part.value for part in parts]))
@@ -124,7 +112,5 @@ class Computing:
     ge = _operation(operator.ge)
     sym_and = and_ = _operation(choices.sym_and)
     sym_or = or_ = _operation(choices.sym_or)
-    sym_not = _unary(choices.sym_not)
-
-    def sym_ite(self, then: Node, otherwise: Node) -> Node:
-        return self.nodes.node(choices.sym_ite(self.value, then.value, otherwise.value))
+    sym_not = _operation(choices.sym_not)
+    sym_ite = _operation(choices.sym_ite)

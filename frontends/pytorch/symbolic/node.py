@@ -29,7 +29,7 @@ from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.checks import stated
 from frontends.pytorch.symbolic.methods import Computing
-from frontends.pytorch.symbolic.values import AnyValue, Value, channels_last_strides
+from frontends.pytorch.symbolic.values import AnyValue, Value
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
@@ -173,10 +173,6 @@ class Node(Computing):
             self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.answers.stand_in(self.value)
         return self._stand_in
 
-    @property
-    def _hint(self) -> float | None:
-        return self.hint
-
     # ------------------------------------------------------------------ its value this time
 
     @property
@@ -185,6 +181,8 @@ class Node(Computing):
         if self.is_plain:
             return self.value
         return self.value.hint if isinstance(self.value, SymFloat) else self.nodes.env.hint(self.value)
+
+    _hint = hint
 
     def has_hint(self) -> bool:
         """False for a size: C++ asks only before it computes a tensor's layout. It then builds one proposition and asks
@@ -204,17 +202,15 @@ class Node(Computing):
             found = truths[self] = bool(self.value)
         return found
 
+    bool_ = guard_bool
+
     def guard_int(self, file: builtins.str = "", line: int = 0) -> int:
         return int(self.value)
 
+    int_ = guard_int
+
     def guard_float(self, file: builtins.str = "", line: int = 0) -> float:
         return float(self.value)
-
-    def bool_(self) -> bool:
-        return self.guard_bool()
-
-    def int_(self) -> int:
-        return self.guard_int()
 
     def expect_true(self, file: builtins.str = "", line: int = 0) -> bool:
         """An operator's precondition: assumed from here on, and checked at run time unless it is proven."""
@@ -293,7 +289,7 @@ class Node(Computing):
 
     is_contiguous = _arrangement(layout.contiguous)
     is_channels_last_contiguous_2d = is_channels_last_contiguous_3d = _arrangement(layout.channels_last)
-    is_channels_last_strides_2d = is_channels_last_strides_3d = _arrangement(channels_last_strides)
+    is_channels_last_strides_2d = is_channels_last_strides_3d = _arrangement(layout.strided_channels_last)
     is_non_overlapping_and_dense = _arrangement(layout.non_overlapping_and_dense)
 
 

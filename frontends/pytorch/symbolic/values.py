@@ -10,11 +10,8 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from shapes.environment import layout
 from shapes.symbolic import choices
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.terms.expr import Atom, Expr
@@ -51,24 +48,3 @@ def largest(one: AnyValue, other: AnyValue) -> Value:
             if least is not None and least >= limit:
                 return value
     return choices.sym_max(one, other)
-
-
-def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
-    """Return True if the strides are ordered as in a channels-last tensor."""
-    order = layout.CHANNELS_LAST.get(len(sizes))
-    if order is None:
-        return False
-    conditions: list[choices.Truth] = [strides[1] != 0]
-    least: choices.Int = 0
-    for axis in order:
-        conditions.append(sizes[axis] != 0)
-        conditions.append(strides[axis] >= least)
-        if axis == 0:
-            # for N1H1 and the like the order is ambiguous: treated as contiguous
-            conditions.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
-        least = strides[axis] * choices.sym_max(sizes[axis], 1)
-    return layout.simple(choices.sym_and(*[layout.simple(condition) for condition in conditions]))
-
-
-def rounded(value: AnyValue, digits: int | None = None) -> AnyValue:
-    return builtins.round(value) if digits is None else builtins.round(value, digits)

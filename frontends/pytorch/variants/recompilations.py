@@ -14,6 +14,8 @@ from typing import Final
 
 import torch
 
+FIRST: Final = "first call"
+"""The cause of a capture that is no recompilation."""
 log: Final = logging.getLogger("symshape")
 
 

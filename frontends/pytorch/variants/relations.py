@@ -38,7 +38,7 @@ from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
 from shapes.origin import Origin
-from solver.terms.expr import Atom
+from solver.terms.expr import Atom, Expr
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 FIX: Final = "state what holds for every call, or leave the dimension out (None)"
@@ -183,10 +183,11 @@ class Relations:
         for place, text in self.texts.items():
             if text in self.named:
                 self.homes.setdefault(text, place)
-        env = environment(self.named.values())
+        self.env = environment(self.named.values())
+        self.sizes: dict[tuple[str, int], Expr] = {}
         for (name, axis), text in self.texts.items():
             try:
-                env.parse_expr(text)
+                self.sizes[name, axis], _ = self.env.parse_expr(text)
             except ShapeError as error:
                 what = f"what is stated cannot be read, of {name}.size({axis}): {error}"
                 raise self._wrong(what, "an expression over the named sizes") from None
@@ -215,7 +216,7 @@ class Relations:
         """Solve for a name that is no size itself: from a size `a*name + c`."""
         for place, text in self.texts.items():
             if set(NAME.findall(text)) - RESERVED == {name}:
-                at = [evaluated(text, {name: value}) for value in range(4)]
+                at = [int(self.sizes[place].evaluate(self._known({name: value}))) for value in range(4)]
                 steps = {after - before for before, after in pairwise(at)}
                 if len(steps) == 1 and (step := steps.pop()) > 0:
                     return place, step, at[0]
@@ -225,17 +226,18 @@ class Relations:
     def _check_consistent(self) -> None:
         """Reject contradictory relations."""
         try:
-            env = environment(self.named.values())
-            for condition in self.conditions:
-                env.assume(condition)
-            for (_, _), text in self.texts.items():
-                env.assume(f"{text} >= 0")
-            env.check_consistent()
+            for text in (*self.conditions, *[f"{text} >= 0" for text in self.texts.values()]):
+                self.env.assume(text)
+            self.env.check_consistent()
         except Contradiction as error:
             raise self._wrong(f"what is stated contradicts itself: {error}", FIX) from error
         except ShapeError as error:
             fix = "an expression over the named sizes"
             raise self._wrong(f"what is stated cannot be read: {error}", fix) from error
+
+    def _known(self, values: Mapping[str, int]) -> dict[Atom, int]:
+        """The values of names by their symbols."""
+        return {atom: value for name, value in values.items() for atom in self.env.names[name].symbols}
 
     def _wrong(self, what: str, fix: str) -> ConstraintViolation:
         return ConstraintViolation(refusal(what, fix, self.place))
@@ -293,13 +295,15 @@ class Relations:
             if isinstance(stated, OneOf) and size not in stated.values:
                 shown = ", ".join([str(value) for value in stated.values])
                 raise wrong(f"{name}.size({axis}) is {size}, but is stated to be one of {shown}")
+        numbers = self._known(values)
         for (name, axis), text in self.texts.items():
-            value, size = evaluated(text, values), shapes[name][axis]
+            value, size = int(self.sizes[name, axis].evaluate(numbers)), shapes[name][axis]
             if value != size:
                 stated = f"{text}, which is {value}{used_in(text, values)}"
                 raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
         for condition in self.conditions:
-            if not holds(condition, values):
+            prop, domain = self.env.parse(condition)
+            if not (domain.evaluate(numbers) and prop.evaluate(numbers)):
                 raise wrong(f"`{condition}` is stated, but is false{used_in(condition, values)}")
 
     def propositions(self) -> tuple[str, ...]:
@@ -358,21 +362,3 @@ def used_in(text: str, values: Mapping[str, int]) -> str:
 def substituted(text: str, meaning: Mapping[str, str]) -> str:
     """An expression with its names replaced."""
     return NAME.sub(lambda match: meaning.get(match[0], match[0]), text)
-
-
-def evaluated(text: str, values: Mapping[str, int]) -> int:
-    """The value of an expression over named sizes."""
-    env, known = _readable(values)
-    return int(env.parse_expr(text)[0].evaluate(known))
-
-
-def holds(condition: str, values: Mapping[str, int]) -> bool:
-    """Return True if a condition over named sizes is true."""
-    env, known = _readable(values)
-    prop, domain = env.parse(condition)
-    return domain.evaluate(known) and prop.evaluate(known)
-
-
-def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[Atom, int]]:
-    env = ShapeEnv(origin=lambda: None)
-    return env, {atom: value for name, value in values.items() for atom in env.symbol(name, lo=None).expr.symbols}

@@ -226,7 +226,7 @@ def test_a_saved_environment(tmp_path: object) -> None:
     env.expect_true(u <= s)
     path = Path(str(tmp_path)) / "session.jsonl.gz"
     env.save(path)
-    guards = read_guards(path)
+    guards = read_guards(path)[0]
     found = certify([guards], {"b": (1, 4), "s": (0, 2048, 16)})
     assert found.proven and found.assumed == ("run-time check s >= u",)
     found = certify([guards], {"b": (0, 5), "s": (0, 2048)})

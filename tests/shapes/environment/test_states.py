@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard
-from shapes.environment import answers, reader
+from shapes.environment import questions, reader
 from shapes.environment.ledger import Checkpoint
 from solver.terms.sweep import size
 from tests.effort import examples
@@ -180,7 +180,7 @@ class ForgetfulEnvironments(Environments):
 
     def environment(self) -> ShapeEnv:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(answers, "ANSWERS_KEPT", 6)
+            patch.setattr(questions, "ANSWERS_KEPT", 6)
             patch.setattr(reader, "TEXTS_KEPT", 6)
             return ShapeEnv(solvers=False)
 

@@ -30,13 +30,13 @@ ASKED = [
     (0, ["--given", "s % 16 == 0", "s % 8 == 0"], "always    because  s % 16 == 0"),
     (1, ["--given", "s % 16 == 0", "s % 8 == 1"], "never     because  s % 16 == 0"),
     (2, ["--given", "s % 16 == 0", "(b*s) % 64 == 0"], "depends   true at "),
-    (0, ["--symbol", "n:-8:8", "n*n <= 64"], "always    because  -8 <= n <= 8"),
-    (2, ["--symbol", "n::", "n >= 0"], "depends"),
+    (0, ["--range", "n=-8..8", "n*n <= 64"], "always    because  -8 <= n <= 8"),
+    (2, ["--range", "n=..", "n >= 0"], "depends"),
     (0, ["n >= 0"], "always    because  n >= 0"),
-    (0, ["--symbol", "n:1", "n >= 1"], "always    because  n >= 1"),
+    (0, ["--range", "n=1..", "n >= 1"], "always    because  n >= 1"),
     (0, ["--no-solver", "--given", "s % 16 == 0", "s % 8 == 0"], "always"),
-    (3, ["--given", "s > 5", "--given", "s < 3", "s == 7"], "contradiction"),
-    (3, ["7 % (s - s) == 0"], "gave up"),
+    (4, ["--given", "s > 5", "--given", "s < 3", "s == 7"], "contradiction"),
+    (4, ["7 % (s - s) == 0"], "gave up"),
 ]
 
 
@@ -107,9 +107,9 @@ USAGE = [
     (["--given", "s % 16 = 0", "s > 0"], "s % 16 = 0", 7),
     (["(s > 0"], "(s > 0", 6),
     (["s + 1"], "s + 1", 0),
-    (["--symbol", "n:one:", "n > 0"], "n:one:", 2),
-    (["--symbol", "2n", "n > 0"], "2n", 0),
-    (["--symbol", "n:1:2:3", "n > 0"], "n:1:2:3", 6),
+    (["--range", "n=one..", "n > 0"], "n=one..", 2),
+    (["--range", "2n=1..", "n > 0"], "2n=1..", 0),
+    (["--range", "n=1..2:x", "n > 0"], "n=1..2:x", 7),
 ]
 
 

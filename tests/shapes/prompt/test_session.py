@@ -1,5 +1,6 @@
 """The prompt without a terminal: what a person types, and what comes back."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -206,13 +207,52 @@ def test_a_page_as_html_is_escaped() -> None:
     assert "s &lt; 4" in page and "<script" not in page
 
 
-def test_the_transcript_of_the_page_is_what_happens() -> None:
-    """The conversation on the page about the prompt is reproduced."""
+@pytest.mark.parametrize("position", [0, 1])
+def test_the_transcripts_of_the_page_are_what_happens(position: int) -> None:
+    """Each conversation on the page about the prompt is reproduced."""
     page = (Path(__file__).parents[3] / "docs" / "prompt.md").read_text()
-    transcript = page.split("```text\n")[1].split("```")[0]
+    parts = [part.split("```")[0] for part in page.split("```text\n")[1:]]
+    transcript = [part for part in parts if part.startswith("> ")][position]
     session = Session()
     printed = []
     for line in transcript.splitlines():
         if line.startswith("> "):
             printed += [line, *text_of_page(session.run(line[2:]).page).splitlines()]
     assert "\n".join(printed) == transcript.strip("\n")
+
+
+def test_pop_returns_to_the_last_push() -> None:
+    replies = talk("sizes b", "push", "assume b > 3", "push", "assume b > 5", "pop 2", "b > 3 ?", "pop")
+    assert replies[5] == "back to [2]" and replies[6].startswith("depends")
+    assert "`push` marks one" in replies[7]
+
+
+def test_a_line_is_dropped_and_those_after_it_stay() -> None:
+    """Facts after a dropped line keep their numbers; one that is needed later stays."""
+    session = Session()
+    lines = ["sizes b s", "assume b > 3", "assume s > 5", "drop 2", "b > 3 ?", "s > 3 ?", "drop 1"]
+    replies = talk(*lines, session=session)
+    assert replies[3] == "dropped [2] assume b > 3"
+    assert replies[4].startswith("depends") and replies[5] == "always    because  s > 5 [3]"
+    assert "needs it" in replies[6]
+    assert talk("s > 4 ?", session=session) == ["always    because  s > 5 [3]"]
+
+
+def test_a_dropped_line_can_be_one_after_another_was_taken_back() -> None:
+    """Dropping works after `undo` and `pop`, and can be undone no more than it says."""
+    session = Session()
+    lines = ["sizes b", "push", "assume b > 1", "pop", "assume b > 2", "undo", "assume b > 3", "assume b < 9"]
+    facts = talk(*lines, "drop 7", "facts", session=session)[-1].splitlines()
+    assert facts == ["[1]   declared   b >= 0", "[8]   assumed    b < 9"]
+
+
+def test_a_saved_session_keeps_its_questions(tmp_path: Path) -> None:
+    """Questions are saved at their place, and saved again after loading."""
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    asked = ["sizes s", "s > 3 ?", "assume s > 4", "s > 3 ?", "s > 9 ?", "assume s > 5", "undo"]
+    assert talk(*asked, f"save {first}")[-1].endswith("with 3 questions")
+    assert talk(f"load {first}", f"save {second}")[0] == "1 symbols and 1 facts, 3 questions asked"
+    lines = [path.read_text().splitlines()[1:] for path in (first, second)]
+    assert lines[0] == lines[1]
+    assert [json.loads(line)["op"] for line in lines[0]] == ["symbol", "ask", "assume", "ask", "ask"]
+    assert [json.loads(line).get("truth") for line in lines[0]][1::2] == ["depends", "always"]

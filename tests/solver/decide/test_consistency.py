@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from solver.decide.assume import assume
-from solver.decide.consistency import Consistent, Unknown, consistency
+from solver.decide.consistency import consistency
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
 from solver.errors import Contradictory, Undefined
 from solver.interop.z3 import Proved, objection
-from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown, range_prop
 from solver.proofs.checker import examine
 from solver.syntax.parser import parse
 from solver.terms.interner import Interner

@@ -20,7 +20,7 @@ from solver.terms.interner import Interner
 from tests.effort import examples
 from tests.properties.programs import Case, cases, known
 from tests.solver.asked import asked
-from tests.solver.proofs.test_forged_evidence import SETTLED
+from tests.solver.proofs.forging import SETTLED
 
 T = TypeVar("T")
 

@@ -1,172 +1,38 @@
-"""Evidence that was changed after it was found: `check()` notices, whatever was changed."""
+"""Evidence that was changed after it was found: `check()` notices, whatever was changed.
+
+`tests/solver/proofs/forging.py` makes the forgeries, a million of them where it is run by itself.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from solver.decide.verdict import Always, Depends, Never
 from solver.knowledge.facts import Facts
-from solver.proofs.fact import Fact
-from solver.proofs.step import ProofStep
-from solver.samples.witness import Witness
-from solver.terms.prop import Prop
 from tests.solver.asked import asked
-
-SETTLED = [
-    "a 1.. b 1.. c 1.. d 1..; a <= b; b <= c; c <= d; d % 4 == 0; a <= d",
-    "a 1.. b 1..; a % 8 == 0; b % 6 == 0; (a*b) % 24 == 0",
-    "a 2.. b 2..; a*b <= 20; b >= 5; a <= 4",
-    "a 0..9 b 0..9; a + b >= 15; a != 9; b >= 7",
-    "a 1.. b 1..; b == 3*a; a >= 4; b % 3 == 1",
-    "a 0.. b 1..; a // b >= 3; b >= 2; a >= 6",
-    "a 1.. b 1..; max(a, b) <= 7; min(a, b) >= 6; a + b >= 12",
-    "a 0.. b 0..; a <= 4 or b <= 4; b >= 6; a <= 5",
-    "a 1.. b 1.. c 1..; a*b == c; a >= 3; b >= 3; c >= 9",
-    "a 1..; a % 4 == 1; a % 2 == 0",
-    "a 0.. b 0.. c 0..; min(a, b, c) != 0; a*b*c >= 1",
-    "a 0.. b 0..; min(a, b)*min(a, b) >= 3; b >= 1",
-    "a 0.. b 0.. k 0..; max(a, b) <= k; a + b <= 2*k",
-    "a 1.. b 1..; gcd(a, b) >= 4; a >= 4",
-    "a 1.. b 1..; b == 3; a % gcd(a, b) == 0",
-    "a .. b ..-1; gcd(a, b) + b <= 0",
-]
-OPEN = [
-    "a 1.. b 1..; a % 16 == 0; (a*b) % 64 == 0",
-    "a 2.. b 2..; a <= b; a == b",
-    "a 0.. b 0..; a + b == 9; a > b",
-]
-Forge = Callable[[random.Random, Always | Never], bool]
-"""Changes a verdict; whether there was anything to change."""
+from tests.solver.proofs.forging import FORGES, OPEN, SETTLED, Forge, accepted, main, witnesses
 
 
-def steps_of(proof: ProofStep) -> list[ProofStep]:
-    found: dict[int, ProofStep] = {}
-    stack = [proof]
-    while stack:
-        step = stack.pop()
-        if id(step) not in found:
-            found[id(step)] = step
-            stack.extend(step.premises)
-    return list(found.values())
-
-
-def numbers(rng: random.Random, verdict: Always | Never) -> bool:
-    """A multiplier, a slack, a modulus, a bound."""
-
-    def changed(data: object) -> object:
-        if type(data) is int:
-            return data + rng.choice((-3, -2, -1, 1, 2, 3))
-        if isinstance(data, tuple) and data:
-            position = rng.randrange(len(data))
-            return (*data[:position], changed(data[position]), *data[position + 1 :])
-        return data
-
-    steps = [step for step in steps_of(verdict.proof) if isinstance(step.data, (int, tuple))]
-    if not steps:
-        return False
-    step = rng.choice(steps)
-    before, step.data = step.data, changed(step.data)
-    return step.data != before
-
-
-def conclusions(rng: random.Random, verdict: Always | Never) -> bool:
-    """Forge the conclusion of a step."""
-    step = rng.choice(steps_of(verdict.proof))
-    p = step.conclusion
-    others = [p.negation, *[other.conclusion for other in steps_of(verdict.proof)]]
-    if p.kind == "ge":
-        others += [Prop.nonnegative(p.expr - 1), Prop.nonnegative(p.expr * 2 - 1)]
-    step.conclusion = rng.choice(others)
-    # a leaf that is supposed may be any proposition, if the step above does not mind
-    return step.conclusion is not p and step.rule not in ("hypothesis", "domain")
-
-
-def premises(rng: random.Random, verdict: Always | Never) -> bool:
-    """Forge the premises of a step."""
-    steps = steps_of(verdict.proof)
-    step = rng.choice([step for step in steps if step.premises] or steps)
-    if not step.premises:
-        return False
-    position = rng.randrange(len(step.premises))
-    old, new = step.premises[position], rng.choice(steps)
-    step.premises = (*step.premises[:position], *([new] if rng.random() < 0.7 else []), *step.premises[position + 1 :])
-    # another proof of the same is no forgery, and what rests on itself is found out
-    return new.conclusion is not old.conclusion or len(step.premises) == position
-
-
-def leaves(rng: random.Random, verdict: Always | Never) -> bool:
-    """The facts at the leaves: others, copies, and the same with another proposition."""
-    steps = [step for step in steps_of(verdict.proof) if step.fact is not None]
-    if not steps:
-        return False
-    step = rng.choice(steps)
-    fact = step.fact
-    assert fact is not None
-    terms = fact.prop.interner
-    match rng.randrange(4):
-        case 0:
-            step.fact = replace(fact, prop=fact.prop.negation)
-        case 1:
-            step.fact = replace(fact)
-        case 2:
-            step.fact = replace(fact, written="a fact that nobody stated")
-        case _:
-            step.fact = Fact(step.conclusion, terms.true, "given", "invented", None, None, rng.randrange(9))
-    return True
-
-
-def cores(rng: random.Random, verdict: Always | Never) -> bool:
-    """Forge the core."""
-    core = verdict.core
-    if not core:
-        return False
-    position = rng.randrange(len(core))
-    fact = core[position]
-    shown = [*core]
-    match rng.randrange(5):
-        case 0:
-            del shown[position]
-        case 1:
-            shown.append(fact)
-        case 2:
-            shown[position] = replace(fact, written="a fact that nobody stated")
-        case 3:
-            shown[position] = replace(fact)
-        case _:
-            shown.insert(position, Fact(fact.prop.negation, fact.domain, "given", "invented", None, None, 77))
-    verdict._core = tuple(shown)
-    return True
-
-
-def facts_in_place(rng: random.Random, verdict: Always | Never) -> bool:
-    """Forge the statement of a recorded fact, or its proof."""
-    if not verdict.core:
-        return False
-    fact = rng.choice(verdict.core)
-    field, value = rng.choice(
-        [("prop", fact.prop.negation), ("written", "x == 1"), ("_printed", "x == 1"), ("domain", fact.prop.negation)]
-    )
-    object.__setattr__(fact, field, value)
-    return True
-
-
-@pytest.mark.parametrize("forge", [numbers, conclusions, premises, leaves, cores, facts_in_place])
+@pytest.mark.parametrize("forge", FORGES)
 def test_no_forged_proof_is_accepted(forge: Forge) -> None:
     """`check()` accepts no forged proof or core."""
-    rng = random.Random(forge.__name__)
-    forged = 0
-    while forged < 400:
-        line = rng.choice(SETTLED)
-        verdict = asked(line).verdict()
-        assert isinstance(verdict, (Always, Never)), line
-        before = [(step, step.conclusion) for step in steps_of(verdict.proof)]
-        if forge(rng, verdict):
-            forged += 1
-            assert not verdict.check(), (line, verdict.proof, before)
+    assert accepted(random.Random(forge.__name__), 400, [forge]) == []
+
+
+def test_an_accepted_forgery_is_counted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that cannot fail would report nothing accepted for ever."""
+    assert main(["--count", "30", "--seed", "3"]) == 0
+    assert "30 forged, 0 accepted" in capsys.readouterr().out
+    monkeypatch.setattr("tests.solver.proofs.forging.FORGES", [nothing])
+    assert main(["--count", "5"]) == 1
+    assert "nothing of `a 1.." in capsys.readouterr().out
+
+
+def nothing(rng: random.Random, verdict: Always | Never) -> bool:
+    """A forgery that changes nothing."""
+    return True
 
 
 def test_an_answer_turned_around_is_not_accepted() -> None:
@@ -184,19 +50,7 @@ def test_no_forged_witness_is_accepted() -> None:
     rng = random.Random(3)
     refused = 0
     for _ in range(1500):
-        verdict = asked(rng.choice(OPEN)).verdict()
-        assert isinstance(verdict, Depends)
-        name, truth = rng.choice([("_true", True), ("_false", False)])
-        values = dict(verdict.true_values if truth else verdict.false_values)
-        atom = rng.choice(list(values))
-        values[atom] += rng.choice((-17, -2, -1, 1, 2, 16))
-        holds = verdict.facts.holds_at(values) and verdict.prop.evaluate(values) is truth
-        shown = verdict._small()
-        if rng.random() < 0.5:
-            verdict._shown = (values, shown[1]) if truth else (shown[0], values)
-        else:
-            setattr(verdict, name, Witness.of(values))
-            verdict._shown = None
+        verdict, holds = witnesses(rng)
         if not holds and verdict._shown is not None:
             assert not verdict.check()
             refused += 1

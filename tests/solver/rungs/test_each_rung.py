@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solver.decide.prover import LADDER, SIMPLE
+from solver.decide.rungs import TABLE
 from solver.decide.verdict import Always, Depends, Never
 from solver.proofs.checker import verify
 from solver.proofs.step import ProofStep
@@ -185,7 +185,7 @@ def test_a_changed_multiplier_is_refused() -> None:
 
 def test_every_rung_is_tried() -> None:
     """If this fails, a rung proves its rows above, where it is asked for by name, and no question ever tries it."""
-    assert {name for name, _ in (*SIMPLE, *LADDER)} <= RUNGS
+    assert {rung.name for rung in TABLE} <= RUNGS
     assert RUNGS >= ALONE.keys()
 
 

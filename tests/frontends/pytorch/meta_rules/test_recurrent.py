@@ -14,11 +14,9 @@ import pytest
 import torch
 import torch.utils.checkpoint
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.meta_rules.through_time import layer_gradients
 
 KINDS: dict[str, Callable[..., nn.Module]] = {
     "lstm": nn.LSTM,
@@ -128,56 +126,6 @@ def test_every_combination(kind: str, dynamic: bool | None, backend: str) -> Non
         states, batched, gradients = rest
         way = Way(options, training, gradients, states, batched, torch.float32, dynamic)
         agrees(kind, way, backend, ((3, 2), (6, 3)))
-
-
-# ---------------------------------------------------------------------- the gradient by itself
-
-
-@pytest.mark.parametrize("is_packed", [False, True])
-@pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_backpropagation_through_time_is_autograds(kind: str, bias: bool, bidirectional: bool, is_packed: bool) -> None:
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5, bias=bias, bidirectional=bidirectional).double()
-    x, batch_sizes = torch.randn(6, 3, 4, dtype=torch.float64), None
-    if is_packed:
-        x, batch_sizes, _, _ = pack_padded_sequence(x, torch.tensor([6, 3, 2]))
-    is_lstm = MODES[kind] == "lstm"
-    widths = [layer.proj_size or 5, 5] if is_lstm else [5]
-    hx = [torch.randn(1 + bidirectional, 3, width, dtype=torch.float64) for width in widths]
-    parameters = list(layer.parameters())
-    leaves = [each.detach().requires_grad_() for each in (x, *hx)] + parameters
-    states = tuple(leaves[1 : 1 + len(hx)]) if is_lstm else leaves[1]
-    given = (leaves[0], states) if batch_sizes is None else (leaves[0], batch_sizes, states)
-    rest = (bias, 1, 0.0, False, bidirectional, *((False,) if batch_sizes is None else ()))
-    outputs = getattr(torch._C._VariableFunctions, MODES[kind])(*given, parameters, *rest)
-    for absent in [(), (0,), (1,)]:
-        grads = [None if place in absent else torch.randn_like(each) for place, each in enumerate(outputs)]
-        there = [place for place in range(len(outputs)) if place not in absent]
-        expected = torch.autograd.grad(
-            [outputs[place] for place in there], leaves, [grads[place] for place in there], retain_graph=True
-        )
-        with torch.no_grad():
-            found = layer_gradients(
-                grads, x, batch_sizes, hx, parameters, outputs[0], [], MODES[kind], bidirectional, [True] * len(leaves)
-            )
-        torch.testing.assert_close(found, list(expected), rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_halves_lose_no_more_than_eagers(kind: str) -> None:
-    torch.manual_seed(0)
-    layer = KINDS[kind](4, 5).bfloat16()
-    wide = KINDS[kind](4, 5).double()
-    wide.load_state_dict(layer.state_dict())
-    x = torch.randn(40, 3, 4, dtype=torch.bfloat16)
-    errors = []
-    exact = torch.autograd.grad(wide(x.double())[0].sum(), list(wide.parameters()))
-    for call in (layer, compile(layer)):
-        found = torch.autograd.grad(call(x)[0].sum(), list(layer.parameters()))
-        errors.append(max(float((one - other).abs().max() / other.abs().max()) for one, other in zip(found, exact)))
-    assert errors[1] < max(2 * errors[0], 0.05)
 
 
 # ---------------------------------------------------------------------- around a layer

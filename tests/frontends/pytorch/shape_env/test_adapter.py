@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod
 from frontends.pytorch.shape_env import UndecidedBranch, installed
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.installing import ACTIVE
+from frontends.pytorch.shape_env.nodes import RELATIONS
 from shapes.environment.events import Declared
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch.shape_env.environments import guards, made, number, sizes_of
@@ -81,6 +83,28 @@ def test_a_deferred_assert_is_a_check_with_its_message() -> None:
     (check,) = shapes.engine.runtime_asserts()
     assert (check.text, guards(shapes)) == ("u0 % 4 == 0", [])
     assert bool(u == 4 * (u // 4))  # torch alone refuses to decide this
+
+
+def test_a_comparison_that_sympy_decides_is_decided_without_it() -> None:
+    """Comparisons are made unevaluated. Fails when the engine leaves one open, or guards one, that sympy decides."""
+    shapes = made()
+    a, b = sizes_of(shapes, 6, 4)
+    assert (a > 1).node._expr == sympy.Gt(a.node.expr, 1, evaluate=False)
+    terms = [a, a * b, a + 2 * b, a // 2, 0, 1, -2]
+    decided = 0
+    for name, relation in RELATIONS.items():
+        for x in terms:
+            for y in terms:
+                if isinstance(x, int):
+                    continue
+                made_of = [each.node.expr if isinstance(each, torch.SymInt) else sympy.Integer(each) for each in (x, y)]
+                answer = relation(*made_of)
+                if answer in (sympy.true, sympy.false):
+                    decided += 1
+                    asked = getattr(operator, name)(x, y)
+                    assert bool(asked) is bool(answer), (name, made_of)
+    assert decided > 40
+    assert guards(shapes) == []
 
 
 # ---------------------------------------------------------------------- asking

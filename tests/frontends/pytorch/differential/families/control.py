@@ -65,17 +65,6 @@ def caught_exception(x):
 
 
 @program("n m")
-def finally_runs(x):
-    steps = []
-    try:
-        steps.append(1)
-        y = x * 2
-    finally:
-        steps.append(2)
-    return y, steps
-
-
-@program("n m")
 def own_error(x):
     if x.shape[0] == 5:
         raise KeyError("five rows")

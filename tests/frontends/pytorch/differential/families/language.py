@@ -319,17 +319,6 @@ def generator_closed(x):
 
 
 @program("n m")
-def raised_from(x):
-    try:
-        try:
-            raise ValueError("inner")
-        except ValueError as error:
-            raise KeyError("outer") from error
-    except KeyError as error:
-        return x * len(error.args), type(error.__cause__).__name__
-
-
-@program("n m")
 def own_exception_with_else(x):
     class Odd(Exception):
         def __init__(self, size):

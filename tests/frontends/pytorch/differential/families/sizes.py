@@ -7,7 +7,6 @@ import fractions
 import math
 import operator
 import statistics
-import typing
 
 import torch
 
@@ -16,27 +15,8 @@ from tests.frontends.pytorch.differential.cases import Family
 FAMILY = Family("sizes")
 
 
-class Couple(typing.NamedTuple):
-    first: torch.Tensor
-    second: torch.Tensor
-
-    def both(self):
-        return self.first + self.second
-
-    @staticmethod
-    def seven():
-        return 7
-
-    @classmethod
-    def named(cls):
-        return cls.__name__
-
-
 FAMILY.table(
     {
-        "hasattr fields": lambda x: (
-            x + (hasattr(Couple(x, x), "_fields") and isinstance(Couple(x, x), tuple)) + hasattr(x.shape, "_fields")
-        ),
         "abs of size": lambda x: x + abs(2 - x.shape[0]),
         "power size": lambda x: x + 2 ** x.shape[0] + x.shape[1] ** 2 + pow(x.shape[0], 2, 5),
         "math functions of a size": lambda x: (

@@ -57,6 +57,9 @@ Named = collections.namedtuple("Named", "a b")
 
 FAMILY.table(
     {
+        "hasattr fields": lambda x: (
+            x + (hasattr(Couple(x, x), "_fields") and isinstance(Couple(x, x), tuple)) + hasattr(x.shape, "_fields")
+        ),
         "hasattr class": lambda x: x + hasattr(Plain, "a") + hasattr(Plain, "b"),
         "fromkeys": lambda x: collections.defaultdict.fromkeys(iter("ab"), x),
         "type to half": lambda x: x.type(x.to(torch.float16).type()),

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv, SymBool
-from shapes.environment import answers, memory, reader
+from shapes.environment import memory, questions, reader
 from shapes.environment.events import Asked, Deferred, Guarded, RolledBack
 from shapes.environment.trail import Trail
 from tests.costs import in_calls
@@ -57,7 +57,7 @@ def test_a_name_that_comes_back_is_another_symbol(env: ShapeEnv) -> None:
 
 def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forgetting cached answers changes no answer, and a rollback restores none of the undone ones."""
-    monkeypatch.setattr(answers, "ANSWERS_KEPT", 8)
+    monkeypatch.setattr(questions, "ANSWERS_KEPT", 8)
     monkeypatch.setattr(reader, "TEXTS_KEPT", 8)
     monkeypatch.setattr(memory, "NODES_SWEPT", 16)
     env = two_sizes()
@@ -78,7 +78,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory does not grow with the number of questions."""
-    monkeypatch.setattr(answers, "ANSWERS_KEPT", 256)
+    monkeypatch.setattr(questions, "ANSWERS_KEPT", 256)
     monkeypatch.setattr(reader, "TEXTS_KEPT", 256)
     monkeypatch.setattr(memory, "NODES_SWEPT", 1024)
     env = two_sizes()
@@ -223,3 +223,28 @@ def test_witnesses_name_every_symbol_of_the_text(env: ShapeEnv) -> None:
     assert isinstance(later, Depends) and later.true_at == {"b": 4, "s": 4} and later.check()
     env.rollback(mark)
     assert isinstance(env.ask("s + b - b > 3"), Depends)
+
+
+def test_a_text_is_worded_anew_when_a_name_in_it_means_another_symbol(env: ShapeEnv) -> None:
+    """An answer outlives a symbol that cancels in its text; its witnesses then name the symbol of this name now."""
+    env.ask("s > 3")
+    for low in (10, 20):
+        mark = env.checkpoint()
+        env.symbol("h", lo=low)
+        verdict = env.ask("s + h - h > 3")
+        assert isinstance(verdict, Depends) and verdict.true_at["h"] >= low and verdict.check()
+        assert env.ask("s + h - h > 3") is verdict
+        env.rollback(mark)
+
+
+def test_an_answer_found_in_a_stretch_ends_with_it(env: ShapeEnv) -> None:
+    """There is one trail of answers: an open one that a stretch closed is open after it."""
+    env.ask("s % 8 == 0")
+    mark = env.checkpoint()
+    env.assume("s % 16 == 0")
+    assert isinstance(env.ask("s % 8 == 0"), Always)
+    env.rollback(mark)
+    assert isinstance(env.ask("s % 8 == 0"), Depends)
+    before = env.ask("b*s >= 1")
+    env.rollback(env.checkpoint())
+    assert env.ask("b*s >= 1") is before, "found before anything was committed, it stands"
