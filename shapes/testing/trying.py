@@ -31,12 +31,12 @@ from shapes.testing.agreement import Disagreement, Sizes, disagreement, on_symbo
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.coverage import RuleReport
-from shapes.testing.directed.constants import constants_of, names_in
-from shapes.testing.directed.growth import Growth
+from shapes.testing.directed.constants import constants_of, does_constant_work, names_in
+from shapes.testing.directed.growth import Growth, Symbolic
 from shapes.testing.directed.places import Path, named_places, places_of, structure_of, with_values
 from shapes.testing.directed.search import Domain, directed, run_of
 from shapes.testing.directed.shrinking import shrunk
-from shapes.testing.references.functions import Function, OfCalls, may_omit
+from shapes.testing.references.functions import Function, OfCalls, may_omit, on_sizes
 from shapes.testing.references.standins import Untested
 from shapes.testing.signatures import calls_for, parameters_of
 from shapes.testing.specializing import Specializations
@@ -83,7 +83,10 @@ class Trial:
         self.seed = seed
         self.answers: dict[str, bool] = {}
         # on symbols a rule goes on where numbers are refused
-        self.growth = Growth([operator, self._on_numbers, partial(on_symbols, rule)])
+        symbolic: list[Symbolic] = [] if does_constant_work(rule.function) else [self._in_environment]
+        if not does_constant_work(operator.function):
+            symbolic += on_sizes(operator)
+        self.growth = Growth([operator, self._on_numbers, partial(on_symbols, rule)], symbolic)
         self.accepted: list[Call] = []
         self.short: set[str] = set()
         self.found: Disagreement | None = None
@@ -119,7 +122,10 @@ class Trial:
         return self._random(left, None)
 
     def _on_numbers(self, call: Call) -> object:
-        return self.rule(ShapeEnv(origin=lambda: None), *call.args, **call.kwargs)
+        return self._in_environment(ShapeEnv(origin=lambda: None), call)
+
+    def _in_environment(self, env: ShapeEnv, call: Call) -> object:
+        return self.rule(env, *call.args, **call.kwargs)
 
     def _accepted(self, call: Call) -> bool:
         return self.answers.get(repr(call), False)

@@ -15,6 +15,7 @@ function names are read as well, if they are of the same module.
 
 from __future__ import annotations
 
+import builtins
 import inspect
 from collections.abc import Iterator
 from types import CodeType, FunctionType
@@ -24,6 +25,12 @@ SMALL: Final = 8
 """Smaller ones are tried anyway."""
 MOST: Final = 12
 DEPTH: Final = 3
+CONSTANT_WORK: Final = frozenset({
+    "abs", "bool", "divmod", "int", "isinstance", "len", "max", "min", "range", "slice", "str", "tuple", "type",
+    "bit_length", "ceil", "floor", "gcd", "isqrt", "lcm", "log2", "math", "prod", "broadcast_shapes", "np", "numpy",
+    "args", "get", "index", "indices", "kwargs", "require",
+})  # fmt: skip
+"""Names of functions that do no more for a larger integer, and of what they are found in."""
 
 
 def constants_of(*functions: object) -> tuple[int, ...]:
@@ -39,6 +46,25 @@ def names_in(function: object) -> frozenset[str]:
     """The names of attributes and globals that a function's code mentions, nested functions included."""
     plain = inspect.unwrap(function) if callable(function) else function
     return frozenset(_names(plain.__code__)) if isinstance(plain, FunctionType) else frozenset()
+
+
+def does_constant_work(function: object) -> bool:
+    """Return True if all names in a function's code are of what takes no longer for larger integers, or exceptions.
+
+    >>> does_constant_work(lambda call: len(range(call.args[0])))
+    True
+    >>> does_constant_work(lambda call: sum(range(call.args[0])))
+    False
+    """
+    plain = inspect.unwrap(function) if callable(function) else function
+    if not isinstance(plain, FunctionType):
+        return False
+    known = {**vars(builtins), **plain.__globals__}
+    return all(name in CONSTANT_WORK or _is_exception(known.get(name)) for name in _names(plain.__code__))
+
+
+def _is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -79,7 +79,10 @@ def asked_together(rule: Rule, reference: Callable[[Call], object], call: Call, 
 
     So what the one asks is negated while the answers to the other stand: where one refuses, and the other does not.
     """
-    runs = [lambda env, given: rule(env, *given.args, **given.kwargs), lambda env, given: reference(given)]
+    runs: list[Callable[[ShapeEnv, Call], object]] = [
+        lambda env, given: rule(env, *given.args, **given.kwargs),
+        lambda env, given: reference(given),
+    ]
 
     def in_turn(env: ShapeEnv, given: Call, order: int) -> list[object]:
         results = []

@@ -29,7 +29,7 @@ from shapes.errors import ShapeError
 from shapes.testing.calls import Call
 from shapes.testing.directed.places import with_values
 from shapes.testing.directed.questions import Run
-from shapes.testing.satisfying import Satisfying
+from shapes.testing.satisfying import Satisfying, Values
 from solver.knowledge.facts import Facts
 from solver.terms.expr import Expr, reachable
 from solver.terms.prop import Prop
@@ -99,7 +99,7 @@ def _edges(size: Expr) -> Iterator[Prop]:
         yield Prop.eq(size, WIDE - 1)
 
 
-def _reached(facts: Facts, run: Run, goal: Prop, before: tuple[Prop, ...]) -> dict[object, int] | None:
+def _reached(facts: Facts, run: Run, goal: Prop, before: tuple[Prop, ...]) -> Values | None:
     """Values that reach a goal and keep to what held before, or that reach it alone."""
     for kept in (before, ()) if before else ((),):
         try:

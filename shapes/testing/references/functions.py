@@ -21,15 +21,16 @@ import importlib
 import importlib.util
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, Literal
 
+from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.shape import Shape
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
 from shapes.testing.directed.constants import names_in
-from shapes.testing.references.arrays import array_of, jax_array_of
+from shapes.testing.references.arrays import array_of, jax_array_of, sizes_of
 from shapes.testing.references.standins import StandIns, Untested, is_large
 
 Tensors = Literal["numpy", "torch", "jax", "sizes"]
@@ -178,18 +179,6 @@ def array_maker(tensors: Tensors) -> Callable[[Input], object]:
             return tuple
 
 
-def sizes_of(result: object) -> Iterator[tuple[int, ...] | None]:
-    """The sizes of each array in a result, in order; a plain number has none, and None stands for anything else."""
-    shape: object = getattr(result, "shape", None)
-    if isinstance(shape, tuple):
-        yield tuple([int(size) for size in shape])
-    elif isinstance(result, tuple | list):
-        for one in result:
-            yield from sizes_of(one)
-    else:
-        yield () if isinstance(result, int | float | complex) else None
-
-
 def shapes_of(function: object, result: object) -> Sizes | None:
     """The shapes that a reference of sizes gave: one, or a tuple of them.
 
@@ -268,6 +257,21 @@ def takes_calls(function: object) -> bool:
     except (TypeError, ValueError):
         return False
     return len(parameters) == 1 and (parameters[0].annotation in (Call, "Call") or parameters[0].name == "call")
+
+
+def on_sizes(reference: OfCalls | Function) -> list[Callable[[ShapeEnv, Call], object]]:
+    """The reference as a function of an environment and a call whose sizes may be symbols, if it computes sizes."""
+    function: Callable[..., object] = reference.function  # type: ignore[explicit-any]
+    if isinstance(reference, OfCalls):
+        return [lambda env, call: function(call)]
+    if reference.tensors != "sizes":
+        return []
+
+    def with_tuples(env: ShapeEnv, call: Call) -> object:
+        args, kwargs = call.replaced(tuple)
+        return function(*args, **kwargs)
+
+    return [with_tuples]
 
 
 def may_omit(reference: OfCalls | Function, name: str) -> bool:

@@ -7,31 +7,27 @@
     ((1073741825,),)
 
 NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's
-functions may still allocate results: they are measured on two sizes first, and where memory or time grows,
-only arrays that fit are made. torch's meta functions are compared with the kernels on small calls first. What cannot be
-told this way is `Untested`, which is neither accepted nor refused.
+functions are watched on smaller arrays first: one that computes elements, or makes arrays that are no views of its
+arguments, is not called with more than `ALLOCATED` elements. torch's meta functions are compared with the kernels on
+small calls first. What cannot be told this way is `Untested`, which is neither accepted nor refused.
 """
 
 from __future__ import annotations
 
-import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
 from shapes.testing.calls import Call, Input
 from shapes.testing.directed.places import places_of, structure_of, with_values
+from shapes.testing.references.arrays import array_of, sizes_of
 
 LARGE: Final = 1 << 16
 """The product of all integers of a call, from which on there are stand-ins."""
 ALLOCATED: Final = 1 << 18
 """Elements that are really made, at most."""
-PROBED: Final = (1 << 14, 1 << 16)
-GROWTH: Final = 1 << 14
-"""Bytes by which memory may grow between the two probes where nothing is allocated."""
-SWEEP: Final = 1 << 23
-"""Elements that are looked at in a time."""
-INSTANT: Final = 0.0005
+WATCHED: Final = (64, 16)
+"""Integers to which large ones are lowered to watch a function of NumPy's; the second where the first is refused."""
 COMPARED: Final = 4
 WORDS: Final = ("overflow", "too big", "too large", "maximum allowed", "exceed", "out of memory", "allocate", "int too")
 """Words of messages that are about the machine, not about the operator."""
@@ -44,7 +40,7 @@ class Untested(Exception):
 class StandIns:
     """A function of arrays, called with large ones."""
 
-    def __init__(self, tensors: str, function: Callable[..., object]) -> None:
+    def __init__(self, tensors: str, function: Callable[..., object]) -> None:  # type: ignore[explicit-any]
         self.tensors = tensors
         self.function = function
         self.known: list[tuple[Call, object]] = []
@@ -92,8 +88,6 @@ class StandIns:
         return self.function(*args, **kwargs)
 
     def _as_really(self, call: Call, sizes: object) -> bool:
-        from shapes.testing.references.functions import sizes_of
-
         try:
             return tuple(sizes_of(self._meta(call))) == sizes
         except Exception:
@@ -127,41 +121,75 @@ class StandIns:
         return self.function(*args, **kwargs)
 
     def _is_lazy(self, call: Call) -> bool:
-        """Return True if neither memory nor time grow with the sizes of such calls."""
+        """Return True if such calls give views of their arguments and look at no element."""
         key = structure_of(call) + "".join(["L" if place.value > LARGE else "s" for place in places_of(call)])
         if key not in self.lazy:
-            self.lazy[key] = self._measured(call)
-        return self.lazy[key]
+            for most in WATCHED:
+                lowered = _clipped(call, most)
+                if _elements(lowered) > ALLOCATED:
+                    continue
+                only_views = self._gives_views(lowered)
+                if only_views is not None:
+                    self.lazy[key] = only_views
+                    break
+        return self.lazy.get(key, False)
 
-    def _measured(self, call: Call) -> bool:
+    def _gives_views(self, call: Call) -> bool | None:
+        """Return True if a call only makes views, None if it is refused."""
+        import numpy
+
+        roots: set[int] = set()
+
+        def watched(tensor: Input) -> object:
+            array = _array(tensor)
+            roots.add(id(_root(array)))
+            return numpy.asarray(array).view(_watching())
+
+        args, kwargs = call.replaced(watched)
+        _computed.clear()
         try:
-            first, second = [self._peak(_clipped(call, most)) for most in PROBED]
-            if second - first > GROWTH:
-                return False
-            return min(self._seconds(_clipped(call, SWEEP)) for _ in range(2)) < INSTANT
+            result = self.function(*args, **kwargs)
         except Exception:
-            return False
+            return False if _computed else None
+        return not _computed and all(id(_root(one)) in roots for one in _leaves(result))
 
-    def _peak(self, call: Call) -> int:
-        """The bytes that a call allocates."""
-        args, kwargs = call.replaced(_array)
-        running = tracemalloc.is_tracing()
-        if not running:
-            tracemalloc.start()
-        try:
-            before = tracemalloc.get_traced_memory()[0]
-            tracemalloc.reset_peak()
-            self.function(*args, **kwargs)
-            return tracemalloc.get_traced_memory()[1] - before
-        finally:
-            if not running:
-                tracemalloc.stop()
 
-    def _seconds(self, call: Call) -> float:
-        args, kwargs = call.replaced(_array)
-        before = time.perf_counter()
-        self.function(*args, **kwargs)
-        return time.perf_counter() - before
+_computed: list[object] = []
+"""The functions that computed elements of a watched array."""
+
+
+@cache
+def _watching() -> type:
+    """Arrays of NumPy that note a computation with their elements."""
+    import numpy
+
+    class Watched(numpy.ndarray):  # type: ignore[explicit-any]
+        """An array whose elements are not to be read."""
+
+        def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **kwargs: object) -> object:
+            _computed.append(ufunc)
+            raise TypeError("elements of a watched array")
+
+        def __array_finalize__(self, made_from: object) -> None:
+            if self.flags.owndata:
+                _computed.append(made_from)
+
+    return Watched
+
+
+def _root(array: object) -> object:
+    """The object whose memory an array looks at."""
+    while getattr(array, "base", None) is not None:
+        array = array.base  # type: ignore[attr-defined]
+    return array
+
+
+def _leaves(result: object) -> Iterator[object]:
+    if isinstance(result, tuple | list):
+        for one in result:
+            yield from _leaves(one)
+    else:
+        yield result
 
 
 def is_large(call: Call) -> bool:
@@ -185,12 +213,10 @@ def _array(tensor: Input) -> object:
     import numpy
 
     if tensor.values is not None or tensor.strides is not None:
-        from shapes.testing.references.arrays import array_of
-
         return array_of(tensor)
     dtype = numpy.dtype(tensor.dtype or "float32")
     value = tensor.low if dtype.kind in "iu" else 1
     try:
-        return numpy.broadcast_to(numpy.asarray(value, dtype), tuple(tensor))
+        return numpy.broadcast_to(numpy.asarray(value, dtype), [int(size) for size in tensor])
     except ValueError as error:
         raise Untested(str(error)) from None
