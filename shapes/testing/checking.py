@@ -44,10 +44,10 @@ INDENTED: Final = "    "
 
 
 class RuleDisagrees(AssertionError):
-    """A rule and an operator differ; `disagreement` says where."""
+    """A rule and an operator differ; `disagreement` says where, `report` what was covered before it was met."""
 
-    def __init__(self, found: Disagreement) -> None:
-        self.disagreement = found
+    def __init__(self, found: Disagreement, report: RuleReport | None = None) -> None:
+        self.disagreement, self.report = found, report
         test = "\n".join([INDENTED + line if line else "" for line in pasted(found).splitlines()])
         super().__init__(f"{found}\n\nThe smallest call on which they differ, as a test:\n\n{test}")
 
@@ -55,8 +55,8 @@ class RuleDisagrees(AssertionError):
 class RuleSpecializes(RuleDisagrees):
     """A rule takes a size as a number although a formula would do; `specialization` says which."""
 
-    def __init__(self, rule: Rule, found: Specialization) -> None:
-        self.specialization = found
+    def __init__(self, rule: Rule, found: Specialization, report: RuleReport | None = None) -> None:
+        self.specialization, self.report = found, report
         self.disagreement = Disagreement(rule, found.call, found.expected, None, "on symbols")
         values = ", ".join([str(value) for value in found.values[:4]])
         sizes = [None if one is None else f"({', '.join(one)})" for one in found.formulas]
@@ -112,11 +112,11 @@ def check_rule(  # type: ignore[explicit-any]
     trial = Trial(checked, reference_of(reference, tensors), calls, arguments, examples, seed)
     found = trial.run()
     if found is not None:
-        raise RuleDisagrees(found).with_traceback(None) from shown(found)
+        raise RuleDisagrees(found, trial.report).with_traceback(None) from shown(found)
     if not trial.report.accepted:
         raise NothingAccepted(trial.nothing())
     for specialization in trial.specializations:
-        raise RuleSpecializes(checked, specialization)
+        raise RuleSpecializes(checked, specialization, trial.report)
     return told(trial.report)
 
 

@@ -234,6 +234,7 @@ class Trial:
             dtypes=any("dtype" in names_in(function) for function in functions),
             model=self.operator.function if isinstance(self.operator, OfCalls) else None,
             begin=self._drawn() if self.given else None,
+            allows=self.growth.allows,
         )
 
     def _drawn(self) -> list[Call]:

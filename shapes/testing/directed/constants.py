@@ -16,6 +16,7 @@ function names are read as well, if they are of the same module.
 from __future__ import annotations
 
 import builtins
+import dis
 import inspect
 from collections.abc import Iterator
 from types import CodeType, FunctionType
@@ -49,18 +50,33 @@ def names_in(function: object) -> frozenset[str]:
 
 
 def does_constant_work(function: object) -> bool:
-    """Return True if all names in a function's code are of what takes no longer for larger integers, or exceptions.
+    """Return True if all names in a function's code are of what takes no longer for larger integers, or exceptions, and
+    it repeats no sequence.
 
     >>> does_constant_work(lambda call: len(range(call.args[0])))
     True
     >>> does_constant_work(lambda call: sum(range(call.args[0])))
     False
+    >>> does_constant_work(lambda call: len([0] * call.args[0]))
+    False
     """
     plain = inspect.unwrap(function) if callable(function) else function
-    if not isinstance(plain, FunctionType):
+    if not isinstance(plain, FunctionType) or _may_repeat(plain.__code__):
         return False
     known = {**vars(builtins), **plain.__globals__}
     return all(name in CONSTANT_WORK or _is_exception(known.get(name)) for name in _names(plain.__code__))
+
+
+def _may_repeat(code: CodeType) -> bool:
+    """Return True if a list, tuple or text stands in code before a product, which may repeat it."""
+    sequence = False
+    for step in dis.get_instructions(code):
+        constant = step.opname == "LOAD_CONST" and isinstance(step.argval, tuple | str | bytes)
+        if constant or step.opname in ("BUILD_LIST", "BUILD_TUPLE"):
+            sequence = True
+        elif sequence and (step.argrepr in ("*", "*=") or step.opname.endswith("_MULTIPLY")):
+            return True
+    return any(_may_repeat(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 
 
 def _is_exception(value: object) -> bool:

@@ -49,6 +49,7 @@ class Domain:
         constants: integers to try.
         model: the reference, where it computes sizes from a `Call`.
         begin: the first calls, where they are not made up.
+        allows: says that a call makes for no large work; the others are asked nothing.
     """
 
     rule: Rule
@@ -58,6 +59,7 @@ class Domain:
     dtypes: bool = False
     model: Callable[[Call], object] | None = None
     begin: Iterable[Call] | None = None
+    allows: Callable[[Call], bool] = lambda call: True
 
     @property
     def numbers(self) -> set[str]:
@@ -121,7 +123,7 @@ def directed(domain: Domain, accepted: Callable[[Call], bool]) -> Iterator[Call]
             begun.add(structure)
             starts.append(call)
         rank = depth * 2 + (0 if good else 3) + min(met, 3)
-        if depth < DEEPEST:
+        if depth < DEEPEST and domain.allows(call):
             heapq.heappush(queue, (rank, next(order), call))
 
     first = domain.begin if domain.begin is not None else itertools.islice(

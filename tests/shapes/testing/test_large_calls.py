@@ -87,7 +87,10 @@ def test_names_tell_constant_work():
 
     assert does_constant_work(stepped)
     assert does_constant_work(refuses)
+    assert does_constant_work(lambda call: ((call.args[0] * 2, 3),))
     assert not does_constant_work(summed)
+    assert not does_constant_work(filled)
+    assert not does_constant_work(lambda call: len("x" * call.args[0]))
     assert not does_constant_work(lambda call: call.args[0].tolist())
     assert not does_constant_work(len)
 
