@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call
-from shapes.testing.directed.places import places_of
+from shapes.testing.directed.integers import places_of
 
 
 @dataclass

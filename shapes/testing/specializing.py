@@ -25,7 +25,7 @@ from typing import Final
 
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call
-from shapes.testing.directed.places import Path, named_places, structure_of
+from shapes.testing.directed.integers import Path, named_places, structure_of
 from shapes.testing.directed.questions import Run
 from shapes.testing.formulas import fitted
 from solver.terms.expr import Atom

@@ -33,7 +33,7 @@ from shapes.testing.calls import Call
 from shapes.testing.coverage import RuleReport
 from shapes.testing.directed.constants import constants_of, does_constant_work, names_in
 from shapes.testing.directed.growth import Growth, Symbolic
-from shapes.testing.directed.places import Path, named_places, places_of, structure_of, with_values
+from shapes.testing.directed.integers import Path, named_places, places_of, structure_of, with_values
 from shapes.testing.directed.search import Domain, directed, run_of
 from shapes.testing.directed.shrinking import shrunk
 from shapes.testing.references.functions import Function, OfCalls, may_omit, on_sizes

@@ -24,7 +24,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.environment.events import Event, Specialized
 from shapes.testing.calls import Call
-from shapes.testing.directed.places import Path, Place, places_of, with_values
+from shapes.testing.directed.integers import Path, Place, places_of, with_values
 from shapes.testing.directed.questions import observed
 from solver.terms.expr import Atom
 

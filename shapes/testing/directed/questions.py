@@ -26,7 +26,7 @@ from shapes.rules.registry import Rule
 from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymInt
 from shapes.testing.calls import Call
-from shapes.testing.directed.places import Path, places_of, rebuilt
+from shapes.testing.directed.integers import Path, places_of, rebuilt
 from solver.decide.verdict import Always, Never
 from solver.knowledge.facts import Facts
 from solver.terms.expr import Atom, Expr

@@ -22,7 +22,7 @@ from typing import Final
 from shapes.rules.registry import Rule
 from shapes.testing.calls import Call
 from shapes.testing.directed.beginnings import beginnings
-from shapes.testing.directed.places import Place, places_of, structure_of, with_values
+from shapes.testing.directed.integers import Place, places_of, structure_of, with_values
 from shapes.testing.directed.questions import Run, asked, asked_together
 from shapes.testing.directed.solving import neighbours
 from shapes.testing.signatures import allows_negative, kinds_of, parameters_of

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from shapes.testing.calls import Call, Input
-from shapes.testing.directed.places import Path, Place, places_of, resized, with_values
+from shapes.testing.directed.integers import Path, Place, places_of, resized, with_values
 
 ATTEMPTS: Final = 400
 ROUNDS: Final = 6

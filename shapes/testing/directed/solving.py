@@ -27,7 +27,7 @@ from typing import Final
 
 from shapes.errors import ShapeError
 from shapes.testing.calls import Call
-from shapes.testing.directed.places import with_values
+from shapes.testing.directed.integers import with_values
 from shapes.testing.directed.questions import Run
 from shapes.testing.satisfying import Satisfying, Values
 from solver.knowledge.facts import Facts

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Final
 
 from shapes.testing.calls import Call, Input
-from shapes.testing.directed.places import places_of, structure_of, with_values
+from shapes.testing.directed.integers import places_of, structure_of, with_values
 from shapes.testing.references.arrays import array_of, sizes_of
 
 LARGE: Final = 1 << 16

@@ -5,7 +5,7 @@ import pytest
 from shapes.testing import check_rule
 from shapes.testing.agreement import disagreement
 from shapes.testing.checking import RuleDisagrees, RuleSpecializes
-from shapes.testing.directed.places import places_of, with_values
+from shapes.testing.directed.integers import places_of, with_values
 from shapes.testing.directed.search import Domain
 from shapes.testing.references.functions import reference_of
 from shapes.testing.references.standins import Untested

@@ -1,7 +1,7 @@
 """The integers of a call: where they are, what they may become.
 
     >>> from shapes.testing.calls import Call, Input
-    >>> from shapes.testing.directed.places import places_of, with_values
+    >>> from shapes.testing.directed.integers import places_of, with_values
     >>> call = Call((Input((4, 5)), 3), {"dim": -1})
     >>> [(place.path, place.value, place.is_size) for place in places_of(call)]
     [((0, 0), 4, True), ((0, 1), 5, True), ((1,), 3, False), (('dim',), -1, False)]
