@@ -31,9 +31,9 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
-        base by_intervals choices clamps comparisons decided_atoms differences draft equalities explain extremes
-        factor_cancellation facts inequalities isolation laws multiples propagation remainder roots samples shift
-        single substitution symbols
+        base by_intervals choices clamps comparisons decided_atoms differences disjunctions draft elimination equalities
+        exact_quotients explain extremes factor_cancellation facts inequalities isolation laws maxima multiples
+        propagation quotients remainder roots samples shift single substitution symbols
         """,
     "solver/samples": "pushing repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",

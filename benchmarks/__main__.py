@@ -14,6 +14,7 @@ ORDER = (
     "coq",
     "ablation",
     "growth",
+    "families",
     "symints",
     "wide_deep",
     "guards",

@@ -32,6 +32,7 @@ ORDER = (
     "shift",
     "remainder",
     "differences",
+    "elimination",
     "search",
     "factor",
     "linear",

@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "min": min,
     "max": max,
     "abs": abs,
+    "gcd": math.gcd,
     "ceildiv": lambda a, b: -(-a // b),
     "truediv": Fraction,
     "sqrt": root,

@@ -92,6 +92,12 @@ NAMED = (
         "if sign < 0 and p.kind",
         "if sign < -1 and p.kind",
     ),
+    Named(
+        "elimination: a bound that makes the inequality false in a sample",
+        "solver/knowledge/elimination.py",
+        "if self.spare[row] < values[row]:",
+        "if False:",
+    ),
     Named("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
     Named(
         "isolate: the divisor's last residue is lost",

@@ -25,13 +25,17 @@ TINY: list[Line] = [
 ]
 
 
-def replay(make: Callable[[], Baseline], lines: Sequence[Line], seconds: float) -> Line:
+def replay(
+    make: Callable[[], Baseline],
+    lines: Sequence[Line],
+    seconds: float,
+    clock: Callable[[], int] = time.perf_counter_ns,
+) -> Line:
     """The answers to a session's questions and the microseconds of each line, for at most about `seconds`.
 
     A question that the baseline cannot express, or fails on, is unknown; `notes` counts these. `said` has results of
     lines that are neither facts nor questions: None, with the error in `notes`, where the baseline lacks the operation.
     """
-    clock = time.perf_counter_ns
     notes: Counter[str] = Counter()
     answers: list[Any] = []
     said: list[Any] = []

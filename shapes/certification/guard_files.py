@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.places import place_in
+from shapes.certification.line_comments import place_in
 from shapes.certification.size_names import names_in
 from shapes.certification.torch_logs import is_log, read_log
 from shapes.errors import ShapeError

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.places import place_in
+from shapes.certification.line_comments import place_in
 from shapes.certification.size_names import canonical
 
 PREFIX: Final = re.compile(

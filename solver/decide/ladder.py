@@ -31,8 +31,41 @@ from solver.rungs.effort import RUNGS, Effort
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 
+LATE: Final = "no rung decided it before its timeout"
+
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """True if every verdict is checked again and cross-checked with z3 (see `solver.decide.paranoid`)."""
+
+
+def _within(
+    facts: Facts,
+    prop: Prop,
+    domain: Prop,
+    effort: Effort,
+    deadline: float | None,
+    solvers: bool,
+    rungs: frozenset[str],
+) -> Verdict:
+    """The verdict, or unknown after the deadline: what is deep takes long to be made canonical and evaluated."""
+    late = GaveUp(prop, domain, LATE, ())
+    deep = prop.depth > SHALLOW
+    if deep and _is_past(deadline):
+        return late
+    question = Question(facts, prop, domain)
+    if deep and _is_past(deadline):
+        return late
+    verdict = at_once(question, rungs)
+    if verdict is not None:
+        return verdict
+    if _is_past(deadline):
+        return late
+    from solver.decide.search import searched  # loaded on demand, with the rungs
+
+    return searched(question, effort, solvers=solvers, rungs=rungs, deadline=deadline)
+
+
+def _is_past(deadline: float | None) -> bool:
+    return deadline is not None and perf_counter() > deadline
 
 
 def decide(
@@ -68,13 +101,8 @@ def decide(
         return Never(prop, domain, "syntactic", ProofStep("trivial", prop.negation))
     started = perf_counter()
     with room_for(prop.depth) if prop.depth > SHALLOW else nullcontext():
-        question = Question(facts, prop, domain)
-        verdict = at_once(question, rungs)
-        if verdict is None:
-            from solver.decide.search import searched  # loaded on demand, with the rungs
-
-            deadline = None if timeout is None else started + timeout
-            verdict = searched(question, effort, solvers=solvers, rungs=rungs, deadline=deadline)
+        deadline = None if timeout is None else started + timeout
+        verdict = _within(facts, prop, domain, effort, deadline, solvers, rungs)
     if isinstance(verdict, GaveUp):
         verdict.seconds = perf_counter() - started
     if PARANOID:

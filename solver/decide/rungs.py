@@ -1,7 +1,7 @@
 """The table of the rungs: what each proves, what it costs, and in which order the prover tries them.
 
     >>> [rung.name for rung in SIMPLE]
-    ['shift', 'remainder', 'extremes', 'differences']
+    ['shift', 'remainder', 'extremes', 'differences', 'elimination']
     >>> {rung.cost for rung in LADDER if rung.name == "refine"}
     {'hypotheses'}
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal
 
-from solver.knowledge import differences, remainder, shift
+from solver.knowledge import differences, maxima, remainder, shift
 from solver.knowledge.extremes import prove_clamps
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
@@ -64,11 +64,16 @@ def _differences(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofS
     return differences.prove_nonnegative(facts, goal.expr)
 
 
+def _elimination(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
+    return maxima.prove_nonnegative(facts, goal.expr)
+
+
 TABLE: Final[tuple[Rung, ...]] = (
     Rung("shift", INEQUALITIES, "facts", _shift),
     Rung("remainder", INEQUALITIES, "facts", _remainder),
     Rung("extremes", INEQUALITIES, "facts", _clamps),
     Rung("differences", INEQUALITIES, "facts", _differences),
+    Rung("elimination", INEQUALITIES, "facts", _elimination),
     Rung("split", COMPARISONS, "hypotheses", split.without_value),
     Rung("linear", COMPARISONS, "work", linear.prove),
     Rung("box", COMPARISONS | {"or"}, "work", box.prove),

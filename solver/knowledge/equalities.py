@@ -18,6 +18,7 @@ from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities
 from solver.knowledge.laws import definition_of, laws_of, rewritten, size_of
+from solver.knowledge.multiples import coprime, without_inverse
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import arguments
@@ -41,12 +42,16 @@ class Equalities(Inequalities):
             return
         if e.degree > 1 and self.cancel_factor(prop, proof):
             return
+        congruence = without_inverse(prop, proof)
+        if congruence is not None:
+            self.queue.append((congruence.conclusion, congruence))
         against = prove_nonzero(self, prop.negation)
         if against is not None:
             raise Contradictory(ProofStep("clash", Prop.truth(self.interner, False), (proof, against)))
         form, _ = e.form()
         if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
             self.pin_monomial(form.terms[0][0], proof)
+            self.queue.extend([(each.conclusion, each) for each in coprime(prop, proof)])
         chosen = self.atom_to_solve(e)
         if chosen is not None:
             self.solve(chosen, prop, proof)
@@ -239,7 +244,24 @@ class Equalities(Inequalities):
             end = self.low(image) if c > 0 else self.high(image)
             if end is not None and c * end + prop.expr.constant >= 0:
                 return
+        solved = self.solved.get(atom.monomial)
+        if prop.kind == "eq" and solved is not None and self.decides_operation(prop, proof):
+            # its own rule would rewrite it to `0 == 0`
+            steps = ((atom.monomial, image, solved.proof),)
+            new = apply_round_to_prop(prop, steps)
+            self.queue.append((new, rewritten(new, proof, (steps,))))
+            return
         self.queue.append((prop, proof))
+
+    def decides_operation(self, prop: Prop, proof: ProofStep) -> bool:
+        """Return True if an equality is the rule of an operation in it."""
+        for m, _ in prop.terms:
+            atoms = self.interner.monomials[m]
+            if len(atoms) == 1 and atoms[0].args:
+                rule = self.solved.get(m)
+                if rule is not None and rule.proof is proof:
+                    return True
+        return False
 
     def is_line(self, e: Expr) -> bool:
         """Return True if the expression is linear in a single atom, or constant."""

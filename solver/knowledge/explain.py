@@ -107,14 +107,18 @@ def _chain(r: Range | None) -> list[Range]:
 
 
 def _oldest(r: Range | None, lower: bool, needed: int) -> ProofStep | None:
-    """The proof of the oldest recorded bound that is tight enough."""
-    for candidate in _chain(r):
-        if lower:
-            if candidate.lo is not None and candidate.lo >= needed and candidate.lo_proof is not None:
-                return _unstrengthened(candidate.lo_proof, candidate.lo - needed)
-        elif candidate.hi is not None and candidate.hi <= needed and candidate.hi_proof is not None:
-            return _unstrengthened(candidate.hi_proof, needed - candidate.hi)
-    return None
+    """The proof of the oldest recorded bound that is tight enough; those before it are weaker."""
+    found: ProofStep | None = None
+    spare = 0
+    while r is not None:
+        bound = r.lo if lower else r.hi
+        if bound is None or (bound < needed if lower else bound > needed):
+            break
+        proof = r.lo_proof if lower else r.hi_proof
+        if proof is not None:
+            found, spare = proof, abs(bound - needed)
+        r = r.older
+    return None if found is None else _unstrengthened(found, spare)
 
 
 def _unstrengthened(proof: ProofStep, spare: int) -> ProofStep:

@@ -20,7 +20,7 @@ from solver.knowledge.clamps import one_sided, unclamped
 from solver.knowledge.draft import Contradictory, Draft
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
-from solver.knowledge.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
+from solver.knowledge.laws import floordiv_law, law_expr, laws_of, size_of, times_nonnegative, unfold
 from solver.knowledge.roots import root_bound
 from solver.proofs.step import ProofStep, combine, equal, hypothesis, refute, strengthen, times
 from solver.terms.expr import Atom, Expr
@@ -120,6 +120,9 @@ class Inequalities(Draft):
             above, below = prove_bound(self, m, True, tight.lo), prove_bound(self, m, False, tight.lo)
             meeting = equal(above, below)
             self.queue.append((meeting.conclusion, meeting))
+            if len(atoms) == 1 and atoms[0].args and any(law.divides for law in atoms[0].operation.laws):
+                # the rule of a decided operation leaves nothing of the equality to be solved
+                self.queue.extend([(law.conclusion, law) for law in laws_of(self, atoms[0])])
         else:
             self.skip_excluded(self.interner.expr(((m, 1),), 0), value, proof)
         return True

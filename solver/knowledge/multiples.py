@@ -97,6 +97,65 @@ def canonical(found: Remainder, d: int) -> Prop | None:
     return Prop.ne(n % d, (found.value - found.n.constant) * inverse % d)
 
 
+def without_inverse(p: Prop, proof: ProofStep) -> ProofStep | None:
+    """`t % 2 == 0` from `3*t % 2 == 0`: a coefficient that has an inverse modulo the divisor is removed."""
+    found = remainder_in(p)
+    goal = None if found is None or len(found.n.terms) != 1 else canonical(found, found.modulus)
+    if found is None or goal is None or goal.kind != "ne" or goal.negation is p:
+        return None
+    interner = p.interner
+    ((m, c),) = found.n.terms
+    atoms = interner.monomials[m]
+    if len(atoms) != 1:
+        return None
+    image = atoms[0].expr + interner.scale(found.whole - found.n, pow(c, -1, found.modulus))
+    steps: Round = ((m, image, proof),)
+    if Prop.zero(atoms[0].expr - image) is not p or apply_round_to_prop(goal.negation, steps).kind != "true":
+        return None
+    return rewritten(goal.negation, None, (steps,))
+
+
+def coprime(p: Prop, proof: ProofStep) -> list[ProofStep]:
+    """`x % d != 0`, for the prime divisors d of a number, from `gcd(x, number) == g`: were it 0, x would be `d*(x//d)`,
+    whose greatest common divisor with the number is another.
+    """
+    interner = p.interner
+    found: list[ProofStep] = []
+    if len(p.terms) != 1:
+        return found
+    atoms = interner.monomials[p.terms[0][0]]
+    if len(atoms) != 1 or not any(law.divides for law in atoms[0].operation.laws):
+        return found
+    arguments = [arg for arg in atoms[0].args if isinstance(arg, Expr)]
+    for number in [arg.constant for arg in arguments if arg.is_constant and 1 < abs(arg.constant) < LARGEST]:
+        for x in arguments:
+            if len(x.terms) != 1 or x.constant or x.terms[0][1] != 1 or len(interner.monomials[x.terms[0][0]]) != 1:
+                continue
+            for d in primes(abs(number)):
+                multiple = (x // d) * d
+                zero = Prop.zero(x - multiple)
+                if zero.kind != "eq":
+                    continue
+                steps: Round = ((x.terms[0][0], multiple, hypothesis(zero)),)
+                if apply_round_to_prop(p, steps).kind == "false":
+                    false = rewritten(Prop.truth(interner, False), proof, (steps,))
+                    found.append(refute(false, zero.negation))
+    return found
+
+
+def primes(number: int) -> Iterator[int]:
+    """The prime divisors of a positive number."""
+    d = 2
+    while d * d <= number:
+        if number % d == 0:
+            yield d
+            while number % d == 0:
+                number //= d
+        d += 1
+    if number > 1:
+        yield number
+
+
 def divisors(number: int) -> Iterator[int]:
     """The divisors above one, in pairs, including the number itself."""
     yield number

@@ -14,7 +14,7 @@ Effort = Literal["fast", "default", "thorough"]
 RUNGS: Final = frozenset(
     (
         *("bounds", "shift", "remainder", "differences", "factor", "linear", "box", "residues", "extremes", "isolate"),
-        *("split", "refine", "search", "sympy", "z3"),
+        *("split", "refine", "elimination", "search", "sympy", "z3"),
     )
 )
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}

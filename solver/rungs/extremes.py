@@ -4,30 +4,34 @@
     >>> from solver.terms.interner import Interner
     >>> from solver.decide.ladder import decide
     >>> terms = Interner()
-    >>> symbols = [terms.symbol(f"a{i}") for i in range(30)]
-    >>> known, largest = Facts.empty(terms), symbols[0]
-    >>> for symbol in symbols:
-    ...     known, largest = known.declare_range(symbol, 0, 9), terms.maximum(largest, symbol)
-    >>> decide(known, terms.le(largest, 9)).rung
+    >>> known, b = Facts.empty(terms), terms.symbol("b")
+    >>> known, largest = known.declare_range(b, 1, None), terms.one
+    >>> for symbol in [terms.symbol(f"a{i}") for i in range(30)]:
+    ...     known, largest = known.declare_range(symbol, 1, None), terms.maximum(largest, symbol)
+    ...     known = known.learn_prop(terms.disjunction([terms.eq(symbol, b), terms.eq(symbol, 1)]))
+    >>> decide(known, terms.disjunction([terms.eq(largest, b), terms.eq(largest, 1)])).rung
     'extremes'
 
-A disjunction about a max holds if it does about each of its arguments. What is left without clamps is refuted by
-propagation of its negation.
+A disjunction about a max holds if it does about each of its arguments. What a max is at least, its arguments, are
+symbolic bounds (`solver.knowledge.elimination`). What is left without clamps follows from a disjunction
+(`solver.knowledge.disjunctions`), or is refuted by propagation of its negation.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from solver.knowledge import disjunctions, elimination
 from solver.knowledge.extremes import ClampSplit, outermost
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.maxima import subtracted
 from solver.proofs.step import ProofStep, every, refute
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom
 from solver.terms.prop import SHARING, Prop
 
 DEEP: Final = 1
-GOALS: Final = 96
+GOALS: Final = 200
 """Goals that one question is split into."""
 GOAL: Final = 400
 """The cost of each goal, in units of the linear solver's work."""
@@ -35,7 +39,7 @@ GOAL: Final = 400
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
     """An inequality over clamps, by inequalities over their arguments; or a disjunction of comparisons."""
-    if depth > DEEP or _clamp(goal) is None:
+    if depth > DEEP or (_clamp(goal) is None and (goal.kind != "ge" or subtracted(facts, goal.expr) is None)):
         return None
     forks, prover.forks = prover.forks, GOALS
     splits = _Split(prover, facts)
@@ -66,6 +70,8 @@ class _Split(ClampSplit):
                     return None
                 proofs.append(proof)
             return every(goal, proofs)
+        if goal.kind == "ge":
+            return self.prove_inequality(goal)
         if goal.kind != "or":
             return super().prove_open(goal)
         truths = self.known.samples.truths(goal)
@@ -74,8 +80,20 @@ class _Split(ClampSplit):
         atom = _clamp(goal)
         return self.by_propagation(goal) if atom is None else self.below(goal, atom)
 
+    def prove_inequality(self, goal: Prop) -> ProofStep | None:
+        """Cases of a subtracted clamp, alone or with a factor; without one, what the others are at least."""
+        found = outermost(goal.expr)
+        if found is None or found[1] > 0:
+            clamp = subtracted(self.known, goal.expr)
+            if clamp is not None:
+                return None if self.known.refuted(goal.expr) else self.below(goal, clamp)
+            proof = elimination.prove_nonnegative(self.known, goal.expr)
+            if proof is not None:
+                return proof
+        return super().prove_open(goal)
+
     def prove_unclamped(self, goal: Prop) -> ProofStep | None:
-        proof = super().prove_unclamped(goal)
+        proof = super().prove_unclamped(goal) or disjunctions.prove_nonnegative(self.known, goal.expr)
         return self.by_propagation(goal) if proof is None else proof
 
     def by_propagation(self, goal: Prop) -> ProofStep | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.knowledge import exact_quotients
 from solver.knowledge.base import Knowledge
 from solver.knowledge.by_intervals import prove_nonzero
 from solver.knowledge.laws import rewritten
@@ -33,6 +34,9 @@ TRIED: Final = 4
 
 def prove(known: Knowledge, goal: Prop) -> ProofStep | None:
     """The goal, an equality or disequality, if clearing the denominator of a quotient in it decides it."""
+    exact = exact_quotients.prove(known, goal)
+    if exact is not None:
+        return exact
     e = goal.expr
     if len(e.terms) > TERMS:
         return None

@@ -354,8 +354,9 @@ class Interner(TermTable):
     def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
         """The given images, and those of the atoms of a schedule that change."""
         images = dict(mapping)
+        least = min([atom.depth for atom in mapping], default=0)
         for atom in schedule:
-            if atom in images:
+            if atom.depth <= least or atom in images:  # what contains another is deeper
                 continue
             args = tuple([arg.replace(images) for arg in atom.args])
             if any(new is not old for new, old in zip(args, atom.args, strict=True)):

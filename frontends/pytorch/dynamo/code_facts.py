@@ -12,8 +12,9 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
-from collections.abc import Iterator, Sequence
-from types import CodeType
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
 
 import torch
@@ -24,8 +25,13 @@ from shapes.origin import Origin
 
 GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
-
-
+VARIABLES: Final = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_GLOBAL")
+STORES: Final = ("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST")
+CALLS: Final = ("CALL", "CALL_KW", "CALL_FUNCTION_EX")
+AT_ONCE: Final = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
+"""Builtins that read an iterator, and keep none."""
+UNSEEN: Final = (BuiltinFunctionType, FunctionType, MethodType, ModuleType, functools.partial, type)
+"""Objects whose missing attributes Dynamo does not guard."""
 ENDS: Final = ("JUMP_FORWARD", "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 """Instructions that none follows."""
 
@@ -42,16 +48,30 @@ def instructions(code: CodeType) -> Sequence[dis.Instruction]:
     return found
 
 
-def reads(code: CodeType, kinds: Sequence[str], name: str) -> Iterator[Origin]:
+def arguments(code: CodeType, callee: dis.Instruction) -> int | None:
+    """The number of arguments with which a value is called where it is read; None if it is not, or they are spread."""
+    after = [each for each in instructions(code) if each.offset > callee.offset and started(each) == started(callee)]
+    call = next((each for each in after if each.opname in CALLS), None)
+    return None if call is None or call.opname == "CALL_FUNCTION_EX" else call.arg
+
+
+def started(instruction: dis.Instruction) -> tuple[int | None, int | None]:
+    """The line and column at which the code of an instruction starts; something else for each where it is not known."""
+    place = instruction.positions
+    return (-1, instruction.offset) if place is None or place.col_offset is None else (place.lineno, place.col_offset)
+
+
+def reads(code: CodeType, kinds: Sequence[str], name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:
     if name in code.co_names:
         for each in instructions(code):
             if each.opname in kinds and each.argval == name:
-                yield Origin.of_instruction(code, each.offset)
+                if not harmless or arguments(code, each) not in harmless:
+                    yield Origin.of_instruction(code, each.offset)
 
 
-def global_reads(code: CodeType, name: str) -> Iterator[Origin]:
-    """The places that read a global or a builtin."""
-    return reads(code, GLOBALS, name)
+def global_reads(code: CodeType, name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:
+    """The places that read a global or a builtin, but for calls with a harmless number of arguments."""
+    return reads(code, GLOBALS, name, harmless)
 
 
 def attribute_reads(code: CodeType, name: str) -> Iterator[Origin]:
@@ -59,12 +79,25 @@ def attribute_reads(code: CodeType, name: str) -> Iterator[Origin]:
     return reads(code, ATTRIBUTES, name)
 
 
-def missing_attributes(code: CodeType) -> Iterator[Origin]:
-    """The places that set an attribute for which the code asks by its name."""
-    if "getattr" in code.co_names or "hasattr" in code.co_names:
-        for each in instructions(code):
-            if each.opname == "STORE_ATTR" and each.argval in code.co_consts:
+def calls_with(code: CodeType, name: str, value: object) -> Iterator[Origin]:
+    """The places that call a method, but for those whose first argument is this constant."""
+    for each, after in itertools.pairwise(instructions(code)):
+        if each.opname in ATTRIBUTES and each.argval == name:
+            if after.opname != "LOAD_CONST" or after.argval is not value:
                 yield Origin.of_instruction(code, each.offset)
+
+
+def missing_attributes(code: CodeType, known: Mapping[str, object]) -> Iterator[Origin]:
+    """The places that set an attribute for which the code asks by its name; not of an object whose attributes Dynamo
+    sees, given what variables hold."""
+    if "getattr" in code.co_names or "hasattr" in code.co_names:
+        stored = [each.argval for each in instructions(code) if each.opname in STORES]
+        bound = {name for names in stored for name in (names if isinstance(names, tuple) else (names,))}
+        for before, each in itertools.pairwise(instructions(code)):
+            if each.opname == "STORE_ATTR" and each.argval in code.co_consts:
+                held = known.get(before.argval) if before.opname in VARIABLES and before.argval not in bound else None
+                if held is None or isinstance(held, UNSEEN):
+                    yield Origin.of_instruction(code, each.offset)
 
 
 def texts(code: CodeType) -> Iterator[str]:
@@ -79,10 +112,21 @@ def texts(code: CodeType) -> Iterator[str]:
 
 
 def generators_in(code: CodeType) -> Iterator[Origin]:
-    """Generators that a function defines."""
+    """Generators that a function defines, but for those that a builtin reads at once: `all(each for each in them)`."""
     for each in code.co_consts:
-        if isinstance(each, CodeType) and each.co_flags & inspect.CO_GENERATOR:
+        if isinstance(each, CodeType) and each.co_flags & inspect.CO_GENERATOR and not is_read_at_once(code, each):
             yield Origin.of_instruction(each, 0)
+
+
+def is_read_at_once(code: CodeType, generator: CodeType) -> bool:
+    """Return True if a generator is the only argument of a builtin that keeps none."""
+    steps = [each for each in instructions(code) if each.opname != "PRECALL"]
+    start = next(started(each) for each in steps if each.argval is generator)
+    for made, reader in itertools.pairwise(steps):
+        if made.opname in CALLS and reader.opname in CALLS and started(made) == start:
+            callees = [each for each in steps if each.opname in GLOBALS and started(each) == started(reader)]
+            return any(each.argval in AT_ONCE and arguments(code, each) == 1 for each in callees)
+    return False
 
 
 COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")

@@ -39,13 +39,14 @@ from torch._dynamo.variables.base import AttributeMutationNew, ValueMutationNew
 from torch._guards import TracingContext
 
 from frontends.pytorch.dynamo import code_facts
+from frontends.pytorch.dynamo.capturing import under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
-FRAME: Final = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
-"""Names by which a program reads its own frame."""
+FRAME: Final = {"vars": (1,), "dir": (1,), "eval": (2, 3), "exec": (2, 3), "locals": ()}
+"""Builtins by which a program reads its own frame, with the numbers of arguments for which they do not."""
 SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
@@ -143,9 +144,14 @@ def difference(module: torch.fx.GraphModule) -> str:
 def difference_before(code: CodeType, transformed: CodeType) -> str:
     """The same for a frame that begins with a graph break: there is no graph before it, and Dynamo asks no backend."""
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
-    if not begins or any(name.startswith(GRAPH) for name in transformed.co_names):
+    if not begins or has_graph(transformed):
         return ""
     return reason(Captured(torch.fx.GraphModule({}, torch.fx.Graph()), True, [], [code]), DIVIDED)
+
+
+def has_graph(transformed: CodeType) -> bool:
+    """Return True if Dynamo's code calls a graph."""
+    return any(name.startswith(GRAPH) for name in transformed.co_names)
 
 
 def reason(captured: Captured, differences: Sequence[Difference]) -> str:
@@ -294,9 +300,9 @@ def numpy_values(captured: Captured) -> Iterator[Origin | None]:
 # ---------------------------------------------------------------------- by code
 
 
-def reads(*names: str) -> Callable[[Captured], Iterator[Origin]]:
-    """Code that reads globals or builtins of these names."""
-    return lambda captured: (place for name in names for place in captured.lines_of(name))
+def formats(captured: Captured) -> Iterator[Origin]:
+    """Calls of `format` with a format."""
+    return (place for code in captured.codes for place in code_facts.global_reads(code, "format", (1,)))
 
 
 def leaf_in_graph(captured: Captured) -> Iterator[Origin]:
@@ -316,11 +322,9 @@ def dropped_backward(captured: Captured) -> Iterator[Origin]:
                     yield place
 
 
-def attributes_read(name: str) -> Callable[[Captured], Iterator[Origin]]:
-    """Code that reads an attribute of this name."""
-    return lambda captured: (
-        place for code in captured.codes for place in code_facts.attribute_reads(code, name)
-    )
+def not_materialized(captured: Captured) -> Iterator[Origin]:
+    """Functions of autograd that may ask for None in place of zeros."""
+    return (place for each in captured.codes for place in code_facts.calls_with(each, "set_materialize_grads", True))
 
 
 def attribute(module: torch.fx.GraphModule, path: str) -> object:
@@ -331,9 +335,12 @@ def attribute(module: torch.fx.GraphModule, path: str) -> object:
 def own_frame(captured: Captured) -> Iterator[Origin]:
     """A frame that reads its variables, and that a graph break divides."""
     if captured.breaks and captured.codes:
-        for name in FRAME:
-            yield from code_facts.global_reads(captured.codes[0], name)
-            yield from code_facts.attribute_reads(captured.codes[0], name)
+        code = captured.codes[0]
+        for name, harmless in FRAME.items():
+            yield from code_facts.global_reads(code, name, harmless)
+        for name in ("_getframe", "currentframe", *(FRAME if "builtins" in code.co_names else ())):
+            yield from code_facts.global_reads(code, name)
+            yield from code_facts.attribute_reads(code, name)
 
 
 def makes_generator(captured: Captured) -> Iterator[Origin]:
@@ -353,7 +360,10 @@ def changed_settings(captured: Captured) -> Iterator[Origin | None]:
 def missing_attribute(captured: Captured) -> Iterator[Origin]:
     """An attribute is set by a frame that asks whether there is one, and that a graph break divides: Dynamo ends a
     graph where an attribute of a function is set."""
-    return code_facts.missing_attributes(captured.codes[0]) if captured.breaks and captured.codes else iter(())
+    if not captured.breaks or not captured.codes:
+        return iter(())
+    frame = under_way() or {}
+    return code_facts.missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
 
 
 LIMITED: Final = tracks(collections.deque, lambda it: it.maxlen is not None)
@@ -388,15 +398,11 @@ DIFFERENCES: Final = (
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("a text of an error with a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic of NumPy's numbers", "Dynamo gives arrays", numpy_values),
-    Difference("format()", "Dynamo ignores the format", reads("format")),
+    Difference("format()", "Dynamo ignores the format", formats),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
-    Difference(
-        "an autograd.Function without materialized gradients",
-        "Dynamo gives it zeros",
-        attributes_read("set_materialize_grads"),
-    ),
+    Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", not_materialized),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),
 )
 """All refused differences."""

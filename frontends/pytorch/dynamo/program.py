@@ -35,11 +35,11 @@ from torch._dynamo.exc import SkipFrame
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
 from frontends.pytorch.dynamo.capturing import in_our_words
-from frontends.pytorch.dynamo.differences import difference, difference_before
+from frontends.pytorch.dynamo.differences import difference, difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
-from frontends.pytorch.dynamo.skipped_frames import noted
+from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
@@ -120,31 +120,37 @@ class Program:
         if intercepted() or self._question(args, kwargs):
             # operators are redefined, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
-        count = len(self.graphs)
-        with self._settings(), noted() as reasons:
-            self.stated.violation = None
-            try:
+        count, reasons = len(self.graphs), list[str]()
+        try:
+            with self._settings(), noted(reasons):
+                self.stated.violation = None
                 result = self._by_dynamo(*args, **kwargs)
                 if self.stated.violation is not None:
                     # Dynamo has run the frame as Python
                     raise self.stated.violation
                 return result
-            except Exception as error:
-                after_failed_capture(error)
-                if isinstance(error.__context__, UndecidedBranch):
-                    raise error.__context__ from None
-                raise
-            finally:
-                self._learn(count)
-                if not self.graphs and not self._direct.entries:
-                    self._leave(reasons)
+        except NoOperators as error:
+            after_failed_capture(error)
+            reasons[:] = [NO_OPERATORS]
+            return self.fn(*args, **kwargs)
+        except Exception as error:
+            after_failed_capture(error)
+            if self.fullgraph:
+                # it is left to the caller, not to Python
+                reasons.clear()
+            if isinstance(error.__context__, UndecidedBranch):
+                raise error.__context__ from None
+            raise
+        finally:
+            self._learn(count)
+            if reasons and not self.graphs and not self._direct.entries:
+                self._leave(reasons[0])
 
-    def _leave(self, reasons: Sequence[str]) -> None:
+    def _leave(self, reason: str) -> None:
         """Note that Dynamo has left the program to Python."""
-        fallback = Fallback("", reasons[0] if reasons else "Dynamo leaves it to Python")
         if not self.fallbacks:
-            self.fallbacks.append(fallback)
-            warn_of(self.fn, fallback, "runs as Python")
+            self.fallbacks.append(Fallback("", reason))
+            warn_of(self.fn, self.fallbacks[0], "runs as Python")
 
     @contextmanager
     def _settings(self) -> Iterator[None]:
@@ -222,7 +228,7 @@ class Program:
 
     def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a rest that no entry is known to accept."""
-        with self._settings(), noted():
+        with self._settings(), noted([]):
             try:
                 return self._context(calls.function)(*args, **kwargs)
             finally:
@@ -297,6 +303,9 @@ class Program:
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Called by Dynamo for each frame that it has transformed."""
+        if self.fullgraph and code is self._direct.function.__code__ and not has_graph(transformed):
+            # Dynamo's code would do what Python does, but for its differences
+            raise NoOperators(NO_OPERATORS, NO_OPERATORS)
         reason = "" if self.fullgraph else difference_before(code, transformed)
         if reason:
             self._refuse(reason)

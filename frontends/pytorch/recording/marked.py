@@ -55,6 +55,9 @@ UNRESOLVED: Final = (
 @special(aten._conj.default)
 def conjugate(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Compute the conjugate."""
+    if isinstance(args[0], complex):
+        # a number of the program, as a derivative reads it
+        return torch.tensor(args[0].conjugate(), dtype=torch.complex128)
     return _computed(recorder, aten._conj_physical.default, args)
 
 

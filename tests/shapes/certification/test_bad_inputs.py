@@ -1,6 +1,6 @@
 """Broken, empty, mistyped and foreign inputs of `certify`: none is proven.
 
-Each row is a file and the arguments; `test_inputs.py` has other rows, and the logs of torch.
+Each row is a file and the arguments; `test_torch_logs.py` has what is right and wrong with logs of torch.
 """
 
 from __future__ import annotations
@@ -94,6 +94,20 @@ LOGS: Final[dict[str, bytes]] = {
     "a guard not understood": log(*TREE, "| +- LAMBDA_GUARD: g(L['x'].size()[0]) == 1", ""),
     "no list": log("Recompiling function f in m.py:3", "    - 0/0: L['x'].size()[0] == 8"),
 }
+HEADER: Final = (
+    b'{"op": "session", "format": 1, "name": "one", "producer": "symshape 0.1.0", "policy": "unspecialized"}\n'
+)
+SIZE: Final = b'{"op": "symbol", "name": "s", "kind": "backed", "hint": 8, "lo": 0, "hi": null, "source": null}\n'
+GUARD: Final = b'{"op": "assume", "prop": "s >= 0", "why": "guard"}\n'
+SESSIONS: Final[dict[str, bytes]] = {
+    "session with a broken line": HEADER + SIZE + GUARD + b'{"op": "assume"\n',
+    "session with an unknown line": HEADER + SIZE + GUARD + b'{"op": "promise", "prop": "s <= 64"}\n',
+    "session of another format": HEADER.replace(b'"format": 1', b'"format": 9') + SIZE + GUARD,
+}
+UNREAD_SESSIONS: Final[dict[str, bytes]] = {
+    "session without guards": HEADER + SIZE,
+    "two sessions": HEADER + SIZE + GUARD + HEADER.replace(b"one", b"two") + SIZE + GUARD,
+}
 OTHER_LOGS: Final[dict[str, bytes]] = {
     "no guard": log("produced no guards"),
     "list of nothing": log("TREE_GUARD_MANAGER:", "+- RootGuardManager", ""),
@@ -136,8 +150,8 @@ def status_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> int:
     ("contents", "expected"),
     [
         *[pytest.param(each, UNREAD, id=name) for name, each in {**EMPTY, **BROKEN}.items()],
-        *[pytest.param(each, UNKNOWN, id=name) for name, each in {**FOREIGN, **LOGS}.items()],
-        *[pytest.param(each, UNREAD, id=name) for name, each in OTHER_LOGS.items()],
+        *[pytest.param(each, UNKNOWN, id=name) for name, each in {**FOREIGN, **LOGS, **SESSIONS}.items()],
+        *[pytest.param(each, UNREAD, id=name) for name, each in {**OTHER_LOGS, **UNREAD_SESSIONS}.items()],
     ],
 )
 def test_no_file_without_understood_guards_is_proven(

@@ -44,6 +44,15 @@ ALONE = {
         "a .. b .. c .. u 1.. v 2..; a + u <= b; b + v <= c; c >= a + 3",
         "a .. b .. c .. d ..9; a <= b - 1; b <= c - 1; c <= d - 1; a <= 6",
     ],
+    "elimination": [
+        "a 0.. b 0.. c 0.. m 0..; a <= m; b <= m; c <= m; a + b + c <= 3*m",
+        "s 1.. t 1.. u 1.. i 0.. j 0.. k 0..; i < s; j < t; k < u; i*t*u + j*u + k < s*t*u",
+        "a 0.. b 0.. c 0.. t 1..; (a + t - 1)//t*t + (b + t - 1)//t*t + (c + t - 1)//t*t >= a + b + c",
+        "a 0.. b 0.. c 0.. d 0..; a + b + c + d <= 4*max(a, b, c, d)",
+        "a 0.. b 0.. c 0.. d 0.. e 0..; max(a, b, c, d, e) == max(e, d, c, b, a)",
+        "a 0.. b 0.. c 0.. k 0..; max(a*k, b*k, c*k) == k*max(a, b, c)",
+        "k 0.. n 0.. p .. s .. t ..; k*min(max(s + min(max(t + p, 0), n), 0), n) <= k*n",
+    ],
     "linear": [
         "x 0.. y 0.. z 0..; x <= y; 2*y <= z; x + y <= z",
         "x .. y .. z ..; x < y; y < z; x + 2 <= z",
@@ -83,6 +92,7 @@ ALONE = {
         "n 0.. d ..-1 k 0..; n < -d*k; n//d > -k - 1",
     ],
     "factor": [
+        "a 1.. b 1.. c 1..; (a*b//gcd(a, b)*c//gcd(a*b//gcd(a, b), c)) % c == 0",
         "u 1.. s 2..; s*(u - u//2) >= 2",
         "a 1.. b 1.. c 1..; a != b; c != 1; (a - b)*(c - 1) != 0",
         "a 0.. b 0..; a <= b; b*b >= a*a",

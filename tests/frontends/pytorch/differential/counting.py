@@ -3,7 +3,9 @@
     python -m tests.frontends.pytorch.differential.counting [--backend cpu] [--only TEXT ...] [--kind refused ...]
 
 prints a line for each program that is no whole graph, and counts them by cause. A program is whole if every call
-runs in graphs, or raises eager's error, without a break and without a fallback.
+runs in graphs, or raises eager's error, without a break and without a fallback. It is counted apart, and as whole, if
+there is nothing to compile: it has no operator on tensors, and `fullgraph=True` accepts each of its calls. Dynamo alone
+takes such a program, too; here it runs as Python.
 """
 
 from __future__ import annotations
@@ -19,23 +21,37 @@ from typing import Final
 import torch
 
 from frontends.pytorch.dynamo.program import Program
+from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS
 from tests.frontends.pytorch.differential import comparing
 from tests.frontends.pytorch.differential.programs import PROGRAMS
 
 SECONDS: Final = 120
 """The time that one program may take."""
 WHOLE: Final = "whole"
+NOTHING: Final = "nothing to compile"
 LEFT: Final = "left to Python"
 
 
 def run(name: str, backend: str) -> tuple[str, str]:
     """How a program runs, and its causes."""
+    program, unlike = compared(name, backend)
+    if unlike:
+        return "unlike eager", unlike
+    found = kind(program)
+    if found == (LEFT, NO_OPERATORS):
+        program, unlike = compared(name, backend, fullgraph=True)
+        return found if unlike or program.graphs else (NOTHING, "")
+    return found
+
+
+def compared(name: str, backend: str, **options: bool) -> tuple[Program, str]:
+    """A program after its calls, and the first difference from eager."""
     torch.compiler.reset()
     programs: list[Program] = []
     made = comparing.compile
 
-    def compiling(*args: object, **options: object) -> object:
-        compiled = made(*args, **options)  # type: ignore[call-overload]
+    def compiling(*args: object, **given: object) -> object:
+        compiled = made(*args, **given, **options)  # type: ignore[call-overload]
         programs.append(compiled._program)
         return compiled
 
@@ -43,10 +59,10 @@ def run(name: str, backend: str) -> tuple[str, str]:
     try:
         comparing.agrees(PROGRAMS[name], backend)
     except AssertionError as error:
-        return "unlike eager", str(error).partition("\n")[0]
+        return programs[0], str(error).partition("\n")[0]
     finally:
         comparing.compile = made
-    return kind(programs[0])
+    return programs[0], ""
 
 
 def kind(program: Program) -> tuple[str, str]:
@@ -57,9 +73,7 @@ def kind(program: Program) -> tuple[str, str]:
     for each in program.fallbacks:
         if each.question:
             return "recompile limit", each.reason
-        if program.graphs or "Dynamo leaves" not in each.reason:
-            return "refused", each.reason
-        return LEFT, each.reason
+        return (LEFT if not program.graphs and each.reason == NO_OPERATORS else "refused"), each.reason
     if program.breaks:
         return "breaks", program.breaks[0].cause
     return (WHOLE, "") if program.graphs else (LEFT, "")
@@ -103,10 +117,12 @@ def main() -> None:
         if found[name][0] in ("crashed", "too slow"):
             process.kill()
             process = None
-        if found[name][0] != WHOLE:
+        if found[name][0] not in (WHOLE, NOTHING):
             print(f"{name} | {' | '.join(found[name])}", flush=True)
-    for cause, count in Counter([kind for kind, _ in found.values()]).most_common():
+    counts = Counter([kind for kind, _ in found.values()])
+    for cause, count in counts.most_common():
         print(f"{count:5} {cause}")
+    print(f"{counts[WHOLE] + counts[NOTHING]:5} whole, with those that have nothing to compile")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import functools
 import inspect
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from types import GeneratorType, ModuleType
+from types import GeneratorType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy
@@ -261,6 +261,32 @@ def test_fullgraph_is_an_error_with_the_line() -> None:
     assert isinstance(raised.value, GraphBreak)
 
 
+def test_fullgraph_without_operators_runs_as_python() -> None:
+    """Fails when a frame that has nothing to compile does by Dynamo's code what Python does otherwise, or when a call
+    that has an operator is not compiled."""
+
+    def step(x: torch.Tensor, more: bool) -> object:
+        return enumerate([x * 2 if more else x])
+
+    compiled = compile(step, fullgraph=True)
+    for _ in range(2):
+        result: Any = compiled(torch.ones(3), False)
+        assert type(result) is enumerate and next(result)[1].tolist() == [1.0] * 3
+    assert [each.reason for each in compiled.fallbacks] == ["no operators on tensors"] and not compiled.graphs
+    result = compiled(torch.ones(3), True)
+    assert next(result)[1].tolist() == [2.0] * 3 and len(compiled.graphs) == 1
+
+
+def test_what_breaks_with_fullgraph_is_no_fallback(caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when an error of `fullgraph` is said to run as Python, or when the reason of what does is not Dynamo's."""
+    with pytest.raises(Exception, match="tolist"):
+        compile(lambda x: x.tolist(), fullgraph=True)(torch.ones(3))
+    assert "runs as Python" not in caplog.text
+    compiled = compile(lambda x: x.tolist())
+    assert compiled(torch.ones(1)) == [1.0]
+    assert ["tolist" in each.reason for each in compiled.fallbacks] == [True]
+
+
 def test_functions_without_the_difference_are_graphs() -> None:
     """Code around a refused frame is compiled."""
 
@@ -275,6 +301,59 @@ def test_functions_without_the_difference_are_graphs() -> None:
     compiled = compile(outer, dynamic=True)
     assert compiled(torch.ones(3))[0] == "2"
     assert compiled.graphs
+
+
+class Counted(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> object:
+        self.calls = getattr(self, "calls", 0) + 1
+        print(end="")
+        return x * self.calls, vars(self)["calls"], "calls" in dir(self), eval("2 * n", {"n": self.calls})
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.set_materialize_grads(True)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 2
+
+
+def reads_generators_at_once(x: torch.Tensor) -> object:
+    print(end="")
+    return x * sum(each for each in range(4)), all(each for each in (x.dim(), 1)), sorted(each for each in (3, 1))
+
+
+def trains_a_module() -> Made:
+    module = torch.nn.Dropout()
+
+    def step(x: torch.Tensor) -> object:
+        y = x + 1
+        print(end="")
+        return module.eval()(y)
+
+    return step, None
+
+
+HARMLESS: dict[str, Callable[[], Made]] = {
+    "an attribute that may be missing is set on a module": lambda: (Counted(), None),
+    "gradients are materialized": plain(lambda x: Doubled.apply(x)),
+    "generators are read at once": plain(reads_generators_at_once),
+    "format() without a format": plain(lambda x: (format(1.5), x + 1)),
+    "a method has the name of a builtin": trains_a_module,
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_harmless_forms_are_graphs(name: str) -> None:
+    """A program that looks like a refused one, and in which Dynamo does what Python does, is compiled."""
+    expected = did(*HARMLESS[name]())
+    function, state = HARMLESS[name]()
+    compiled = compile(function, dynamic=True)
+    assert did(compiled, state) == expected
+    assert compiled.graphs and not compiled.fallbacks
 
 
 class Shared:
@@ -409,6 +488,52 @@ def test_listed_type_of_an_iterator() -> None:
     """Torch has the wrong type of `enumerate`: once mended, its line leaves the page."""
     result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))
     assert result[0] == "generator"
+
+
+def test_listed_change_of_a_read_only_dictionary() -> None:
+    """Torch changes a `MappingProxyType`, where Python raises: once mended, its line leaves the page."""
+
+    def step(x: torch.Tensor) -> object:
+        table: Any = MappingProxyType({"a": 1})
+        table["b"] = 2
+        return x + 1
+
+    with pytest.raises(TypeError):
+        step(torch.ones(3))
+    assert compile(step)(torch.ones(3)) is not None
+
+
+def stops() -> Iterator[int]:
+    yield 1
+    raise StopIteration
+
+
+def two() -> Generator[int, None, None]:
+    yield 1
+    yield 2
+
+
+def test_listed_errors_of_generators() -> None:
+    """Torch drops the text of the error for a generator that raises `StopIteration`, and runs one on that an error has
+    left: once mended, their lines leave the page."""
+
+    def text(x: torch.Tensor) -> object:
+        try:
+            return x + len(list(stops()))
+        except RuntimeError as error:
+            return str(error), x + 1
+
+    def thrown(x: torch.Tensor) -> object:
+        numbers = two()
+        next(numbers)
+        try:
+            numbers.throw(ValueError("no"))
+        except ValueError:
+            return list(numbers), x + 1
+
+    found = [compile(each)(torch.ones(3))[0] for each in (text, thrown)]
+    assert [each(torch.ones(3))[0] for each in (text, thrown)] == ["generator raised StopIteration", []]
+    assert found == ["", [2]]
 
 
 def test_listed_view_of_an_iteration() -> None:

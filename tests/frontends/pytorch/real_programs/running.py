@@ -29,15 +29,13 @@ from torch.utils._pytree import tree_leaves
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.backend import Graph
 from frontends.pytorch.dynamo.compiled import Compiled
+from frontends.pytorch.dynamo.skipped_frames import BREAKS, NO_OPERATORS, in_short
 
 SIZES = (3, 5, 5, 2, 7, 4, 3)
 SMALL = ("functions", "iterators", "containers", "classes", "flow", "outside", "tensors", "modules")
 """The modules of programs that are."""
 KINDS = ("graphs", "breaks", "eager")
 """The ways that calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
-
-LEFT = "Dynamo leaves it to Python"
-"""Said also of a program without operators, which Dynamo has captured."""
 
 Call = Callable[[int], object]
 Compiling = Callable[[Any], Any]
@@ -222,7 +220,9 @@ def ours(case: Case) -> Outcome:
         wrong = compared(case, compiling)
         graphs = [graph for each in compiled for graph in each._program.graphs]
         programs = [each._program for each in compiled]
-        fell_back = any(each.question or each.reason != LEFT for one in programs for each in one.fallbacks)
+        # a program that ends or breaks before its first operator is none that falls back
+        left = {NO_OPERATORS, *map(in_short, counters[BREAKS])}
+        fell_back = any(each.question or each.reason not in left for one in programs for each in one.fallbacks)
         assert compiled, f"{case.name} compiles nothing"
         return Outcome(wrong, kind(graphs, fell_back), sum([len(graph.variants) for graph in graphs]))
 

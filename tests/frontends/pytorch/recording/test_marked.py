@@ -158,3 +158,12 @@ def test_a_conjugate_of_what_was_made_has_a_graph(backend: str) -> None:
         (one,) = torch.autograd.grad(expected, given[0], weights)
         (other,) = torch.autograd.grad(found, given[1], weights)
         torch.testing.assert_close(other, one)
+
+
+def test_numbers_of_the_program_have_conjugates() -> None:
+    """Fails when the derivative of a product with a complex number is left to eager torch."""
+    x = torch.ones(2, requires_grad=True)
+    compiled = compile(lambda x: (x * (1 + 2j)).real.sum())
+    compiled(x).backward()
+    assert x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+    assert [each.reason for each in compiled.graphs] == [""]
