@@ -125,8 +125,15 @@ def _blamed(function: object, error: Exception) -> None:
     where = f"\n  at:     {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     raise ReferenceFailed(
         f"the reference {_name(function)} is broken, so nothing is known about the rule: "
-        f"{type(error).__name__}: {error}{where}"
+        f"{type(error).__name__}: {error}{where}{_of_other_arrays(error)}"
     ) from None
+
+
+def _of_other_arrays(error: Exception) -> str:
+    """What to do about an attribute that NumPy's arrays lack."""
+    if type(getattr(error, "obj", None)).__module__.partition(".")[0] != "numpy":
+        return ""
+    return "\n  fix:    tensors=\"torch\" or \"jax\", if it takes other arrays than NumPy's"
 
 
 def _in_own_code(function: object, error: Exception) -> bool:

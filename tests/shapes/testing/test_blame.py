@@ -35,7 +35,7 @@ def no_method(x):
         (misspelled, "reference misspelled is broken.*NameError: name 'stepp'"),
         (unknown_function, "reference unknown_function is broken.*AttributeError"),
         (not_importable, "reference not_importable is broken.*ModuleNotFoundError"),
-        (no_method, "reference no_method is broken.*AttributeError"),
+        (no_method, r'(?s)reference no_method is broken.*AttributeError.*fix: +tensors="torch"'),
         (lambda x, step: x[::step], "cannot be called as the rule is"),
         (lambda x: (x.shape[0] // 2,) if x.ndim == 1 else x[0:0, 1], 'tensors="sizes"'),
         (lambda call: "no shape", "expected a shape, or a tuple of shapes"),
