@@ -27,9 +27,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from shapes.testing.arguments import arguments_for, arguments_of
     from shapes.testing.calls import Call, Input
-    from shapes.testing.checking import NothingAccepted, RuleDisagrees, check_call, check_rule
+    from shapes.testing.checking import NothingAccepted, RuleDisagrees, RuleSpecializes, check_call, check_rule
+    from shapes.testing.coverage import RuleReport
     from shapes.testing.guarding import GuardsDisagree, check_guards
     from shapes.testing.inferring import NotInferred, infer_rule
+    from shapes.testing.references.functions import ReferenceFailed
     from shapes.testing.sampling import assignments
     from shapes.testing.sizes import sizes_for
     from shapes.testing.strategies import (
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
 HOMES: Final = {
     "arguments": ("arguments_for", "arguments_of"),
     "calls": ("Call", "Input"),
-    "checking": ("NothingAccepted", "RuleDisagrees", "check_call", "check_rule"),
+    "checking": ("NothingAccepted", "RuleDisagrees", "RuleSpecializes", "check_call", "check_rule"),
+    "coverage": ("RuleReport",),
+    "references.functions": ("ReferenceFailed",),
     "guarding": ("GuardsDisagree", "check_guards"),
     "inferring": ("NotInferred", "infer_rule"),
     "sampling": ("assignments",),
@@ -59,7 +63,10 @@ __all__ = [
     "Input",
     "NotInferred",
     "NothingAccepted",
+    "ReferenceFailed",
     "RuleDisagrees",
+    "RuleReport",
+    "RuleSpecializes",
     "arguments_for",
     "arguments_of",
     "assignments",

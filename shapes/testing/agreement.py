@@ -92,6 +92,11 @@ def disagreement(
     return None
 
 
+def on_symbols(rule: Rule, call: Call) -> Sizes | None:
+    """The sizes that a rule gives when every size of a call is a symbol."""
+    return _symbolically(rule, call, None, anything)[0]
+
+
 def itself(place: int, size: int, start: int) -> tuple[int, int | None]:
     return size, size
 
@@ -176,7 +181,7 @@ def _symbolically(
             return None, str(undecided)
         return _symbolically(rule, call, expected, range_of, hinted=True, numbers=numbers)
     except ShapeError as refusal:
-        return None, str(refusal)
+        return None, str(refusal.__cause__ or refusal)
     return evaluated(env, outputs, values, expected)
 
 

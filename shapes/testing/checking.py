@@ -30,30 +30,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 
 from shapes.rules.registry import Rule, rules
 from shapes.testing.agreement import Disagreement, Sizes, disagreement
-from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
-from shapes.testing.references.functions import Function, Tensors, reference_of
-from shapes.testing.signatures import calls_for
+from shapes.testing.coverage import RuleReport, told
+from shapes.testing.references.functions import Tensors, reference_of
+from shapes.testing.specializing import Specialization
+from shapes.testing.trying import PYTHONS_REFUSALS, Trial
 
-PYTHONS_REFUSALS: Final = (IndexError, ZeroDivisionError)
-"""The exceptions of `x[-1]` for a shape without axes, and of a step of zero: fine where the operator refuses as well.
-"""
-EXAMPLES: Final = 300
 INDENTED: Final = "    "
 
 
 class RuleDisagrees(AssertionError):
-    """A rule and an operator differ; `disagreement` says where."""
+    """A rule and an operator differ; `disagreement` says where, `report` what was covered before it was met."""
 
-    def __init__(self, found: Disagreement) -> None:
-        self.disagreement = found
+    def __init__(self, found: Disagreement, report: RuleReport | None = None) -> None:
+        self.disagreement, self.report = found, report
         test = "\n".join([INDENTED + line if line else "" for line in pasted(found).splitlines()])
         super().__init__(f"{found}\n\nThe smallest call on which they differ, as a test:\n\n{test}")
+
+
+class RuleSpecializes(RuleDisagrees):
+    """A rule takes a size as a number although a formula would do; `specialization` says which."""
+
+    def __init__(self, rule: Rule, found: Specialization, report: RuleReport | None = None) -> None:
+        self.specialization, self.report = found, report
+        self.disagreement = Disagreement(rule, found.call, found.expected, None, "on symbols")
+        values = ", ".join([str(value) for value in found.values[:4]])
+        sizes = [None if one is None else f"({', '.join(one)})" for one in found.formulas]
+        AssertionError.__init__(
+            self,
+            f"{rule.name} takes {found.name} as a number, at each of {values}: "
+            f"what it gives holds for one size at a time\n"
+            f"  the operator gives: {', '.join([str(one) for one in sizes])}\n"
+            f"  smallest call:      {rule.name}{found.call}\n"
+            f"  fix:                compute with {found.name} itself; int(), hash() and an index make a number of it",
+        )
 
 
 class NothingAccepted(AssertionError):
@@ -66,10 +80,11 @@ def check_rule(  # type: ignore[explicit-any]
     /,
     *,
     calls: st.SearchStrategy[Call] | None = None,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
+    seed: int | None = None,
     tensors: Tensors | None = None,
     **arguments: st.SearchStrategy[object],
-) -> None:
+) -> RuleReport:
     """Check that a rule gives the sizes that an operator gives, and refuses what it refuses.
 
     Args:
@@ -77,51 +92,45 @@ def check_rule(  # type: ignore[explicit-any]
         reference: the operator, a function of arrays (of NumPy, or of torch where it is torch's); or a function from a
             `Call` to the sizes of the outputs. An exception, or None for a `Call`, is a refusal.
         calls: what to call them with. Otherwise the operator's registered arguments, and for others what the signature
-            of the rule suggests.
-        examples: how many calls.
-        tensors: whose arrays the reference takes, where that is not plain.
+            of the rule, its questions and its constants suggest.
+        examples: how many calls; by default those of Hypothesis' profile if one is chosen, else 300.
+        seed: of the random calls; otherwise Hypothesis chooses one, or `--hypothesis-seed` does.
+        tensors: whose arrays the reference takes, where that is not plain; "sizes" if it takes tuples of sizes.
         arguments: strategies for single parameters.
+
+    Returns:
+        What was covered.
 
     Raises:
         RuleDisagrees: with the smallest call on which they differ, and a test of it to paste.
+        RuleSpecializes: the rule takes a size as a number although a formula gives what the operator gives.
         NothingAccepted: the operator refused every call.
+        ReferenceFailed: the reference itself is broken.
     """
+    __tracebackhide__ = True
     checked = rule_of(rule)
-    operator = reference_of(reference, tensors)
-    found: list[Disagreement] = []
-    accepted: list[Call] = []
-    refused: list[Call] = []
+    trial = Trial(checked, reference_of(reference, tensors), calls, arguments, examples, seed)
+    found = trial.run()
+    if found is not None:
+        raise RuleDisagrees(found, trial.report).with_traceback(None) from shown(found)
+    if not trial.report.accepted:
+        raise NothingAccepted(trial.nothing())
+    for specialization in trial.specializations:
+        raise RuleSpecializes(checked, specialization, trial.report)
+    return told(trial.report)
 
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        phases=(Phase.generate, Phase.shrink),
-        report_multiple_bugs=False,
-        verbosity=Verbosity.quiet,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(_calls(checked, calls, arguments))
-    def agrees(call: Call) -> None:
-        expected = operator(call)
-        (refused if expected is None else accepted).append(call)
-        differs = disagreement(checked, call, expected, refusals=PYTHONS_REFUSALS)
-        if differs is not None:
-            found.append(differs)
-            raise RuleDisagrees(differs)
 
-    try:
-        agrees()
-    except Exception:
-        if not found:
-            raise
-    if found:
-        raise RuleDisagrees(found[-1]) from found[-1].crash  # the last one that was tried is the smallest
-    if not accepted and refused:
-        why = operator.refusal if isinstance(operator, Function) else None
-        last = "" if why is None else f", the last with {type(why).__name__}: {why}"
-        raise NothingAccepted(f"{checked.name}: the operator refused all {len(refused)} calls{last}")
+def shown(found: Disagreement) -> Exception | None:
+    """The exception of a rule that crashed, with the rule's own lines alone in its traceback."""
+    crash = found.crash
+    if crash is None:
+        return None
+    home = found.rule.function.__code__.co_filename if hasattr(found.rule.function, "__code__") else None
+    trace = crash.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != home:
+        trace = trace.tb_next
+    crash.__cause__, crash.__suppress_context__ = None, True
+    return crash.with_traceback(trace)
 
 
 def check_call(  # type: ignore[explicit-any]
@@ -133,12 +142,13 @@ def check_call(  # type: ignore[explicit-any]
     Raises:
         RuleDisagrees: the rule does otherwise.
     """
+    __tracebackhide__ = True
     wanted: Sizes | None = None
     if expected is not None:
         wanted = tuple([_sizes(one) for one in expected]) if _several(expected) else (_sizes(expected),)
     differs = disagreement(rule_of(rule), call, wanted, refusals=PYTHONS_REFUSALS)
     if differs is not None:
-        raise RuleDisagrees(differs) from differs.crash
+        raise RuleDisagrees(differs).with_traceback(None) from shown(differs)
 
 
 def _several(expected: Sizes | tuple[int, ...]) -> bool:
@@ -160,18 +170,6 @@ def rule_of(rule: Rule | str | Callable[..., object]) -> Rule:  # type: ignore[e
     if isinstance(rule, str):
         return rules[rule]
     return Rule(getattr(rule, "__name__", "rule"), rule)
-
-
-def _calls(
-    rule: Rule, calls: st.SearchStrategy[Call] | None, arguments: dict[str, st.SearchStrategy[object]]
-) -> st.SearchStrategy[Call]:
-    if calls is not None:
-        return calls
-    if not arguments and rule.name in operators_with_arguments():
-        registered = rules.get(rule.name)
-        if registered is None or registered.names == rule.names:
-            return arguments_for(rule.name)
-    return calls_for(rule, arguments)
 
 
 # ---------------------------------------------------------------------- the test to paste

@@ -14,11 +14,12 @@ Whoever wants other arguments gives a strategy for that parameter.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal, get_args
+from typing import Final, Literal, get_args, get_origin
 
 from hypothesis import strategies as st
 
@@ -37,12 +38,17 @@ INTEGER: Final = re.compile(
 )
 SEVERAL: Final = re.compile(r"^(tensors|arrays|shapes|xs|inputs|operands)$")
 PROBES: Final = ((), (4,), (4, 5), (4, 4, 4))
+EXTENT: Final = re.compile(
+    r"(^|_)(size|sizes|step|steps|stride|strides|length|dilation|kernel|width|height|window|hop|factor|groups|blocks"
+    r"|heads|bins|repeats|times)(_|$)"
+)
+"""Names of what is never negative, unless an annotation says that any integer will do."""
 CRASHES: Final = (TypeError, AttributeError)
 
 
 def kinds_of(rule: Rule) -> dict[str, Kind]:
     """The kind of each parameter of a rule."""
-    parameters = _parameters(rule)
+    parameters = parameters_of(rule)
     known: dict[str, Kind] = {}
     open_names = []
     for name, parameter in parameters.items():
@@ -75,7 +81,7 @@ def calls_for(rule: Rule, given: Mapping[str, st.SearchStrategy[object]]) -> st.
         first: Input | None = None
         args: list[object] = []
         kwargs: dict[str, object] = {}
-        for name, parameter in _parameters(rule).items():
+        for name, parameter in parameters_of(rule).items():
             strategy = given.get(name)
             if strategy is None:
                 strategy = _drawn_by(kinds[name], parameter, first)
@@ -93,10 +99,36 @@ def calls_for(rule: Rule, given: Mapping[str, st.SearchStrategy[object]]) -> st.
     return drawn()
 
 
-def _parameters(rule: Rule) -> dict[str, inspect.Parameter]:
+def parameters_of(rule: Rule) -> dict[str, inspect.Parameter]:
     """The rule's parameters, without the environment and without `*args` and `**kwargs`."""
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: p for name, p in list(rule.signature.parameters.items())[1:] if p.kind not in variadic}
+
+
+def allows_negative(parameter: inspect.Parameter) -> bool:
+    """Return True if a parameter may be negative as far as its signature tells.
+
+    One with a positive default is a step or a count; so is one named for an extent, unless it is annotated as an `int`.
+    """
+    default: object = parameter.default
+    if isinstance(default, tuple | list):
+        return not EXTENT.search(parameter.name) and all(isinstance(one, int) and one <= 0 for one in default)
+    if isinstance(default, int) and default > 0:
+        return False
+    annotated = re.search(r"\bint\b", str(parameter.annotation)) is not None
+    return annotated or not EXTENT.search(parameter.name)
+
+
+def choices_of(parameter: inspect.Parameter) -> tuple[object, ...]:
+    """The values that an annotation `Literal[...]` names."""
+    annotation: object = parameter.annotation
+    if isinstance(annotation, str):
+        found = re.search(r"Literal\[(.*?)\]", annotation)
+        try:
+            return tuple(ast.literal_eval(f"[{found[1]}]")) if found else ()
+        except (ValueError, SyntaxError):
+            return ()
+    return tuple(get_args(annotation)) if get_origin(annotation) is Literal else ()
 
 
 # ---------------------------------------------------------------------- kinds
@@ -134,6 +166,8 @@ def _by_default(parameter: inspect.Parameter) -> Kind | None:
             return "float"
         case tuple() | list():
             return "ints"
+        case None if DIM.search(parameter.name):
+            return "dim"
         case _:
             return "default"
 
@@ -163,7 +197,7 @@ def _runs(rule: Rule, kinds: Mapping[str, Kind]) -> bool:
 
 
 def _probing(rule: Rule, kinds: Mapping[str, Kind], shape: Input) -> Iterator[tuple[str, object]]:
-    for name, parameter in _parameters(rule).items():
+    for name, parameter in parameters_of(rule).items():
         if parameter.default is not inspect.Parameter.empty:
             continue
         given = {"shape": shape, "shapes": [shape, shape], "ints": (1, 1), "dim": -1, "bool": True}
@@ -186,7 +220,7 @@ def _drawn_by(kind: Kind, parameter: inspect.Parameter, first: Input | None) -> 
             rank = 2 if first is None else len(first)
             drawn = st.integers(-rank - 1, rank)
         case "int":
-            drawn = _integers(default)
+            drawn = _integers(parameter)
         case "ints":
             count = len(default) if isinstance(default, tuple | list) else None
             least = 0 if not isinstance(default, tuple | list) else min([0 if n == 0 else 1 for n in default] or [0])
@@ -198,15 +232,21 @@ def _drawn_by(kind: Kind, parameter: inspect.Parameter, first: Input | None) -> 
         case "float":
             drawn = st.floats(0, 4, width=32)
         case "default":
+            choices = choices_of(parameter)
+            if choices:
+                return st.sampled_from(choices)
             return st.just(None if default is inspect.Parameter.empty else default)
     return st.one_of(st.none(), drawn) if optional else drawn
 
 
-def _integers(default: object) -> st.SearchStrategy[int]:
-    """Small ones: from 1 where the default is positive (strides, steps), from 0 else."""
+def _integers(parameter: inspect.Parameter) -> st.SearchStrategy[int]:
+    """Small ones: from 1 where the default is positive (strides, steps), from 0 else, negative where allowed."""
+    default: object = parameter.default
+    most = LARGEST + 1
+    drawn = st.integers(0, most)
     if isinstance(default, int):
-        return st.integers(min(default, 1), max(4, default + 1))
-    return st.integers(0, LARGEST + 1)
+        drawn = st.integers(min(default, 1), max(4, default + 1))
+    return st.one_of(drawn, st.integers(-4, -1)) if allows_negative(parameter) else drawn
 
 
 def _related(first: Input | None) -> st.SearchStrategy[Input]:

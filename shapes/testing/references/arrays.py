@@ -1,4 +1,4 @@
-"""Real arrays for the inputs of a call: of NumPy, and of JAX.
+"""Real arrays for the inputs of a call, of NumPy and of JAX, and the sizes of those in a result.
 
     >>> from shapes.testing.calls import Input
     >>> from shapes.testing.references.arrays import array_of
@@ -7,6 +7,8 @@
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from shapes.testing.calls import Input
 
@@ -34,3 +36,15 @@ def jax_array_of(tensor: Input) -> object:
     from jax import numpy
 
     return numpy.asarray(array_of(tensor))
+
+
+def sizes_of(result: object) -> Iterator[tuple[int, ...] | None]:
+    """The sizes of each array in a result, in order; a plain number has none, and None stands for anything else."""
+    shape: object = getattr(result, "shape", None)
+    if isinstance(shape, tuple):
+        yield tuple([int(size) for size in shape])
+    elif isinstance(result, tuple | list):
+        for one in result:
+            yield from sizes_of(one)
+    else:
+        yield () if isinstance(result, int | float | complex) else None

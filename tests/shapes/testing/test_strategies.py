@@ -24,7 +24,8 @@ from shapes.testing import (
 from shapes.testing import shapes as drawn_shapes
 from shapes.testing.agreement import disagreement
 from shapes.testing.checking import rule_of
-from shapes.testing.references.functions import Function, sizes_of, takes_calls
+from shapes.testing.references.arrays import sizes_of
+from shapes.testing.references.functions import Function, takes_calls
 
 ROOT = Path(__file__).parents[3]
 WORDS = {"max": max, "min": min}
