@@ -64,7 +64,9 @@ def reader_of(kind: str) -> Reader:
             try:
                 return cast(Reader, each.load())
             except ImportError as error:
-                raise ShapeError(f"{error}; `pip install symshape[{kind}]` brings it") from None
+                said = str(error)
+                fix = "" if "pip install" in said else f": pip install 'symshape[{kind}]'"
+                raise ShapeError(said + fix) from None
     raise ShapeError(f"nothing that is installed reads models of {kind}: no entry point in {READERS}")
 
 
