@@ -251,6 +251,9 @@ class Certificate:
         ]
         return [*page, *columns(rows), *[line(span(f"  assumed  {text}", "muted")) for text in self.assumed]]
 
+    def __repr__(self) -> str:
+        return f"Certificate({str(self).splitlines()[0]})"
+
     def _repr_html_(self) -> str:
         """The page, as notebooks show it."""
         return html_of_page(self.page())

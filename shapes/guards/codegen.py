@@ -125,6 +125,9 @@ class Plan:
         """The check of this plan, in its Python form."""
         return python_check(self)
 
+    def __repr__(self) -> str:
+        return f"Plan({', '.join([each.text for each in self.requirements])})"
+
     def __copy__(self) -> Plan:
         return self
 

@@ -86,6 +86,9 @@ class Guard:
         """The guard with its line and what it alone rejects, as notebooks show it."""
         return html_of_page(guards_page([self]))
 
+    def __repr__(self) -> str:
+        return f"Guard({self.text})"
+
     def __copy__(self) -> Guard:
         return self
 

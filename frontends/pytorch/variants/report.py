@@ -192,6 +192,9 @@ class Report:
             lines += ["", *variant.lines(kernels=kernels, sources=sources)]
         return "\n".join(lines) + "\n"
 
+    def __repr__(self) -> str:
+        return f"Report({self.text().splitlines()[0]})"
+
     def _repr_html_(self) -> str:
         """The variants with their causes and guards, as notebooks show them; graphs and kernels unfold."""
         first, *rest = self.text().partition("\n\nvariant ")[0].splitlines()
