@@ -111,15 +111,27 @@ def guards_of(text: str, session: str | None) -> Read:
 
 
 def read_by_all(value: object) -> Iterator[Read]:
-    """The guards of an object, by each reader that recognizes it."""
+    """The guards of an object, by each reader that recognizes it.
+
+    Raises:
+        ShapeError: none does, but one lacks a library that is not installed.
+    """
     if isinstance(value, Conditions):
         yield [value], True
         return
+    recognized, missing = False, ""
     for each in entry_points(group=READERS):
-        reader = cast(Callable[[object], Read | None], each.load())
+        try:
+            reader = cast(Callable[[object], Read | None], each.load())
+        except ImportError as error:
+            missing = str(error)
+            continue
         found = reader(value)
         if found is not None:
+            recognized = True
             yield found
+    if missing and not recognized:
+        raise ShapeError(missing)
 
 
 def certify_named(

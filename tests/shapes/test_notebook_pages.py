@@ -80,7 +80,7 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 cells = [
     "from shapes import ShapeEnv\\nenv = ShapeEnv()\\ns = env.symbol('s', hint=8)",
-    "\\nenv.assume(s % 4 == 0)",
+    "# what is known\\nenv.assume(s % 4 == 0)",
     "def branch():\\n    return 1 if s > 4 else 0\\nbranch()",
     "print(env.ask(s % 2 == 0).core[0].origin, '|', env.guards()[0].origin, '|', env.guards()[0].origin.recorded)",
     "print(env.explain(s % 2 == 0))\\ntry: env.assume(s % 4 == 1)\\nexcept Exception as error: print(error)",
