@@ -92,7 +92,7 @@ len(double.environments)
 
 # %%
 double((3, 7), list(range(21)))
-for kernel, outcome in double.variants.explain((3, 7)):
+for _, outcome in double.variants.explain((3, 7)):
     print(outcome)
 
 # %% [markdown]

@@ -65,7 +65,7 @@ compiled.report()
 compiled.coverage({"x.shape[0]": (1, 64), "x.shape[1]": (2, 512), "x.shape[2]": (8, 8)})
 
 # %% [markdown]
-# The kernels, as loops: the softmax and the sum are one, and only its operand is kept in memory.
+# The kernels, as loops. The softmax and the sum are one; only the product before them is kept in memory.
 
 # %%
 print(compiled.explain(kernels=True).partition("kernels:")[2].partition("peak:")[0])

@@ -34,7 +34,7 @@ model = compile(attend, dynamic=True)
 out = model(torch.ones(4, 16))
 
 # %% [markdown]
-# The server sends batches of up to 64 sequences, padded to a multiple of 16 tokens, at most 8192. Does every guard hold?
+# The server sends batches of up to 64 sequences, padded to a multiple of 16 tokens, at most 8192. Do all guards hold?
 
 # %%
 sizes = {"x.shape[0]": (2, 64), "x.shape[1]": (16, 8192, 16)}

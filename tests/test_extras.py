@@ -9,17 +9,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ASKED = "from shapes import ShapeEnv; env = ShapeEnv(); s = env.symbol('s', lo=1); "
 CALL = "from shapes.testing.calls import Input; from shapes.testing.references.arrays import "
+CONVERT = ASKED + "from frontends.jax import to_jax; to_jax(env, (s,))"
+COMPILE = "import frontends.pytorch.dynamo.compiling"
 MISSING = [
     ("torch", "import frontends.pytorch", "frontends.pytorch needs torch: pip install 'symshape[torch]'"),
-    ("torch", "import frontends.pytorch.dynamo.compiling", "frontends.pytorch needs torch: pip install 'symshape[torch]'"),
+    ("torch", COMPILE, "frontends.pytorch needs torch: pip install 'symshape[torch]'"),
     ("torch", "from backends import named; named('cpu')", "the backend cpu needs torch: pip install 'symshape[torch]'"),
     ("onnx", "import frontends.onnx", "frontends.onnx needs onnx: pip install 'symshape[onnx]'"),
     ("onnx", "import frontends.onnx_model", "frontends.onnx needs onnx: pip install 'symshape[onnx]'"),
     ("numpy", "import frontends.onnx", "frontends.onnx needs numpy: pip install 'symshape[onnx]'"),
     ("numpy", CALL + "array_of; array_of(Input((2,)))", "needs numpy: pip install 'symshape[testing]'"),
     ("jax", CALL + "jax_array_of; jax_array_of(Input((2,)))", "needs jax: pip install 'symshape[jax]'"),
-    ("jax", ASKED + "from frontends.jax import to_jax; to_jax(env, (s,))", "frontends.jax needs jax: pip install 'symshape[jax]'"),
-    ("hypothesis", "from shapes.testing import shapes", "shapes.testing.shapes needs Hypothesis: pip install 'symshape[testing]'"),
+    ("jax", CONVERT, "frontends.jax needs jax: pip install 'symshape[jax]'"),
+    ("hypothesis", "from shapes.testing import shapes", "needs Hypothesis: pip install 'symshape[testing]'"),
     ("hypothesis", "from shapes.testing import infer_rule", "needs Hypothesis: pip install 'symshape[testing]'"),
 ]  # fmt: skip
 

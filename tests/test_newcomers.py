@@ -1,4 +1,4 @@
-"""Newcomers: what a page shows from an empty folder, run with the package as it is installed, prints what the page shows.
+"""Newcomers: commands that a page shows from an empty folder print what it says, with the package installed.
 
 Each page has one block of commands, at most five, from nothing to a result.
 """
