@@ -39,6 +39,8 @@ SHOWN: list[tuple[str, Callable[[ShapeEnv], object], list[str]]] = [
     ("never", lambda env: env.ask("s == 7"), ["never     because  s % 16 == 0", HERE]),
     ("depends", lambda env: env.ask("b*s % 64 == 0"), ["depends   true at b=4, s=16   false at b=3, s=16"]),
     ("gave up", lambda env: env.ask("b**3 + s**3 == 16*b*s + 77", effort="fast"), ["gave up", "tried"]),
+    ("size", lambda env: env.size("b*s + 1"), ["b*s + 1   513 this time"]),
+    ("size without a hint", lambda env: env.unbacked("u") + 1, ["u + 1   no hint"]),
     ("guard", lambda env: env.guards()[0], [HERE, "b >= 3", "it alone rejects b=2, s=128"]),
     ("check", lambda env: env.compile_guards({"b": 0, "s": 1}), ["assumed    s % 16 == 0", "guard      b >= 3"]),
 ]
