@@ -13,7 +13,7 @@ from typing import Final, Protocol, cast
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from shapes.prompt import display
-from shapes.prompt.certifying import NO_INPUT, USAGE, read_sizes
+from shapes.prompt.certifying import NO_INPUT, USAGE, read_size
 from shapes.prompt.page import Line, Page, columns, line, show, span
 from shapes.sessions.long_json import dumps
 from shapes.symbolic.choices import Int
@@ -75,7 +75,7 @@ def infer_model(
 ) -> int:
     """Print the sizes of a model's inputs and outputs, and its guards; the result is the exit status."""
     try:
-        model = reader_of(kind)(file, sizes=read_sizes(ranges))
+        model = reader_of(kind)(file, sizes=dict(map(read_size, ranges)))
         if output is not None:
             model.save(output)
     except OSError as error:
