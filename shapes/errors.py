@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
 from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
-from solver.syntax.short_text import shortened
+from solver.syntax.short_text import number_text as number_text
+from solver.syntax.short_text import shortened as shortened
+from solver.syntax.short_text import sizes_text as sizes_text
 
 if TYPE_CHECKING:
     from solver.decide.verdict import Verdict
