@@ -33,6 +33,7 @@ def _require_own_packages() -> None:
 _require_own_packages()
 
 from shapes.accepted import did_you_mean  # noqa: E402  # and not before that
+from shapes.extras import require  # noqa: E402  # and not before that
 from solver.errors import ShapeError  # noqa: E402  # and not before that
 
 BACKENDS: Final = ("eager", "cpu", "triton")
@@ -49,6 +50,7 @@ def named(name: str) -> AnyBackend:
         ShapeError: there is none of this name, or it lacks an attribute of the protocol.
     """
     if name in BACKENDS:
+        require("torch", extra="torch", needed_by=f"the backend {name}")
         ours: AnyBackend = import_module(f"backends.{name}")
         return ours
     module, _, path = name.partition(":") if isinstance(name, str) else ("", "", "")

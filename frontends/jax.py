@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shapes.accepted import shown
 from shapes.errors import NotExpressible, ParseError, ShapeError
+from shapes.extras import require
 from shapes.symbolic.choices import Int, Truth, sym_max, sym_min
 from shapes.symbolic.numbers import SymInt
 from solver.decide.verdict import Always
@@ -211,6 +212,7 @@ def to_jax(env: ShapeEnv, sizes: Sequence[Int], scope: export.SymbolicScope | No
 
 def scope_of(env: ShapeEnv) -> tuple[export.SymbolicScope, tuple[str, ...]]:
     """A scope with the facts of an environment as constraints, and the facts that it lacks."""
+    require("jax", extra="jax", needed_by="frontends.jax")
     from jax import export
 
     writing = _Writing(export.SymbolicScope())
@@ -257,6 +259,7 @@ class _Writing:
     """Build dimensions of one scope by arithmetic: JAX's text syntax has no parentheses."""
 
     def __init__(self, scope: export.SymbolicScope) -> None:
+        require("jax", extra="jax", needed_by="frontends.jax")
         import jax.core
 
         self.scope = scope

@@ -18,7 +18,6 @@
 # number of tokens, `b*s`, were always a multiple of 64. Is it?
 
 # %%
-# %load_ext shapes.prompt
 from shapes import Always, Depends, Never, ShapeEnv
 
 env = ShapeEnv()

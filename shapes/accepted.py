@@ -19,7 +19,8 @@ from operator import index
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
-from shapes.errors import InvalidArgument, ShapeError, shortened
+from shapes.errors import InvalidArgument, ShapeError
+from solver.syntax.short_text import shortened
 
 Value = TypeVar("Value")
 

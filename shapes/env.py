@@ -43,9 +43,11 @@ from shapes.environment.scopes import Attempt, supposing
 from shapes.errors import Contradiction, ShapeError
 from shapes.origin import Origin, pickled_provider
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from solver.decide.pages import facts_page
 from solver.decide.verdict import Always
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Kind
+from solver.styled_text import html_of_page, line, span
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -58,6 +60,10 @@ ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 
 class ShapeEnv(Asking):
     """Sizes of one program, what is known about them, and what follows."""
+
+    def _repr_html_(self) -> str:
+        """All that is known, with the line of each fact, as notebooks show it."""
+        return html_of_page([line(span("environment", "heading")), *facts_page(self.facts())])
 
     @contextmanager
     def at(self, origin: Origin | None) -> Iterator[None]:

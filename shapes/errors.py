@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
 from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
-from solver.syntax.precedence import number
+from solver.syntax.short_text import number_text as number_text
+from solver.syntax.short_text import shortened as shortened
+from solver.syntax.short_text import sizes_text as sizes_text
 
 if TYPE_CHECKING:
     from solver.decide.verdict import Verdict
@@ -48,7 +50,6 @@ __all__ = [
 ]
 
 SHOWN_FACTS: Final = 8
-LONGEST_TEXT: Final = 160
 
 
 class Contradiction(ShapeError):
@@ -167,15 +168,6 @@ def _values_text(values: Mapping[Atom, int]) -> str:
     return ", ".join(shown) or "every size"
 
 
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join([f"{name}={number_text(value)}" for name, value in sizes.items()]) or "every size"
-
-
-def number_text(value: int) -> str:
-    """A number of any size for people."""
-    return shortened(number(value).text)
-
-
 def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
     """One line per fact with its place, aligned; the last says how many more there are."""
     shown = facts[:SHOWN_FACTS]
@@ -187,13 +179,6 @@ def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
     if len(facts) > len(shown):
         lines.append(f"  {'':{len(label)}s}{'  ' if label else ''}and {len(facts) - len(shown)} more")
     return lines
-
-
-def shortened(text: str) -> str:
-    """A text of at most `LONGEST_TEXT` characters: what is long is cut in the middle."""
-    if len(text) <= LONGEST_TEXT:
-        return text
-    return f"{text[: LONGEST_TEXT // 2]} ... {text[-LONGEST_TEXT // 4 :]}"
 
 
 def fact_place(fact: Fact) -> str:
@@ -231,4 +216,4 @@ def written_condition(origin: Origin | None) -> str:
 
 
 def _place(origin: Origin) -> str:
-    return f"{origin.name}:{origin.line}"
+    return origin.place

@@ -91,9 +91,18 @@ class Origin:
 
     @property
     def name(self) -> str:
-        """The file for people: its last part, and the folder where that part says nothing."""
+        """The file for people: its last part, and the folder where that part says nothing. Of a notebook, the cell."""
+        cell = cell_of(self.file)
+        if cell:
+            return cell
         parts = self.file.replace("\\", "/").split("/")
         return "/".join(parts[-2:]) if parts[-1] == "__init__.py" else parts[-1]
+
+    @property
+    def place(self) -> str:
+        """The file and the line for people."""
+        name = self.name
+        return f"{name}, line {self.line}" if name.startswith("In [") else f"{name}:{self.line}"
 
     @property
     def recorded(self) -> str:
@@ -121,10 +130,19 @@ class Origin:
         return Origin, (self.file, self.line, self.function, self.segment)
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.line}" + (f" in {self.function}" if self.function else "")
+        return self.place + (f" in {self.function}" if self.function else "")
 
     def __repr__(self) -> str:
         return f"Origin({self.file!r}, {self.line}, {self.function!r})"
+
+
+def cell_of(file: str) -> str:
+    """The cell of a notebook or of IPython by the number beside it, such as `In [3]`; empty for other files."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    number = None if found is None else re.search(r"\d+", found[1])
+    return "" if number is None else f"In [{number[0]}]"
 
 
 def _line(file: str, number: int) -> str:

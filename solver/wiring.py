@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solver.decide.verdict import Verdict, coq_exporter
+from solver.decide.verdict import Verdict, coq_exporter, html_renderer
 from solver.floats.order import float_maker
 from solver.floats.programs import Node
 from solver.floats.value import Float
@@ -67,6 +67,12 @@ def _theorem(verdict: Verdict) -> str:
     return exported(verdict)
 
 
+def _html(verdict: Verdict) -> str:
+    from solver.decide.pages import html_of_verdict
+
+    return html_of_verdict(verdict)
+
+
 def _written_once(self: object, name: str, value: object) -> None:
     """Set an attribute that has no value yet."""
     if hasattr(self, name):
@@ -84,3 +90,4 @@ program_applier.call = _program_of
 float_maker.call = _float_of
 minimizer.call = _minimized
 coq_exporter.call = _theorem
+html_renderer.call = _html

@@ -77,7 +77,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[BackendLa
     kernels at a time.
     """
     if find_spec("triton") is None:
-        return Unavailable("Triton is not installed (`pip install symshape[triton]`)")
+        return Unavailable("Triton is not installed: pip install 'symshape[triton]'")
     if device == "cuda" and not torch.cuda.is_available():
         return Unavailable("there is no GPU for Triton's kernels")
     if device == "cuda" and (reason := driver_missing()):

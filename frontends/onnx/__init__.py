@@ -22,6 +22,12 @@ Concat, Reshape) are propagated as symbolic expressions. A node's precondition o
 names the node. Data-dependent sizes are unbacked symbols with their bounds.
 """
 
+from shapes.extras import require
+
+require("numpy", extra="onnx", needed_by="frontends.onnx")
+require("onnx", extra="onnx", needed_by="frontends.onnx")
+
+# ruff: noqa: E402  # and not before that
 from frontends.onnx.graphs import Refused
 from frontends.onnx.model import OnnxModel, read
 from frontends.onnx.nodes import Node, NotKnown, operator

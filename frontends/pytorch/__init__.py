@@ -13,6 +13,11 @@ import os
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from shapes.extras import require
+
+require("torch", extra="torch", needed_by="frontends.pytorch")
+
+# ruff: noqa: E402  # and not before that
 from backends.decisions.costs import Expected
 from frontends.pytorch.certificates import certify
 from frontends.pytorch.dynamo.compiled import Compiled

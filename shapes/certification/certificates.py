@@ -14,17 +14,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NoReturn
 
-from shapes.errors import Contradiction, sizes_text
+from shapes.errors import Contradiction
 from shapes.origin import Origin
 from solver.decide.verdict import Always
 from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import verify, verify_assignment
 from solver.proofs.step import ProofStep
+from solver.styled_text import Page, Style, columns, html_of_page, line, span
+from solver.syntax.short_text import sizes_text
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 Status = Literal["proven", "refuted", "unknown", "contradictory"]
+STYLES: Final[Mapping[Status, Style]] = {
+    "proven": "always",
+    "refuted": "never",
+    "unknown": "gave up",
+    "contradictory": "error",
+}
 EXIT: Final[Mapping[Status, int]] = {"proven": 0, "refuted": 1, "unknown": 2, "contradictory": 3}
 
 
@@ -227,6 +235,28 @@ class Certificate:
             "assumed": list(self.assumed),
             "checked": self.check(),
         }
+
+    def page(self) -> Page:
+        """The answer for a person, and a line for each guard that is in doubt."""
+        head, *_ = str(self).splitlines()
+        status, _, rest = head.partition(":")
+        page = [line(span(f"{status:14} ", STYLES[self.status]), rest.strip())]
+        if self.status != "contradictory":
+            counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+            page.append(line(span(f"  guards   {counts}", "muted")))
+        doubts: list[tuple[Judged, str]] = [(each, f"fails at {sizes_text(each.size)}") for each in self.findings]
+        doubts += [(each, f"not shown: {each.reason}") for each in self.not_shown]
+        rows = [
+            [span(f"  {each.guard}", "fact"), span(doubt), span(each.condition.where, "line")] for each, doubt in doubts
+        ]
+        return [*page, *columns(rows), *[line(span(f"  assumed  {text}", "muted")) for text in self.assumed]]
+
+    def __repr__(self) -> str:
+        return f"Certificate({str(self).splitlines()[0]})"
+
+    def _repr_html_(self) -> str:
+        """The page, as notebooks show it."""
+        return html_of_page(self.page())
 
     def __str__(self) -> str:
         total = len(self.holding) + len(self.findings) + len(self.not_shown) + len(self.implied)

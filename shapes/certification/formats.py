@@ -17,8 +17,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from shapes.certification.certificates import Certificate, Judged
-from shapes.errors import sizes_text
 from shapes.origin import Origin
+from solver.syntax.short_text import sizes_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES: Final = {

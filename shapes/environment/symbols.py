@@ -117,7 +117,7 @@ class SymbolTable:
         known = self.names.get(name)
         if known is not None:
             origin = self.declared(known).fact.origin
-            where = f" ({origin.name}:{origin.line})" if isinstance(origin, Origin) else ""
+            where = f" ({origin.place})" if isinstance(origin, Origin) else ""
             raise ShapeError(f"name={name!r}: there is a symbol of this name already{where}")
 
     def free_name(self, letter: str) -> str:

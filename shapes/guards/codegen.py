@@ -38,7 +38,6 @@ from types import MethodType
 from typing import Literal, Protocol, SupportsIndex, TypeGuard, cast
 
 from shapes.accepted import shown
-from shapes.errors import number_text, sizes_text
 from shapes.guards.arguments import Accepts, Arguments, Sources
 from shapes.guards.emit_c import NotNative, native_source
 from shapes.guards.emit_python import python_function, python_source
@@ -46,8 +45,11 @@ from shapes.guards.extension_modules import build
 from shapes.guards.lowering import Lowering, Operation, Operations
 from shapes.guards.ordering import ordered
 from shapes.guards.toolchain import Unavailable
+from solver.decide.pages import facts_page
 from solver.errors import ShapeError
 from solver.proofs.fact import Fact
+from solver.styled_text import html_of_page, line, span
+from solver.syntax.short_text import number_text, sizes_text
 from solver.terms.expr import Atom, Expr
 
 
@@ -123,6 +125,9 @@ class Plan:
         """The check of this plan, in its Python form."""
         return python_check(self)
 
+    def __repr__(self) -> str:
+        return f"Plan({', '.join([each.text for each in self.requirements])})"
+
     def __copy__(self) -> Plan:
         return self
 
@@ -131,6 +136,10 @@ class Plan:
 
     def __reduce__(self) -> tuple[object, ...]:
         return planned, (self.requirements, self.symbols, self.arguments)
+
+    def _repr_html_(self) -> str:
+        """The requirements with their lines, as notebooks show a check."""
+        return html_of_page([line(span("check", "heading")), *facts_page(self.requirements)])
 
     def explain(self, values: Mapping[str, object]) -> Outcome:
         """Test the requirements one by one by evaluation, independently of the generated text. `values` are by
@@ -257,7 +266,15 @@ def _dress(function: object, plan: Plan, source: str, form: Literal["python", "n
     def native() -> Check:
         return check if form == "native" else native_check(check)
 
-    attributes = {"plan": plan, "source": source, "form": form, "reason": "", "explain": explain, "native": native}
+    attributes = {
+        "plan": plan,
+        "source": source,
+        "form": form,
+        "reason": "",
+        "explain": explain,
+        "native": native,
+        "_repr_html_": plan._repr_html_,
+    }
     for name, value in attributes.items():
         setattr(function, name, value)
 

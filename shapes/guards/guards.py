@@ -32,6 +32,8 @@ from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact
+from solver.styled_text import Page, columns, html_of_page, line, span
+from solver.syntax.short_text import sizes_text
 from solver.terms.digest import digest, joined, same
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -80,6 +82,13 @@ class Guard:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def _repr_html_(self) -> str:
+        """The guard with its line and what it alone rejects, as notebooks show it."""
+        return html_of_page(guards_page([self]))
+
+    def __repr__(self) -> str:
+        return f"Guard({self.text})"
+
     def __copy__(self) -> Guard:
         return self
 
@@ -107,6 +116,11 @@ class RuntimeAssert:
     def __str__(self) -> str:
         return self.text + (f": {self.message}" if self.message else "")
 
+    def _repr_html_(self) -> str:
+        """The check with its line, as notebooks show it."""
+        place = span("" if self.origin is None else f"[{self.origin}]   ", "line")
+        return html_of_page([line(place, span(self.text, "fact"), f"   {self.message}" if self.message else "")])
+
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
@@ -123,9 +137,27 @@ class Specialization:
         place = self.because[-1].origin if self.because else None
         return place if isinstance(place, Origin) else None
 
+    def _repr_html_(self) -> str:
+        """The constant and the facts that made it one, as notebooks show it."""
+        head, *facts = str(self).splitlines()
+        return html_of_page([line(span(head, "fact")), *[line(span(fact, "muted")) for fact in facts]])
+
     def __str__(self) -> str:
         head = f"{self.text} = {self.value}" + (f": {self.why}" if self.why else "")
         return "\n".join([head, *[f"  {fact.text}  {fact_place(fact)}".rstrip() for fact in self.because]])
+
+
+def guards_page(guards: Sequence[Guard], *, file: str | None = None) -> Page:
+    """The guards, a line each, with sizes that only this one rejects. Of a place in `file` the line number suffices."""
+    if not guards:
+        return [line(span("no guards", "muted"))]
+    rows = []
+    for guard in guards:
+        where = guard.origin.line if guard.origin is not None and guard.origin.file == file else guard.origin
+        alone = f"irredundant: it alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
+        number = span(f"[{where}]" if where else "", "line")
+        rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
+    return columns(rows)
 
 
 def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers: bool) -> tuple[Guard, ...]:

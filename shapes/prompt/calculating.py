@@ -15,13 +15,13 @@ from collections.abc import Callable
 from typing import Final
 
 from shapes.env import ShapeEnv
-from shapes.errors import number_text
 from shapes.prompt import display
 from shapes.prompt.grammar import USAGE, Argument, read_integer
 from shapes.prompt.page import Page, Span, line, span
 from shapes.prompt.solving import Optimum, solution
 from solver.errors import ParseError
 from solver.proofs.fact import Fact
+from solver.syntax.short_text import number_text
 
 _POWER: Final = re.compile(r"[\w)]\s*\^\s*[\w(]")
 _AT: Final = re.compile(r"\bat\b|\bwhere\b|\bwith\b")

@@ -21,16 +21,15 @@ from types import FunctionType
 from typing import Final, Literal, cast
 
 from shapes.accepted import did_you_mean, shown
-from shapes.certification.certificates import Certificate, Condition, Conditions
+from shapes.certification.certificates import Certificate, Conditions
 from shapes.certification.certifying import certify
 from shapes.certification.formats import junit, sarif
 from shapes.certification.guard_files import Unread, read_guards
 from shapes.certification.size_names import canonical, names_in
-from shapes.errors import ShapeError, sizes_text
-from shapes.origin import Origin
+from shapes.errors import ShapeError
 from shapes.prompt import display
 from shapes.prompt.grammar import read_range
-from shapes.prompt.page import Page, Style, columns, deliver, line, show, span
+from shapes.prompt.page import deliver, line, show, span
 from shapes.sessions.long_json import dumps
 from solver.errors import ParseError
 
@@ -42,12 +41,6 @@ NAMED: Final = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<name>[^\W\d][\w.]*)")
 READERS: Final = "symshape.guards"
 """The entry points that read guards: given an object, its variants and whether they stand in for each other."""
 Read = tuple[Sequence[Conditions], bool]
-STYLES: Final[dict[str, Style]] = {
-    "proven": "always",
-    "refuted": "never",
-    "unknown": "gave up",
-    "contradictory": "error",
-}
 Form = Literal["text", "json", "sarif", "junit"]
 FORMS: Final[Mapping[str, Callable[[Certificate, str], str]]] = {
     "json": lambda found, _: dumps(found.json()),
@@ -118,15 +111,27 @@ def guards_of(text: str, session: str | None) -> Read:
 
 
 def read_by_all(value: object) -> Iterator[Read]:
-    """The guards of an object, by each reader that recognizes it."""
+    """The guards of an object, by each reader that recognizes it.
+
+    Raises:
+        ShapeError: none does, but one lacks a library that is not installed.
+    """
     if isinstance(value, Conditions):
         yield [value], True
         return
+    recognized, missing = False, ""
     for each in entry_points(group=READERS):
-        reader = cast(Callable[[object], Read | None], each.load())
+        try:
+            reader = cast(Callable[[object], Read | None], each.load())
+        except ImportError as error:
+            missing = str(error)
+            continue
         found = reader(value)
         if found is not None:
+            recognized = True
             yield found
+    if missing and not recognized:
+        raise ShapeError(missing)
 
 
 def certify_named(
@@ -150,7 +155,7 @@ def certify_named(
     except ShapeError as error:
         show(display.error_page(error), sys.stderr)
         return UNREAD if isinstance(error, Unread) else USAGE
-    deliver(lambda: print(FORMS[form](found, what)) if form != "text" else show(page_of(found), sys.stdout))
+    deliver(lambda: print(FORMS[form](found, what)) if form != "text" else show(found.page(), sys.stdout))
     return found.exit_status
 
 
@@ -172,36 +177,6 @@ def check_mentioned(variants: Sequence[Conditions], sizes: Sequence[str], facts:
         if name not in among:
             listed = ", ".join(among[:12]) + (", ..." if len(among) > 12 else "") if among else "none"
             raise ShapeError(f"{where}: no guard is about `{name}`; there are {listed}{did_you_mean(name, among)}")
-
-
-def page_of(found: Certificate) -> Page:
-    """The page for a person: the answer, and a line for each guard that is in doubt."""
-    head, *_ = str(found).splitlines()
-    status, _, rest = head.partition(":")
-    page = [line(span(f"{status:14} ", STYLES[status]), rest.strip())]
-    if found.status != "contradictory":
-        counts = ", ".join(f"{count} {name}" for name, count in found.counts.items())
-        page.append(line(span(f"  guards   {counts}", "muted")))
-    rows = [
-        [
-            span(f"  {each.guard}", "fact"),
-            span(f"fails at {sizes_text(each.size)}"),
-            span(place_of(each.condition), "line"),
-        ]
-        for each in found.findings
-    ]
-    rows += [
-        [span(f"  {each.guard}", "fact"), span(f"not shown: {each.reason}"), span(place_of(each.condition), "line")]
-        for each in found.not_shown
-    ]
-    return [*page, *columns(rows), *[line(span(f"  assumed  {text}", "muted")) for text in found.assumed]]
-
-
-def place_of(condition: Condition) -> str:
-    """The line of the program, with its text where that can be read, or of the file."""
-    if isinstance(condition.origin, Origin):
-        return condition.where
-    return condition.why or (f"line {condition.line}" if condition.line is not None else "")
 
 
 __all__ = ["certify_named", "read_size", "read_sizes"]

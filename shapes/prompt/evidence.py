@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from shapes.env import ShapeEnv
-from shapes.errors import number_text
 from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, place_of, sizes_spans, verdict_name, verdict_page
 from shapes.prompt.page import Page, Span, columns, line, span
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
 from solver.proofs.step import ProofStep
+from solver.syntax.short_text import number_text
 
 STEPS_SHOWN: Final = 60
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol, cast
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from shapes.prompt import display
-from shapes.prompt.certifying import NO_INPUT, USAGE, read_range
+from shapes.prompt.certifying import NO_INPUT, USAGE, read_size
 from shapes.prompt.page import Line, Page, columns, line, show, span
 from shapes.sessions.long_json import dumps
 from shapes.symbolic.choices import Int
@@ -64,7 +64,9 @@ def reader_of(kind: str) -> Reader:
             try:
                 return cast(Reader, each.load())
             except ImportError as error:
-                raise ShapeError(f"{error}; `pip install symshape[{kind}]` brings it") from None
+                said = str(error)
+                fix = "" if "pip install" in said else f": pip install 'symshape[{kind}]'"
+                raise ShapeError(said + fix) from None
     raise ShapeError(f"nothing that is installed reads models of {kind}: no entry point in {READERS}")
 
 

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError, number_text
+from shapes.errors import ShapeError
 from shapes.prompt import display
 from shapes.prompt.page import Line, Page, Span, columns, html_of_page, line, show, span, text_of_page
 from shapes.prompt.replaying import MALFORMED, UNREADABLE
@@ -32,6 +32,7 @@ from shapes.sessions.recording import (
     read_sessions,
 )
 from shapes.sessions.replay import Answer, replay_session
+from solver.syntax.short_text import number_text
 
 USAGE = 64
 

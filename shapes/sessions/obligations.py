@@ -48,11 +48,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shapes.environment.events import Deferred, fact_of, within
-from shapes.errors import fact_place, sizes_text
+from shapes.errors import fact_place
 from shapes.guards.guards import Guard
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.interop.smtlib import Assertion, Check, is_opaque, script
 from solver.proofs.fact import Fact
+from solver.syntax.short_text import sizes_text
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple, cast
 
-from shapes.errors import number_text, shortened
 from shapes.sessions.long_json import loads
+from solver.syntax.short_text import number_text, shortened
 
 FORMAT: Final = 1
 PRODUCER: Final = "symshape"

@@ -37,7 +37,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, assert_never
 
-from shapes.errors import number_text
 from shapes.sessions.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
@@ -47,6 +46,7 @@ from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.fact import Fact
 from solver.rungs.effort import Effort
 from solver.syntax.parser import Parsed, parse
+from solver.syntax.short_text import number_text
 from solver.syntax.shunting_yard import Side
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr

@@ -44,7 +44,7 @@ from shapes.environment.events import (
     Specialized,
     SymbolKind,
 )
-from shapes.errors import Contradiction, ParseError, ShapeError, shortened
+from shapes.errors import Contradiction, ParseError, ShapeError
 from shapes.origin import Origin
 from shapes.policies import Policy, named
 from shapes.sessions.long_json import dumps, loads
@@ -63,6 +63,7 @@ from shapes.sessions.recording import (
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.proofs.fact import Fact, Kind
 from solver.syntax.defined import defined_text, fact_text
+from solver.syntax.short_text import shortened
 from solver.syntax.tokens import Decimals
 from solver.terms.prop import Prop
 

@@ -22,8 +22,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from shapes.accepted import did_you_mean, is_truth, shown, whole_number
-from shapes.errors import ShapeError, Undefined, sizes_text
+from shapes.errors import ShapeError, Undefined
 from shapes.symbolic.operations import Interning
+from solver.syntax.short_text import sizes_text
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

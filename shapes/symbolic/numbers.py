@@ -55,6 +55,8 @@ from shapes.symbolic.operators import (
 from solver.floats import values as floats
 from solver.floats.values import Float
 from solver.knowledge.facts import Facts
+from solver.styled_text import html_of_page, line, span
+from solver.syntax.short_text import number_text
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -141,6 +143,12 @@ class SymInt(Integer):
         self.operations = operations
         self.memo = operations.memo
         self.key = next_key()
+
+    def _repr_html_(self) -> str:
+        """The expression and its value this time, as notebooks show it."""
+        hint = self.env.hint(self.expr)
+        now = "no hint" if hint is None else f"{number_text(hint)} this time"
+        return html_of_page([line(span(str(self), "fact"), span(f"   {now}", "muted"))])
 
     __add__: Method[Combination] = combination("+", operator.add, operator.add)
     __radd__: Method[Combination] = combination("+", operator.add, operator.add, reflected=True)

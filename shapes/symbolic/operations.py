@@ -151,7 +151,7 @@ class Operations(Generic[Env, Int, Bool, Real]):
 def line() -> str:
     """Where the program is, to end an error message with."""
     origin = here()
-    return "" if origin is None else f"  ({origin.name}:{origin.line})"
+    return "" if origin is None else f"  ({origin.place})"
 
 
 def refuse(operation: str, reason: str, error: Callable[[str], Exception] = ShapeError) -> Exception:

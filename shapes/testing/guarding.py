@@ -28,12 +28,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from shapes.env import ShapeEnv
-from shapes.errors import sizes_text
 from shapes.guards.guards import Guard
 from shapes.testing.corners import corners, violating_only
 from shapes.testing.sampling import around_corners
 from shapes.testing.satisfying import Satisfying
 from solver.proofs.fact import Fact
+from solver.syntax.short_text import sizes_text
 
 EXAMPLES: Final = 300
 VIOLATIONS: Final = 40

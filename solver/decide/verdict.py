@@ -100,6 +100,10 @@ class Answer:
             raise InvalidArgument(f"system={system!r}: {known}")
         return coq_exporter.call(cast("Verdict", self))
 
+    def _repr_html_(self) -> str:
+        """The verdict with its core or its witnesses, as notebooks show it."""
+        return html_renderer.call(cast("Verdict", self))
+
 
 class Decided(Answer):
     """A proof of the proposition or of its negation."""
@@ -435,6 +439,9 @@ Verdict = Always | Never | Depends | GaveUp
 
 coq_exporter: Final[Hook[Callable[[Verdict], str]]] = Hook()
 """A verdict for Coq's kernel, by `solver.coq`."""
+
+html_renderer: Final[Hook[Callable[[Verdict], str]]] = Hook()
+"""A verdict for a notebook, by `solver.decide.pages`."""
 
 
 def _shown(sizes: Mapping[Atom, int]) -> str:

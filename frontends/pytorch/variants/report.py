@@ -46,6 +46,7 @@ from frontends.pytorch.variants.recompilations import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
 from shapes.guards.guards import Guard
 from shapes.origin import Origin
+from solver.styled_text import columns, html_of_page, line, span
 
 PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>
@@ -190,6 +191,26 @@ class Report:
         for variant in self.variants:
             lines += ["", *variant.lines(kernels=kernels, sources=sources)]
         return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return f"Report({self.text().splitlines()[0]})"
+
+    def _repr_html_(self) -> str:
+        """The variants with their causes and guards, as notebooks show them; graphs and kernels unfold."""
+        first, *rest = self.text().partition("\n\nvariant ")[0].splitlines()
+        parts = [html_of_page([line(span(first, "heading")), *[line(span(each, "muted")) for each in rest if each]])]
+        for variant in self.variants:
+            head = line(span(f"variant {variant.number}", "heading"), f": {variant.cause}")
+            inputs = [line(span(f"  {each}", "muted")) for each in variant.inputs]
+            rows = [
+                [span(f"  {title}", "muted"), span(each.text, "fact"), span(each.place, "line"), span(each.source)]
+                for title, found in variant.sections()
+                for each in found
+            ]
+            parts.append(html_of_page([head, *inputs, *columns(rows)]))
+            inside = escape("\n".join([*variant.graph.splitlines(), *variant.kernels]))
+            parts.append(f"<details><summary>graph and kernels</summary><pre>{inside}</pre></details>")
+        return "\n".join(parts)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the report as an HTML page, with kernels and the program's lines."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapes.extras import require
 from shapes.testing.calls import Input
 
 
 def array_of(tensor: Input) -> object:
     """An array of NumPy for an input."""
+    require("numpy", extra="testing", needed_by="a reference of arrays")
     import numpy
 
     sizes = [int(size) for size in tensor]
@@ -33,6 +35,7 @@ def array_of(tensor: Input) -> object:
 
 def jax_array_of(tensor: Input) -> object:
     """An array of JAX for an input."""
+    require("jax", extra="jax", needed_by="a reference of JAX")
     from jax import numpy
 
     return numpy.asarray(array_of(tensor))

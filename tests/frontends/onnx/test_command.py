@@ -100,7 +100,7 @@ def test_a_frontend_that_is_not_installed(
 ) -> None:
     """Without ONNX, the command ends in an error that names the missing package."""
     absent = EntryPoint("onnx", "no_such_package:read", models.READERS)
-    for points, part in (([], "no entry point in symshape.models"), ([absent], "pip install symshape[onnx]")):
+    for points, part in (([], "no entry point in symshape.models"), ([absent], "pip install 'symshape[onnx]'")):
         monkeypatch.setattr(models, "entry_points", lambda group, points=points: points)
         assert main(["onnx", model]) == 1
         assert part in capsys.readouterr().err

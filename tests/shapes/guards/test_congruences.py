@@ -112,7 +112,7 @@ def test_remainders_of_a_multiple_of_all_are_sorted_out_without_a_question(
     def asked(*_: object, **__: object) -> None:
         raise AssertionError("a question was asked")
 
-    monkeypatch.setattr(shapes.guards.guards, "decided", asked)
+    monkeypatch.setattr(shapes.guards.guards, "verdict_under", asked)
     found = {str(guard): guard.rejects for guard in env.guards()}
     wanted = [13, 17, 19, 23, 11, 7, 9, 16] + [25] * (hint % 25 == 0) + [5] * (hint % 25 != 0)
     assert set(found) == {f"s % {divisor} == 0" for divisor in wanted} | {"t <= 5"}
