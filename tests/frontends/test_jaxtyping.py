@@ -1,0 +1,225 @@
+"""jaxtyping's annotations: the verdict of jaxtyping's own checker on every call, and proofs that no call contradicts."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+jaxtyping = pytest.importorskip("jaxtyping")
+beartype = pytest.importorskip("beartype")
+np = pytest.importorskip("numpy")
+
+from frontends.jaxtyping import Mismatch, prove, read_dimensions, signature_of  # noqa: E402
+from frontends.jaxtyping.dimensions import Dimension, Fixed, Named, Several  # noqa: E402
+from frontends.jaxtyping.signature import Signature  # noqa: E402
+from shapes.errors import ParseError, ShapeError  # noqa: E402
+from tests.frontends.jaxtyping_functions import RIGHT, WRONG, Filled  # noqa: E402
+
+FUNCTIONS = [*RIGHT, *WRONG]
+OTHERS: dict[str, list[object]] = {"self": [Filled()], "size": [0, 1, 3], "k": [0, 1, 3]}
+SIZES = (0, 1, 2, 3)
+
+
+def by_name(function: Callable[..., Any]) -> str:
+    return function.__name__
+
+
+def fits(checked: Callable[..., Any], *args: object) -> bool:
+    """jaxtyping accepts the call and its result."""
+    try:
+        checked(*args)
+    except jaxtyping.TypeCheckError:
+        return False
+    return True
+
+
+def accepted(signature: Signature, shapes: dict[str, Any], result: Any, values: dict[str, object]) -> bool:
+    """We accept them."""
+    try:
+        signature.check(shapes, result, values)
+    except Mismatch:
+        return False
+    return True
+
+
+def stub(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with these annotations that returns its last argument, checked by jaxtyping."""
+    names = [*inspect.signature(function).parameters, "result_"]
+    scope: dict[str, Any] = {}
+    exec(f"def stub({', '.join(names)}): return result_", scope)
+    written = {
+        name: eval(text, function.__globals__) if isinstance(text, str) else text
+        for name, text in function.__annotations__.items()
+    }
+    scope["stub"].__annotations__ = written
+    checked: Callable[..., Any] = jaxtyping.jaxtyped(typechecker=beartype.beartype)(scope["stub"])
+    return checked
+
+
+def drawn(draw: random.Random, dimensions: tuple[Dimension, ...], sizes: dict[str, int], shape: list[int]) -> list[int]:
+    """A shape that often has these dimensions."""
+    found: list[int] = []
+    for dimension in dimensions:
+        size = draw.choice(SIZES)
+        match dimension:
+            case Named(name, broadcastable):
+                size = 1 if broadcastable and draw.random() < 0.4 else sizes.setdefault(name, size)
+            case Fixed(fixed):
+                size = fixed
+            case Several(_, broadcastable):
+                found += [1 if broadcastable and draw.random() < 0.3 else each for each in shape]
+                continue
+        found.append(size)
+    if draw.random() < 0.3 and found:
+        found[draw.randrange(len(found))] = draw.choice(SIZES)
+    if draw.random() < 0.1:
+        found.insert(0, draw.choice(SIZES))
+    return found
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=by_name)
+def test_the_verdict_of_a_call_is_jaxtypings(function: Callable[..., Any]) -> None:
+    """On random arguments and results we refuse what jaxtyping refuses, and nothing else."""
+    draw = random.Random(function.__name__)
+    signature, checked = signature_of(function), stub(function)
+    results = signature.result if isinstance(signature.result, tuple) else (signature.result,)
+    seen = set()
+    for _ in range(80):
+        sizes: dict[str, int] = {}
+        several = [draw.choice(SIZES) for _ in range(draw.randrange(3))]
+        shapes = {
+            name: drawn(draw, each.dimensions, sizes, several) for name, each in signature.arguments.items()
+        }
+        values = {name: draw.choice(OTHERS[name]) for name in signature.others}
+        found = tuple([np.zeros(drawn(draw, each.dimensions, sizes, several)) for each in results])  # type: ignore[union-attr]
+        result = found if isinstance(signature.result, tuple) else found[0]
+        args = [np.zeros(shapes[n]) if n in shapes else values[n] for n in inspect.signature(function).parameters]
+        ours = accepted(signature, shapes, result, values)
+        assert ours is fits(checked, *args, result), (shapes, values, [each.shape for each in found])
+        seen.add(ours)
+    assert seen == {True, False}, "only one verdict was tried"
+
+
+def calls(signature: Signature, function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
+    """Arguments that the annotations accept, of all small sizes."""
+    ranks = [
+        [len(each.dimensions)] if not any(isinstance(one, Several) for one in each.dimensions)
+        else [len(each.dimensions) - 1 + extra for extra in (0, 1, 2)]
+        for each in signature.arguments.values()
+    ]  # fmt: skip
+    sizes = (0, 1, 2, 3, 4) if sum(max(each) for each in ranks) <= 4 else (1, 2)
+    if "rows=4 cols=3" in [each.text for each in signature.arguments.values()]:
+        sizes = (3, 4)
+    if "3 3" in [each.text for each in signature.arguments.values()]:
+        sizes = (2, 3)
+    for chosen in product(*ranks):
+        for shapes in product(*[product(sizes, repeat=rank) for rank in chosen]):
+            named = dict(zip(signature.arguments, shapes))
+            for values in product(*[OTHERS[name] for name in signature.others]):
+                others = dict(zip(signature.others, values))
+                if accepted(signature, named, None, others):
+                    arrays = {name: np.ones(shape) for name, shape in named.items()}
+                    yield {n: {**arrays, **others}[n] for n in inspect.signature(function).parameters}
+
+
+def returns_as_said(signature: Signature, function: Callable[..., Any], call: dict[str, Any]) -> bool:
+    try:
+        result = function(**call)
+    except (ValueError, IndexError):
+        return False
+    others = {name: call[name] for name in signature.others}
+    return accepted(signature, {name: call[name] for name in signature.arguments}, result, others)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=by_name)
+def test_no_call_contradicts_a_proof(function: Callable[..., Any]) -> None:
+    """Proven: every call of NumPy's own returns what is said. Refuted: some call does not."""
+    signature = signature_of(function)
+    proof = prove(function, values={name: OTHERS[name][0] for name in signature.others if name == "self"})
+    as_said = [returns_as_said(signature, function, call) for call in calls(signature, function)]
+    assert len(as_said) > 1
+    assert all(as_said) is (function in RIGHT), "the list of functions is wrong about this one"
+    assert proof.answer == ("proven" if function in RIGHT else "refuted"), str(proof)
+
+
+def test_there_are_as_many_functions_as_said() -> None:
+    assert len(FUNCTIONS) >= 50
+
+
+@pytest.mark.parametrize("text", [
+    "a,b", "a#", "...a", "**a", "##a", "__a", "??a", "*4", "_4", "#_", "_a+1", "*a+1", "*a *b", "... *a", "", "_",
+    "a=4", "a=b", "#a=4", "*a", "_a", "*_", "min(a,b)", "a==b", "#*a", "*#a", "-3", "4#", "1_000", "#",
+    "a b c", "  a   b ", "a>=b", "{n}", "a+1 #b+2",
+])  # fmt: skip
+def test_dimensions_are_read_as_jaxtyping_reads_them(text: str) -> None:
+    """The same texts are refused, and names, sizes and marks are the same."""
+    try:
+        theirs = jaxtyping.Float[np.ndarray, text].dims
+    except ValueError:
+        with pytest.raises(ParseError) as caught:
+            read_dimensions(text)
+        assert "^" in str(caught.value)
+        return
+    for ours, other in zip(read_dimensions(text), theirs, strict=True):
+        for one, their in (("name", "name"), ("size", "size"), ("text", "elem"), ("broadcastable", "broadcastable")):
+            if hasattr(other, their):
+                assert getattr(ours, one) == getattr(other, their), text
+
+
+def unnamed(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'm+1']":
+    return x
+
+
+def of_a_branch(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
+    return x if x.sum() > 0 else x[1:]
+
+
+def of_another_library(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
+    return inspect.getfile(x)  # type: ignore[arg-type, return-value]
+
+
+def without_annotations(x: Any) -> Any:
+    return x
+
+
+def of_a_dtype(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
+    return x if x.dtype == "float32" else x[1:]
+
+
+@pytest.mark.parametrize("function", [unnamed, of_a_branch, of_another_library, without_annotations, of_a_dtype])
+def test_what_cannot_be_followed_is_unknown(function: Callable[..., Any]) -> None:
+    """A branch on elements, a foreign function or an unbound name is neither proven nor refuted."""
+    if function is without_annotations:
+        with pytest.raises(ShapeError, match="x has no dimensions"):
+            prove(function)
+        return
+    proof = prove(function)
+    assert proof.answer == "unknown" and proof.claims[0].why, str(proof)
+
+
+def test_an_error_names_the_dimension_the_places_and_the_sizes() -> None:
+    signature = signature_of(RIGHT[0])
+    with pytest.raises(Mismatch, match=r"dimension dim2: y.shape\[0\] is 4, x.shape\[1\] is 3"):
+        signature.check({"x": (2, 3), "y": (4, 5)})
+    with pytest.raises(Mismatch, match=r"x has 1 dimension, annotated with 2"):
+        signature.check({"x": (2,), "y": (4, 5)})
+    proof = str(prove(WRONG[-2]))
+    assert "dimension n+{k}: return.shape[0] is k + n + 1, the expression is k + n" in proof
+
+
+def test_a_body_of_rules() -> None:
+    """`body=` stands for a function that cannot run on sizes."""
+    from shapes.rules import rules
+
+    def convolved(x: "Float[Array, 'b 3 h w']") -> "Float[Array, 'b 8 h-2 w-2']":  # type: ignore[name-defined] # noqa: F821
+        raise NotImplementedError
+
+    proof = prove(convolved, lambda env, x: rules["conv2d"](env, x, (8, 3, 3, 3)))
+    assert proof.answer == "refuted" and "h" in str(proof), "an image of two rows is accepted by the annotation"
+    proof = prove(convolved, lambda env, x: rules["pad"](env, x, (-1, -1, -1, -1)))
+    assert proof.answer == "refuted"
