@@ -58,6 +58,9 @@ class SizedArray:
     def __getitem__(self, index: object) -> object:
         return wrapped(self.env, self.table, rules["getitem"](self.env, unwrapped(self), unwrapped(index)))
 
+    def __pow__(self, exponent: object) -> object:
+        return called(self.env, self.table, "pow" if "pow" in self.table else "power", self, exponent)
+
     def __neg__(self) -> object:
         return called(self.env, self.table, "negative", self)
 
@@ -70,7 +73,7 @@ class SizedArray:
     def __array__(self, *args: object) -> object:
         raise NotExpressible("the elements of an array, which are unknown")
 
-    def __array_function__(
+    def __array_function__(  # type: ignore[explicit-any]  # any function
         self, function: Callable[..., object], types: object, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> object:
         family = function.__module__.removeprefix("numpy").removeprefix(".")
@@ -118,11 +121,6 @@ def _in_place(name: str) -> Callable[[SizedArray, object], object]:
     return operator
 
 
-def _power(self: SizedArray, other: object) -> object:
-    return called(self.env, self.table, "pow" if "pow" in self.table else "power", self, other)
-
-
-SizedArray.__pow__ = _power
 for _name, _function in OPERATORS.items():
     setattr(SizedArray, f"__{_name}__", _operator(_function, swapped=False))
     setattr(SizedArray, f"__r{_name}__", _operator(_function, swapped=True))

@@ -23,7 +23,7 @@ from typing import Final
 from frontends.arithmetic import OPERATIONS, Walk
 from frontends.jaxtyping.dimensions import Anonymous, Computed, Dimension, Fixed, Named, Several
 from shapes.errors import NotExpressible, ParseError, ShapeError, Undefined
-from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_min, sym_not, sym_or
+from shapes.symbolic.choices import Int, Truth, sym_ite, sym_max, sym_min, sym_not, sym_or
 from shapes.symbolic.numbers import SymInt
 
 BRACES: Final = re.compile(r"\{([^{}]*)\}")
@@ -134,14 +134,11 @@ class Matching:
             return
         text = f"dimensions *{name}: those of {place} are {_shown(shape)}, those of {bound.place} {_shown(bound.sizes)}"
         if not (bound.broadcastable or broadcastable):
-            yield Condition(_same(shape, bound.sizes), text)
+            yield from [Condition(holds, text) for holds in _same(shape, bound.sizes)]
             return
         both = _broadcast(shape, bound.sizes)
-        yield Condition(sym_and(True, *_compatible(shape, bound.sizes)), text)
-        if not broadcastable:
-            yield Condition(_same(both, shape), text)
-        elif not bound.broadcastable:
-            yield Condition(_same(both, bound.sizes), text)
+        kept = shape if not broadcastable else bound.sizes if not bound.broadcastable else both
+        yield from [Condition(holds, text) for holds in (*_compatible(shape, bound.sizes), *_same(both, kept))]
         if bound.broadcastable:
             self.shapes[name] = BoundShape(both, place, broadcastable)
 
@@ -214,8 +211,8 @@ def _refused(text: str, arguments: Mapping[str, SymInt], node: ast.expr) -> Shap
     )
 
 
-def _same(one: Sequence[Int], other: Sequence[Int]) -> Truth:
-    return len(one) == len(other) and sym_and(True, *[a == b for a, b in zip(one, other)])
+def _same(one: Sequence[Int], other: Sequence[Int]) -> list[Truth]:
+    return [False] if len(one) != len(other) else [a == b for a, b in zip(one, other)]
 
 
 def _compatible(one: Sequence[Int], other: Sequence[Int]) -> list[Truth]:

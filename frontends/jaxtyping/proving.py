@@ -39,6 +39,8 @@ from solver.decide.verdict import Always, Depends, Never
 RANKS: Final = (0, 1, 2)
 """The numbers of dimensions that `*name` and `...` are tried with."""
 MOST_RANKS: Final = 27
+MOST_BRANCHES: Final = 4
+"""Branches on sizes that are taken both ways."""
 
 Answer = str
 """proven, refuted or unknown."""
@@ -58,11 +60,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The claims about one function, for each number of dimensions that was tried."""
+    """The claims about one function: for each number of dimensions that was tried, and for integers that are not
+    negative."""
 
     name: str
     claims: tuple[Claim, ...]
     ranks: tuple[Mapping[str, int], ...]
+    integers: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -72,7 +76,8 @@ class Proof:
 
     def __str__(self) -> str:
         tried = "; ".join([", ".join([f"{key} of {rank}" for key, rank in ranks.items()]) for ranks in self.ranks])
-        head = f"{self.name}: {self.answer}{f', with dimensions {tried}' if tried else ''}"
+        limits = [*[f"for {name} >= 0" for name in self.integers], *([f"with dimensions {tried}"] if tried else [])]
+        head = ", ".join([f"{self.name}: {self.answer}", *limits])
         open_claims = dict.fromkeys([str(claim) for claim in self.claims if claim.answer != "proven"])
         return "\n".join([head, *[f"  {claim}" for claim in open_claims]])
 
@@ -92,7 +97,7 @@ def prove(  # type: ignore[explicit-any]  # any function
             gives the shapes of the result.
         ranks: the number of dimensions of a `*name`, or of the `...` of an argument by the argument's name; each that
             is not given is tried with 0, 1 and 2.
-        values: arguments without dimensions. An integer that is not given is a symbol.
+        values: arguments without dimensions. An integer that is not given is any that is not negative.
 
     Raises:
         ShapeError: the annotations cannot be read, or an argument is missing.
@@ -100,15 +105,48 @@ def prove(  # type: ignore[explicit-any]  # any function
     signature = signature_of(function)
     tried = tuple(_ranks(signature, ranks or {}))
     claims: list[Claim] = []
+    integers: dict[str, None] = {}
     for each in tried:
+        path = _Path(signature, function, body, each, values or {})
+        claims += path.claims(())
+        integers.update(dict.fromkeys(path.integers))
+    return Proof(signature.name, tuple(claims), tried if any(tried) else (), tuple(integers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:  # type: ignore[explicit-any]  # any function
+    """The ways through a body at given ranks."""
+
+    signature: Signature
+    function: Callable[..., object]  # type: ignore[explicit-any]
+    body: Callable[..., object] | None  # type: ignore[explicit-any]
+    ranks: Mapping[str, int]
+    values: Mapping[str, object]
+
+    @property
+    def integers(self) -> list[str]:
+        """The integers that are symbols."""
+        found = _others(ShapeEnv(), self.signature, self.function, self.values)
+        return [name for name, value in found.items() if isinstance(value, SymInt) and name not in self.values]
+
+    def claims(self, taken: tuple[str, ...]) -> list[Claim]:
+        """The claims where branches on sizes went these ways; both ways of each further branch are taken."""
         env = ShapeEnv()
+        others = _others(env, self.signature, self.function, self.values)
         try:
-            arguments = _Arguments(env, signature, each, _others(env, signature, function, values or {}))
+            arguments = _Arguments(env, self.signature, self.ranks, others)
         except Contradiction as error:
-            claims.append(Claim("the arguments accept no call", "refuted", str(error)))
-            continue
-        claims += arguments.claims(function, body)
-    return Proof(signature.name, tuple(claims), tried if any(tried) else ())
+            return [Claim("the annotations accept no call", "refuted", str(error))]
+        try:
+            for branch in taken:
+                env.assume(branch)
+            return arguments.claims(self.function, self.body)
+        except Contradiction:
+            return []
+        except UndecidedGuard as error:
+            if len(taken) == MOST_BRANCHES:
+                return [Claim("the body was not followed", "unknown", str(error))]
+            return [*self.claims((*taken, error.question)), *self.claims((*taken, f"not ({error.question})"))]
 
 
 def _ranks(signature: Signature, given: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
@@ -147,7 +185,7 @@ def _others(  # type: ignore[explicit-any]  # any function
         if name in given:
             found[name] = given[name]
         elif parameter.annotation in (int, "int"):
-            found[name] = env.symbol(name, lo=None)
+            found[name] = env.symbol(name)
         elif parameter.default is not parameter.empty:
             found[name] = parameter.default
         else:
@@ -223,6 +261,8 @@ class _Arguments:
             return [Claim("the body accepts no such sizes", "refuted", str(error))]
         except Mismatch as error:
             return [Claim(str(error), "refuted")]
+        except (UndecidedGuard, Contradiction):
+            raise
         except ShapeError as error:
             return [Claim("the body was not followed", "unknown", str(error))]
 

@@ -1,4 +1,6 @@
-"""jaxtyping's annotations: the verdict of jaxtyping's own checker on every call, and proofs that no call contradicts."""
+"""jaxtyping's annotations: its own checker's verdict on every call, and proofs that no call contradicts."""
+
+# ruff: noqa: F722, F821, UP037 - annotations hold dimensions, which are no names of Python
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ beartype = pytest.importorskip("beartype")
 np = pytest.importorskip("numpy")
 
 from frontends.jaxtyping import Mismatch, prove, read_dimensions, signature_of  # noqa: E402
-from frontends.jaxtyping.dimensions import Dimension, Fixed, Named, Several  # noqa: E402
+from frontends.jaxtyping.dimensions import Computed, Dimension, Fixed, Named, Several  # noqa: E402
 from frontends.jaxtyping.signature import Signature  # noqa: E402
 from shapes.errors import ParseError, ShapeError  # noqa: E402
 from tests.frontends.jaxtyping_functions import RIGHT, WRONG, Filled  # noqa: E402
@@ -67,6 +69,8 @@ def drawn(draw: random.Random, dimensions: tuple[Dimension, ...], sizes: dict[st
     for dimension in dimensions:
         size = draw.choice(SIZES)
         match dimension:
+            case Computed():
+                size = draw.choice((*SIZES, 4, 5, 6, 8))
             case Named(name, broadcastable):
                 size = 1 if broadcastable and draw.random() < 0.4 else sizes.setdefault(name, size)
             case Fixed(fixed):
@@ -92,9 +96,7 @@ def test_the_verdict_of_a_call_is_jaxtypings(function: Callable[..., Any]) -> No
     for _ in range(80):
         sizes: dict[str, int] = {}
         several = [draw.choice(SIZES) for _ in range(draw.randrange(3))]
-        shapes = {
-            name: drawn(draw, each.dimensions, sizes, several) for name, each in signature.arguments.items()
-        }
+        shapes = {name: drawn(draw, each.dimensions, sizes, several) for name, each in signature.arguments.items()}
         values = {name: draw.choice(OTHERS[name]) for name in signature.others}
         found = tuple([np.zeros(drawn(draw, each.dimensions, sizes, several)) for each in results])  # type: ignore[union-attr]
         result = found if isinstance(signature.result, tuple) else found[0]
@@ -102,7 +104,7 @@ def test_the_verdict_of_a_call_is_jaxtypings(function: Callable[..., Any]) -> No
         ours = accepted(signature, shapes, result, values)
         assert ours is fits(checked, *args, result), (shapes, values, [each.shape for each in found])
         seen.add(ours)
-    assert seen == {True, False}, "only one verdict was tried"
+    assert seen == ({True} if function.__name__ == "any_shape" else {True, False})
 
 
 def calls(signature: Signature, function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
@@ -113,10 +115,8 @@ def calls(signature: Signature, function: Callable[..., Any]) -> Iterator[dict[s
         for each in signature.arguments.values()
     ]  # fmt: skip
     sizes = (0, 1, 2, 3, 4) if sum(max(each) for each in ranks) <= 4 else (1, 2)
-    if "rows=4 cols=3" in [each.text for each in signature.arguments.values()]:
-        sizes = (3, 4)
-    if "3 3" in [each.text for each in signature.arguments.values()]:
-        sizes = (2, 3)
+    if any(isinstance(one, Fixed) for each in signature.arguments.values() for one in each.dimensions):
+        sizes = (2, 3, 4)
     for chosen in product(*ranks):
         for shapes in product(*[product(sizes, repeat=rank) for rank in chosen]):
             named = dict(zip(signature.arguments, shapes))
@@ -142,7 +142,7 @@ def test_no_call_contradicts_a_proof(function: Callable[..., Any]) -> None:
     signature = signature_of(function)
     proof = prove(function, values={name: OTHERS[name][0] for name in signature.others if name == "self"})
     as_said = [returns_as_said(signature, function, call) for call in calls(signature, function)]
-    assert len(as_said) > 1
+    assert as_said
     assert all(as_said) is (function in RIGHT), "the list of functions is wrong about this one"
     assert proof.answer == ("proven" if function in RIGHT else "refuted"), str(proof)
 
@@ -216,7 +216,7 @@ def test_a_body_of_rules() -> None:
     """`body=` stands for a function that cannot run on sizes."""
     from shapes.rules import rules
 
-    def convolved(x: "Float[Array, 'b 3 h w']") -> "Float[Array, 'b 8 h-2 w-2']":  # type: ignore[name-defined] # noqa: F821
+    def convolved(x: "Float[Array, 'b 3 h w']") -> "Float[Array, 'b 8 h-2 w-2']":  # type: ignore[name-defined]
         raise NotImplementedError
 
     proof = prove(convolved, lambda env, x: rules["conv2d"](env, x, (8, 3, 3, 3)))
