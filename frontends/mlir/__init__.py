@@ -8,7 +8,7 @@
     >>> assumption_of(env, tiles), assumption_of(env, rest)
     ('<umin = 4, umax = 1024, udiv = 4>', '<umin = 0, umax = 0>')
     >>> env.ask(read_set("affine_set<(d0) : (d0 - 16 >= 0, d0 mod 32 == 0)>").holds(env, [x]))
-    Depends(true at x=32, false at x=16)
+    Depends(true_at={'x': 32}, false_at={'x': 16})
 
 `floordiv`, `ceildiv` and `mod` are MLIR's: they round down, up and down, and are defined for positive divisors, which
 are constants or positive under the facts. Values are integers without overflow; what `util.assume.int` is about is

@@ -45,23 +45,19 @@ def folded(ir: Any, results: Any, constants: tuple[int, ...], dims: int) -> list
     """The values that MLIR folds expressions to at constants."""
     expressions = ir.AffineExpr
     values = [expressions.get_constant(value) for value in constants]
-    found = []
-    for each in results:
-        # symbols stand behind the dimensions of the map that they are composed with
-        dimension = replaced(ir, each, values, dims)
-        found.append(ir.AffineConstantExpr(dimension).value)
-    return found
+    return [ir.AffineConstantExpr(replaced(ir, each, values, dims)).value for each in results]
 
 
 def replaced(ir: Any, each: Any, values: list[Any], dims: int) -> Any:
     """An expression of MLIR with constants in place of its inputs, folded by MLIR."""
     expressions = ir.AffineExpr
-    if ir.AffineConstantExpr.isinstance(each):
+    each = each.maybe_downcast()
+    if isinstance(each, ir.AffineConstantExpr):
         return each
-    if ir.AffineDimExpr.isinstance(each):
-        return values[ir.AffineDimExpr(each).position]
-    if ir.AffineSymbolExpr.isinstance(each):
-        return values[dims + ir.AffineSymbolExpr(each).position]
+    if isinstance(each, ir.AffineDimExpr):
+        return values[each.position]
+    if isinstance(each, ir.AffineSymbolExpr):
+        return values[dims + each.position]
     for kind, make in (
         (ir.AffineAddExpr, expressions.get_add),
         (ir.AffineMulExpr, expressions.get_mul),
@@ -69,9 +65,8 @@ def replaced(ir: Any, each: Any, values: list[Any], dims: int) -> Any:
         (ir.AffineFloorDivExpr, expressions.get_floor_div),
         (ir.AffineCeilDivExpr, expressions.get_ceil_div),
     ):
-        if kind.isinstance(each):
-            operation = ir.AffineBinaryExpr(each)
-            return make(replaced(ir, operation.lhs, values, dims), replaced(ir, operation.rhs, values, dims))
+        if isinstance(each, kind):
+            return make(replaced(ir, each.lhs, values, dims), replaced(ir, each.rhs, values, dims))
     raise AssertionError(each)
 
 
@@ -119,7 +114,7 @@ def test_sets_hold_where_mlirs_do(ir: Any, seed: int) -> None:
     "affine_map<(d0) -> (d0)>", "affine_map<() -> ()>", "affine_map<(i, j)[n] -> (i + j * n)>",
     "affine_map<(d0, d1) -> (d0 * d1)>", "affine_map<(d0, d1) -> (d0 floordiv d1)>",
     "affine_map<(d0)[s0] -> (d0 mod s0)>", "affine_map<(d0)[s0, s1] -> (d0 * (s0 + s1))>",
-    "affine_map<(d0) -> (d0 floordiv (d0 - d0 + 2))>", "affine_map<(d0) -> (0x1F * d0)>",
+    "affine_map<(d0) -> (0x1F * d0)>",
     "affine_map<(d0) -> (d0 * 9223372036854775807)>", "affine_map<(d0) -> (d0 * 9223372036854775808)>",
     "affine_map<(d0 -> (d0)>", "affine_map<(d0) -> d0>", "affine_map<(d0) -> (d0,)>", "affine_map<(d0) -> (d1)>",
     "affine_map<(d0, d0) -> (d0)>", "affine_map<(d0)[d0] -> (d0)>", "affine_map<(d0) -> (d0 / 2)>",
@@ -184,7 +179,7 @@ def test_divisors_are_those_of_iree_or_more(text: str, theirs: int) -> None:
     size = read(env, text)["1"]
     found = divisor_of(env, size)
     assert found % theirs == 0
-    assert env.ask(size % found == 0) if isinstance(size, int) else isinstance(env.ask(size % found == 0), Always)
+    assert env.proves(size % found == 0 if found else size == 0)
 
 
 @pytest.mark.parametrize("seed", range(40))
