@@ -282,6 +282,8 @@ class _Arguments:
         call.arguments.update({name: known[name] for name in parameters if name in known})
         try:
             return on_sizes(self.env, function)(*call.args, **call.kwargs)
+        except ShapeError:
+            raise
         except (TypeError, AttributeError, ValueError, NotImplementedError) as error:
             raise NotExpressible(f"{type(error).__name__}: {error}") from error
 

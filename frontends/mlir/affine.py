@@ -7,7 +7,7 @@
     >>> read_map("affine_map<(d0)[s0] -> (d0 ceildiv 4 + s0, d0 mod 8)>").apply(env, [x], [n])
     (n + ceildiv(x, 4), x % 8)
     >>> read_set("affine_set<(d0)[s0] : (d0 - s0 >= 0, d0 mod 4 == 0)>").holds(env, [x], [n])
-    (x >= n and x % 4 == 0)
+    n <= x and x % 4 == 0
     >>> read_map("(d0, d1) -> (d0 * d1)")
     Traceback (most recent call last):
     solver.errors.ParseError: not affine: one side of `*` is a constant or made of symbols

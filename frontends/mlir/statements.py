@@ -24,6 +24,7 @@ from frontends.mlir.affine import read_map
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.errors import ParseError, ShapeError
+from shapes.prompt.solving import optimum
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_max, sym_min, sym_or
 from shapes.symbolic.numbers import SymInt
 from solver.decide.verdict import Always, Depends
@@ -88,17 +89,19 @@ def _assume(env: ShapeEnv, text: str, found: dict[str, Int]) -> Iterator[Int]:
     while (match := ASSUMED.match(text, position)) is not None:
         size = _operand(env, match[1], found, 0)
         rows = [match[2]] if match[2] is not None else ROW.findall(match[3])
+        if not rows:
+            raise ParseError("expected at least one row of assumptions", text, position)
         facts = [_row(size, row, text) for row in rows]
-        fact = sym_or(*facts) if facts else True
-        if fact is not True:
-            env.assume(fact)
+        for fact in facts[0] if len(facts) == 1 else [sym_or(False, *[sym_and(True, *row) for row in facts])]:
+            if fact is not True:
+                env.assume(fact)
         position = match.end()
         yield size
     if position == 0 or not re.fullmatch(r"\s*(:.*)?", text[position:]):
         raise ParseError("expected `%name<umin = 1, umax = 64, udiv = 16>`", text, position)
 
 
-def _row(size: Int, text: str, line: str) -> Truth:
+def _row(size: Int, text: str, line: str) -> list[Truth]:
     """One row of assumptions about a size."""
     fields = {name: int(value) for name, value in FIELD.findall(text)}
     if re.sub(r"[\s,]", "", FIELD.sub("", text)) or fields.get("udiv") == 0:
@@ -108,7 +111,7 @@ def _row(size: Int, text: str, line: str) -> Truth:
         said.append(size <= fields["umax"])
     if "udiv" in fields:
         said.append(size % fields["udiv"] == 0)
-    return sym_and(*said)
+    return said
 
 
 def _applied(env: ShapeEnv, operation: str, text: str, found: dict[str, Int]) -> Int:
@@ -132,16 +135,21 @@ def _constant(text: str) -> int:
 
 def assumption_of(env: ShapeEnv, size: Int) -> str:
     """What is known of a size, as `util.assume.int` writes it: bounds where it is not negative, and its divisor."""
-    if isinstance(size, int):
-        lo: int | None = size
-        hi: int | None = size
-    else:
-        lo, hi = env.bounds(size)
+    lo, hi = (size, size) if isinstance(size, int) else _bounds(env, size)
     fields = [] if lo is None or lo < 0 else [f"umin = {lo}", *([] if hi is None else [f"umax = {hi}"])]
     divisor = divisor_of(env, size)
     if divisor > 1:
         fields.append(f"udiv = {divisor}")
     return f"<{', '.join(fields)}>"
+
+
+def _bounds(env: ShapeEnv, size: SymInt) -> tuple[int | None, int | None]:
+    """The least and the greatest value, as far as was proven."""
+    try:
+        least, greatest = (optimum(env, str(size), greatest=each).bound for each in (False, True))
+    except ShapeError:  # no sizes were found that satisfy the facts
+        return env.bounds(size)
+    return least, greatest
 
 
 def divisor_of(env: ShapeEnv, size: Int) -> int:
