@@ -23,7 +23,7 @@ from typing import Final
 from frontends.mlir.affine import read_map
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
-from shapes.errors import ParseError, ShapeError
+from shapes.errors import Contradiction, ParseError, ShapeError
 from shapes.prompt.solving import optimum
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_max, sym_min, sym_or
 from shapes.symbolic.numbers import SymInt
@@ -147,6 +147,8 @@ def _bounds(env: ShapeEnv, size: SymInt) -> tuple[int | None, int | None]:
     """The least and the greatest value, as far as was proven."""
     try:
         least, greatest = (optimum(env, str(size), greatest=each).bound for each in (False, True))
+    except Contradiction:
+        raise
     except ShapeError:  # no sizes were found that satisfy the facts
         return env.bounds(size)
     return least, greatest
