@@ -30,7 +30,7 @@ from frontends.jaxtyping.signature import Mismatch, Signature, paired, signature
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
-from shapes.errors import Contradiction, NotExpressible, ShapeError, UndecidedGuard, Undefined
+from shapes.errors import Contradiction, NotExpressible, ParseError, ShapeError, UndecidedGuard, Undefined
 from shapes.rules import Refused
 from shapes.symbolic.choices import Int
 from shapes.symbolic.numbers import SymInt
@@ -60,13 +60,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The claims about one function: for each number of dimensions that was tried, and for integers that are not
-    negative."""
+    """The claims about one function, for each number of dimensions that was tried. `limits` say for which arguments
+    without dimensions."""
 
     name: str
     claims: tuple[Claim, ...]
     ranks: tuple[Mapping[str, int], ...]
-    integers: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -76,8 +76,8 @@ class Proof:
 
     def __str__(self) -> str:
         tried = "; ".join([", ".join([f"{key} of {rank}" for key, rank in ranks.items()]) for ranks in self.ranks])
-        limits = [*[f"for {name} >= 0" for name in self.integers], *([f"with dimensions {tried}"] if tried else [])]
-        head = ", ".join([f"{self.name}: {self.answer}", *limits])
+        dimensions = [f"with dimensions {tried}"] if tried else []
+        head = ", ".join([f"{self.name}: {self.answer}", *self.limits, *dimensions])
         open_claims = dict.fromkeys([str(claim) for claim in self.claims if claim.answer != "proven"])
         return "\n".join([head, *[f"  {claim}" for claim in open_claims]])
 
@@ -105,12 +105,12 @@ def prove(  # type: ignore[explicit-any]  # any function
     signature = signature_of(function)
     tried = tuple(_ranks(signature, ranks or {}))
     claims: list[Claim] = []
-    integers: dict[str, None] = {}
+    limits: dict[str, None] = {}
     for each in tried:
         path = _Path(signature, function, body, each, values or {})
         claims += path.claims(())
-        integers.update(dict.fromkeys(path.integers))
-    return Proof(signature.name, tuple(claims), tried if any(tried) else (), tuple(integers))
+        limits.update(dict.fromkeys(path.limits))
+    return Proof(signature.name, tuple(claims), tried if any(tried) else (), tuple(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,11 @@ class _Path:  # type: ignore[explicit-any]  # any function
     values: Mapping[str, object]
 
     @property
-    def integers(self) -> list[str]:
-        """The integers that are symbols."""
+    def limits(self) -> list[str]:
+        """The arguments without dimensions for which the claims stand."""
         found = _others(ShapeEnv(), self.signature, self.function, self.values)
-        return [name for name, value in found.items() if isinstance(value, SymInt) and name not in self.values]
+        return [f"for {name} >= 0" if isinstance(value, SymInt) else f"for {name}={shown(value)}"
+                for name, value in found.items() if name not in self.values]  # fmt: skip
 
     def claims(self, taken: tuple[str, ...]) -> list[Claim]:
         """The claims where branches on sizes went these ways; both ways of each further branch are taken."""
@@ -140,6 +141,11 @@ class _Path:  # type: ignore[explicit-any]  # any function
         try:
             for branch in taken:
                 env.assume(branch)
+        except Contradiction:
+            return []
+        except ParseError as error:
+            return [Claim("the body was not followed", "unknown", f"{error.message}: `{error.text}`")]
+        try:
             return arguments.claims(self.function, self.body)
         except Contradiction:
             return []
@@ -249,9 +255,12 @@ class _Arguments:
         try:
             result = self._run(function, body)
             claims = [_claim(before, f"the body requires {each.text}", each.text) for each in self.env.guards()]
+            claims += [Claim(f"{each.text} at run time", "unknown") for each in self.env.runtime_asserts()]
             if self.signature.result is None:
                 claims.append(Claim("the result is annotated with no dimensions", "unknown"))
             for annotation, found, place in paired(self.signature.result, result, "return"):
+                if body is None and not isinstance(found, SizedArray):
+                    raise NotExpressible(f"{place} is {shown(found)}, no array that was followed")
                 for condition in self.matching.conditions(annotation.dimensions, sizes_of(place, found), place):
                     claims.append(_claim(self.env, condition.text, condition.holds))
             return claims
@@ -276,7 +285,11 @@ class _Arguments:
             raise NotExpressible(f"{self.signature.name} is no function of Python; give its sizes as `body=`")
         torch = any(each.array == "Tensor" for each in self.signature.arguments.values())
         table = LIBRARIES["torch" if torch else "numpy"]
-        arrays = {name: SizedArray(self.env, shape, table) for name, shape in self.shapes.items()}
+        kinds = {name: each.kind for name, each in self.signature.arguments.items()}
+        arrays = {
+            name: SizedArray(self.env, shape, table, integers=kinds[name].startswith(("Int", "UInt")))
+            for name, shape in self.shapes.items()
+        }
         known = {**self.others, **arrays}
         call = inspect.signature(function).bind_partial()
         call.arguments.update({name: known[name] for name in parameters if name in known})
@@ -300,6 +313,8 @@ def _claim(env: ShapeEnv, text: str, condition: Question) -> Claim:
             return Claim(text, "proven")
         case Never():
             return Claim(text, "refuted", "holds at no sizes")
+        case Depends() if any(env.symbols[atom].kind == "unbacked" for atom in verdict.prop.symbols):
+            return Claim(text, "unknown", "it depends on elements")
         case Depends(false_at=sizes):
             return Claim(text, "refuted", f"fails at {', '.join([f'{name}={size}' for name, size in sizes.items()])}")
         case _:

@@ -25,7 +25,7 @@ from typing import Final, get_args, get_origin
 from frontends.jaxtyping.dimensions import Dimension, read_dimensions
 from frontends.jaxtyping.matching import Condition, Matching
 from shapes.accepted import shown
-from shapes.errors import ShapeError
+from shapes.errors import NotExpressible, ShapeError
 
 KINDS: Final = re.compile(
     "(Shaped|Bool|Key|Num|Inexact|Real|Float|Complex|Integer|UInt|Int)|(BFloat|Float|Complex|UInt|Int)[0-9][0-9a-z]*"
@@ -38,11 +38,13 @@ class Mismatch(ShapeError):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """The dimensions of one array, their text, and the name of its type, `Array` or `Tensor` for instance."""
+    """The dimensions of one array, their text, and the names of its type and its kind, `Tensor` and `Float` for
+    instance."""
 
     text: str
     dimensions: tuple[Dimension, ...]
     array: str
+    kind: str
 
 
 Shaped = tuple["Shaped", ...] | Annotation | None
@@ -122,6 +124,9 @@ def signature_of(function: Callable[..., object]) -> Signature:  # type: ignore[
     written = dict(getattr(function, "__annotations__", {}))
     names = {**vars(sys.modules.get(function.__module__, object)), **getattr(function, "__globals__", {})}
     arguments = {name: found for name in parameters if isinstance(found := _read(written.get(name), names), Annotation)}
+    for name in arguments:
+        if parameters[name].kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise NotExpressible(f"{name} stands for several arguments, whose annotation is not read")
     return Signature(
         getattr(function, "__name__", "function"),
         arguments,
@@ -140,7 +145,8 @@ def _read(annotation: object, names: Mapping[str, object]) -> Shaped:
         return _read_tree(tree, names)
     if isinstance(text := getattr(annotation, "dim_str", None), str):
         array = getattr(getattr(annotation, "array_type", None), "__name__", "Any")
-        return Annotation(text, read_dimensions(text), array)
+        kind = getattr(getattr(annotation, "dtype", None), "__name__", "")
+        return Annotation(text, read_dimensions(text), array, kind)
     if get_origin(annotation) is tuple and Ellipsis not in get_args(annotation):
         return tuple([_read(each, names) for each in get_args(annotation)])
     return None
@@ -159,9 +165,10 @@ def _read_tree(tree: ast.expr, names: Mapping[str, object]) -> Shaped:
         ):
             inner = _read_tree(array, names)
             if not isinstance(inner, Annotation):
-                return Annotation(text.strip(), read_dimensions(text), ast.unparse(array).rpartition(".")[2])
+                name = ast.unparse(array).rpartition(".")[2]
+                return Annotation(text.strip(), read_dimensions(text), name, ast.unparse(kind).rpartition(".")[2])
             text = f"{text.strip()} {inner.text}"
-            return Annotation(text, read_dimensions(text), inner.array)
+            return Annotation(text, read_dimensions(text), inner.array, inner.kind)
     return None
 
 

@@ -171,35 +171,89 @@ def test_dimensions_are_read_as_jaxtyping_reads_them(text: str) -> None:
                 assert getattr(ours, one) == getattr(other, their), text
 
 
+BODIES = {
+    "x if x.sum() > 0 else x[1:]": "unknown",
+    "x if x.dtype == 'float32' else x[1:]": "unknown",
+    "x if isinstance(x, np.ndarray) else x[1:]": "unknown",
+    "x[x > 0]": "unknown",
+    "x[(x > 0).astype(bool)]": "unknown",
+    "x[np.argsort(x).astype(bool)]": "unknown",
+    "x[[True, False]]": "unknown",
+    "x[np.nonzero(x)[0]]": "unknown",
+    "x[:len(x)]": "unknown",
+    "np.stack([x[i] for i in range(x.shape[0])])": "unknown",
+    "x.shape": "unknown",
+    "inspect.getfile(x)": "unknown",
+    "x[:4:-1]": "unknown",
+    "x[np.argsort(x)]": "proven",
+    "x[np.argsort(x)][::-1]": "proven",
+    "np.zeros(x.shape[0] + 1)[1:]": "proven",
+    "x if x.shape[0] < 4 else np.concatenate([x[:4], x[4:]])": "proven",
+    "x if x.shape[0] < 4 else x[:4]": "refuted",
+    "x if x.shape[0] < 4 else x[:4] if x.shape[0] == 4 else x": "proven",
+    "np.squeeze(x[:, None])": "refuted",
+    "x.max(keepdims=True)": "refuted",
+}
+"""Results of a function of an array with n elements that says it returns n, and the answer."""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_cannot_be_followed_is_unknown(body: str) -> None:
+    """A branch on elements, a mask or a foreign function is neither proven nor refuted; branches on sizes are taken."""
+    scope: dict[str, Any] = {"np": np, "inspect": inspect}
+    exec(f"def f(x: 'Float[Array, \"n\"]') -> 'Float[Array, \"n\"]': return {body}", scope)
+    proof = prove(scope["f"])
+    assert proof.answer == BODIES[body], str(proof)
+    assert all(claim.why or claim.answer == "proven" for claim in proof.claims) or "has 0 dimensions" in str(proof)
+
+
 def unnamed(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'm+1']":
     return x
 
 
-def of_a_branch(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
-    return x if x.sum() > 0 else x[1:]
+def caught(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
+    try:
+        return np.unknown_function(x)
+    except Exception:
+        return x
 
 
-def of_another_library(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
-    return inspect.getfile(x)  # type: ignore[arg-type, return-value]
+@pytest.mark.parametrize("function", [unnamed, caught])
+def test_names_and_errors_are_not_guessed(function: Callable[..., Any]) -> None:
+    assert prove(function).answer == "unknown"
 
 
-def without_annotations(x: Any) -> Any:
-    return x
+def test_what_is_missing_is_named() -> None:
+    def bare(x: Any) -> Any:
+        return x
+
+    def several(*xs: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
+        return xs[0]
+
+    with pytest.raises(ShapeError, match="x has no dimensions"):
+        prove(bare)
+    with pytest.raises(ShapeError, match="xs stands for several arguments"):
+        prove(several)
+    with pytest.raises(ShapeError, match="no dimensions batch; of several dimensions are none"):
+        prove(RIGHT[0], ranks={"batch": 2})
+    with pytest.raises(ShapeError, match="the shape of y is missing"):
+        signature_of(RIGHT[0]).check({"x": (2, 3)})
 
 
-def of_a_dtype(x: "jaxtyping.Float[np.ndarray, 'n']") -> "jaxtyping.Float[np.ndarray, 'n']":
-    return x if x.dtype == "float32" else x[1:]
-
-
-@pytest.mark.parametrize("function", [unnamed, of_a_branch, of_another_library, without_annotations, of_a_dtype])
-def test_what_cannot_be_followed_is_unknown(function: Callable[..., Any]) -> None:
-    """A branch on elements, a foreign function or an unbound name is neither proven nor refuted."""
-    if function is without_annotations:
-        with pytest.raises(ShapeError, match="x has no dimensions"):
-            prove(function)
-        return
-    proof = prove(function)
-    assert proof.answer == "unknown" and proof.claims[0].why, str(proof)
+def test_torch_has_its_own_names() -> None:
+    """Methods of a Tensor are torch's, whose `max` and `transpose` are others than NumPy's."""
+    scope: dict[str, Any] = {"torch": pytest.importorskip("torch")}
+    bodies = {
+        "torch.cat([x.transpose(1, 2)], 0)": "proven",
+        "x.permute(0, 2, 1)": "proven",
+        "x.transpose(0, 1)": "refuted",
+        "x.max(1)": "unknown",  # two results
+        "torch.nn.functional.relu(x).reshape(x.shape[0], x.shape[2], x.shape[1])": "proven",
+    }
+    for body, answer in bodies.items():
+        exec(f"def f(x: 'Float[Tensor, \"a b c\"]') -> 'Float[Tensor, \"a c b\"]': return {body}", scope)
+        proof = prove(scope["f"])
+        assert proof.answer == answer, f"{body} {proof}"
 
 
 def test_an_error_names_the_dimension_the_places_and_the_sizes() -> None:
