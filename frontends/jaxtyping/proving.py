@@ -298,7 +298,8 @@ class _Arguments:
         except ShapeError:
             raise
         except (TypeError, AttributeError, ValueError, NotImplementedError) as error:
-            raise NotExpressible(f"{type(error).__name__}: {error}") from error
+            said = f"{type(error).__name__}: {error}"
+            raise NotExpressible(said.splitlines()[0]) from error
 
 
 def _claim(env: ShapeEnv, text: str, condition: Question) -> Claim:

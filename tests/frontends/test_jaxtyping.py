@@ -256,6 +256,49 @@ def test_torch_has_its_own_names() -> None:
         assert proof.answer == answer, f"{body} {proof}"
 
 
+JAX = """
+import jax
+import jax.numpy as jnp
+from beartype import beartype
+from jaxtyping import Array, Float, Int, jaxtyped
+
+def mlp(x: Float[Array, "b n"], w: Float[Array, "n m"], b: Float[Array, "m"]) -> Float[Array, "b m"]:
+    return jnp.tanh(jnp.dot(x, w) + b)
+
+@jaxtyped(typechecker=beartype)
+def attention(
+    q: Float[Array, "*b s d"], k: Float[Array, "*b t d"], v: Float[Array, "*b t e"]
+) -> Float[Array, "*b s e"]:
+    weights = jnp.exp(jnp.matmul(q, jnp.swapaxes(k, -1, -2)))
+    return jnp.matmul(weights / weights.sum(-1, keepdims=True), v)
+
+@jax.jit
+def one_hot(ids: Int[Array, "b"], n: int) -> Float[Array, "b {n}"]:
+    return (ids[:, None] == jnp.arange(n)[None, :]).astype(jnp.float32)
+
+def looked_up(ids: Int[Array, "b s"], table: Float[Array, "v+1 d"], rows: Float[Array, "v"]) -> Float[Array, "b s d"]:
+    return table[ids]
+
+def joined(x: Float[Array, "b n"], y: Float[Array, "b m"]) -> Float[Array, "b n"]:
+    return jnp.concatenate([x, y], axis=-1)
+
+def mapped(x: Float[Array, "b n"]) -> Float[Array, "b"]:
+    return jax.vmap(lambda row: row.sum())(x)
+"""
+
+
+def test_functions_of_jax() -> None:
+    """Functions of jax.numpy are followed, under decorators too; what JAX alone can run is unknown."""
+    pytest.importorskip("jax")
+    scope: dict[str, Any] = {"__name__": "functions"}
+    exec(JAX, scope)
+    answers = {name: prove(scope[name]).answer for name in ("mlp", "attention", "one_hot", "joined", "mapped")}
+    expected = {"mlp": "proven", "attention": "proven", "one_hot": "proven", "joined": "refuted", "mapped": "unknown"}
+    assert answers == expected
+    with pytest.raises(ShapeError, match="v is not bound before"):
+        prove(scope["looked_up"])
+
+
 def test_an_error_names_the_dimension_the_places_and_the_sizes() -> None:
     signature = signature_of(RIGHT[0])
     with pytest.raises(Mismatch, match=r"dimension dim2: y.shape\[0\] is 4, x.shape\[1\] is 3"):
