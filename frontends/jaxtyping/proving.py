@@ -20,6 +20,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from keyword import iskeyword
 from types import FunctionType
 from typing import Final
 
@@ -30,6 +31,7 @@ from frontends.jaxtyping.signature import Mismatch, Signature, paired, signature
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
+from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, NotExpressible, ParseError, ShapeError, UndecidedGuard, Undefined
 from shapes.rules import Refused
 from shapes.symbolic.choices import Int
@@ -243,7 +245,7 @@ class _Arguments:
         return tuple(sizes)
 
     def _symbol(self, name: str) -> SymInt:
-        while name in self.env.names:
+        while name in self.env.names or iskeyword(name) or name in RESERVED:  # `in` is a good name of a dimension
             name += "_"
         return self.env.symbol(name)
 

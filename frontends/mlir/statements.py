@@ -18,11 +18,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from keyword import iskeyword
 from typing import Final
 
 from frontends.mlir.affine import read_map
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ParseError, ShapeError
 from shapes.prompt.solving import optimum
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_max, sym_min, sym_or
@@ -79,7 +81,7 @@ def _free(env: ShapeEnv, name: str) -> str:
     """A name of ours for a value of MLIR, whose names may be numbers."""
     plain = re.sub(r"\W", "_", name)
     plain = plain if plain.isidentifier() else f"v{plain}"
-    while plain in env.names:
+    while plain in env.names or iskeyword(plain) or plain in RESERVED:
         plain += "_"
     return plain
 

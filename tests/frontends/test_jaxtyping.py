@@ -223,6 +223,14 @@ def test_names_and_errors_are_not_guessed(function: Callable[..., Any]) -> None:
     assert prove(function).answer == "unknown"
 
 
+@pytest.mark.parametrize("name", ["in", "max", "lambda", "None", "double", "u0", "x"])
+def test_any_name_of_a_dimension_is_taken(name: str) -> None:
+    scope: dict[str, Any] = {}
+    x, y, result = [f"'Float[A, \"{text}\"]'" for text in (f"{name} k", f"k {name}", f"{name} {name}")]
+    exec(f"def f(x: {x}, y: {y}) -> {result}: return x @ y", scope)
+    assert prove(scope["f"]).answer == "proven"
+
+
 def test_what_is_missing_is_named() -> None:
     def bare(x: Any) -> Any:
         return x

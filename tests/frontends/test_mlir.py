@@ -223,6 +223,13 @@ def test_a_divisor_is_positive_or_refused() -> None:
     assert str(division.apply(env, [x], [n])) == "(x//n,)"
 
 
+@pytest.mark.parametrize("name", ["in", "max", "lambda", "None", "0", "arg0", "a.b"])
+def test_any_name_of_mlir_is_taken(name: str) -> None:
+    """A value of MLIR may be called by a word of Python's, a number, or a word of our language."""
+    found = read(ShapeEnv(), f"%r = util.assume.int %{name}<umin = 1, umax = 3>")
+    assert assumption_of(found["r"].env, found[name]) == "<umin = 1, umax = 3>"  # type: ignore[union-attr]
+
+
 def test_several_results_of_one_statement() -> None:
     env = ShapeEnv()
     found = read(env, "%0:2 = util.assume.int %a<umax = 8>, %b[<udiv = 4>, <umin = 1, umax = 3>] : index, index")
