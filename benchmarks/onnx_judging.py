@@ -6,12 +6,14 @@ compared too: all sizes with the same unbacked symbol have to agree, and its fac
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
 import onnxruntime
+import sympy
 
 from frontends.onnx import OnnxModel
 from shapes.symbolic.numbers import SymBool, SymInt
@@ -108,9 +110,36 @@ def number_at(size: object, values: Mapping[Atom, int]) -> object:
     return size
 
 
-def judge_onnx(model: onnx.ModelProto, runs: Iterable[tuple[Mapping[str, int], Feeds, Measured]]) -> Judged:
-    """The sizes of ONNX's own shape inference, with data propagation, beside the measured ones."""
-    inferred = onnx.shape_inference.infer_shapes(bare(model), data_prop=True)
+def inferred_by_onnx(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the sizes of ONNX's own shape inference, with data propagation."""
+    return onnx.shape_inference.infer_shapes(bare(model), data_prop=True)
+
+
+def inferred_by_runtime(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the sizes of ONNX Runtime's symbolic inference; without any where that fails."""
+    from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+    logging.getLogger("onnxruntime.tools.symbolic_shape_infer").setLevel(logging.CRITICAL)
+    try:
+        return SymbolicShapeInference.infer_shapes(bare(model), auto_merge=True) or bare(model)
+    except Exception:  # it raises whatever its code runs into
+        return bare(model)
+
+
+def claimed_at(dim: onnx.TensorShapeProto.Dimension, sizes: Mapping[str, int]) -> int | None:
+    """The size that an inference claims, where it is a number or made of the sizes of the inputs."""
+    if dim.HasField("dim_value"):
+        return dim.dim_value
+    if dim.dim_param in sizes or not dim.dim_param:
+        return sizes.get(dim.dim_param)
+    expression = sympy.sympify(dim.dim_param, locals={name: sympy.Symbol(name) for name in sizes})
+    if not {str(symbol) for symbol in expression.free_symbols} <= sizes.keys():
+        return None
+    return int(expression.subs(sizes))
+
+
+def judge_inferred(inferred: onnx.ModelProto, runs: Iterable[tuple[Mapping[str, int], Feeds, Measured]]) -> Judged:
+    """The sizes that another inference has written into a model, beside the measured ones."""
     infos = {one.name: one for one in [*inferred.graph.value_info, *inferred.graph.output]}
     judged = Judged()
     for count, (sizes, _, measured) in enumerate(runs):
@@ -125,7 +154,7 @@ def judge_onnx(model: onnx.ModelProto, runs: Iterable[tuple[Mapping[str, int], F
                 judged.wrong.append(f"{name}: {len(dims)} axes, but {array.shape}")
                 continue
             for dim, actual in zip(dims, array.shape, strict=True):
-                claimed = dim.dim_value if dim.HasField("dim_value") else sizes.get(dim.dim_param)
+                claimed = claimed_at(dim, sizes)
                 if claimed is None:
                     continue
                 judged.known += count == 0

@@ -19,13 +19,12 @@ are reported.
 from __future__ import annotations
 
 import ast
-import math
-import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from frontends.arithmetic import OPERATIONS, Walk
 from shapes.accepted import shown
 from shapes.errors import NotExpressible, ParseError, ShapeError
 from shapes.extras import require
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT: Final = 1 << 16
 """Characters of a dimension or constraint."""
-LARGEST_EXPONENT: Final = 64
 
 # ---------------------------------------------------------------------- from JAX
 
@@ -86,7 +84,7 @@ def read_dimension(env: ShapeEnv, text: str) -> Int:
     if len(text) > LONGEST_TEXT:
         raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
     refusal = partial(ParseError, "a dimension of JAX has no such part", text)
-    walk = _Walk(partial(_declared, env), CALLS, WRITTEN, lambda node: refusal(node.col_offset))
+    walk = Walk(partial(_declared, env), CALLS, WRITTEN, lambda node: refusal(node.col_offset))
     try:
         found: Int = walk.read(_parsed(text.replace("^", "**")))
         return found
@@ -124,36 +122,6 @@ CALLS: Final[Mapping[str, Callable[..., Int]]] = {  # type: ignore[explicit-any]
     "min": sym_min,
     "non_negative": lambda a: sym_max(a, 0),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Walk:  # type: ignore[explicit-any]
-    """Evaluates syntax trees with the symbols, functions and operators of one side."""
-
-    symbol: Callable[[str], Any]  # type: ignore[explicit-any]  # ours, or JAX's
-    calls: Mapping[str, Callable[..., Any]]  # type: ignore[explicit-any]
-    operators: Collection[type[ast.operator]]
-    refusal: Callable[[ast.expr], ShapeError]
-
-    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]
-        match node:
-            case ast.Constant(value=int(number)):
-                return number
-            case ast.Name(id=name):
-                return self.symbol(name)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.read(operand)
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.read(operand)
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if (
-                0 <= exponent <= LARGEST_EXPONENT
-            ):
-                return math.prod([self.read(left)] * exponent)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in self.operators:
-                return OPERATIONS[type(op)](self.read(left), self.read(right))
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in self.calls:
-                return self.calls[name](*[self.read(argument) for argument in arguments])
-        raise self.refusal(node)
 
 
 def _declared(env: ShapeEnv, name: str) -> SymInt:
@@ -269,7 +237,7 @@ class _Writing:
             "max": lambda *parts: reduce(jax.core.max_dim, parts),
             "min": lambda *parts: reduce(jax.core.min_dim, parts),
         }
-        self.read = _Walk(self.symbol, calls, OPERATIONS, _inexpressible).read
+        self.read = Walk(self.symbol, calls, OPERATIONS, _inexpressible).read
 
     def dimension(self, size: Int) -> object:
         """A size as a dimension.
@@ -317,13 +285,6 @@ class _Writing:
         return export.symbolic_shape(name, scope=self.scope)[0]
 
 
-OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {  # type: ignore[explicit-any]  # on JAX's
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 WRITTEN: Final = (ast.Add, ast.Sub, ast.Mult)
 """Those that JAX's text has."""
 

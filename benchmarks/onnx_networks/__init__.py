@@ -18,6 +18,19 @@ from benchmarks.onnx_networks.images import (
     Windows,
 )
 from benchmarks.onnx_networks.network import Input, Network, grid
+from benchmarks.onnx_networks.pictures import (
+    Autoencoder,
+    ConvNext,
+    Dense,
+    Generator,
+    Inception,
+    Neighbours,
+    Points,
+    Pyramid,
+    SqueezeExcite,
+    Style,
+    Volume,
+)
 from benchmarks.onnx_networks.sequences import (
     CachedDecoder,
     Decoder,
@@ -27,10 +40,27 @@ from benchmarks.onnx_networks.sequences import (
     Translation,
     Waves,
 )
+from benchmarks.onnx_networks.texts import (
+    Causal,
+    Experts,
+    Forecast,
+    GraphAttention,
+    Gru,
+    LinearAttention,
+    Lstm,
+    Perceiver,
+    Recommender,
+    Relative,
+    Rotary,
+    Similarity,
+)
 
 IMAGES = {"x": Input(("batch", 3, "height", "width"))}
 TEXT = {"ids": Input(("batch", "tokens"), 30)}
 BATCHES, TOKENS = (2, 1, 3, 5, 4), (7, 12, 5, 31, 18)
+HEIGHTS, WIDTHS = (32, 17, 21, 40, 63), (32, 29, 16, 35, 50)
+VECTORS = {"x": Input(("batch", "tokens", 8))}
+POINTS = {"points": Input(("batch", "points", 3))}
 
 NETWORKS: dict[str, Network] = {
     "residual": Network(Residual, IMAGES, grid(batch=BATCHES, height=(64, 33, 40, 57, 96), width=(64, 47, 65, 32, 50))),
@@ -96,6 +126,43 @@ NETWORKS: dict[str, Network] = {
         lambda: SUPPRESSION,
         {"boxes": Input(("batch", "anchors", 4)), "logits": Input(("batch", "anchors", "classes"))},
         grid(batch=BATCHES, anchors=(20, 7, 40, 3, 15), classes=(2, 3, 1, 4, 5)),
+    ),
+    "dense": Network(Dense, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "inception": Network(Inception, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "squeeze and excite": Network(SqueezeExcite, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "autoencoder": Network(Autoencoder, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "convnext": Network(ConvNext, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "pyramid": Network(Pyramid, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "generator": Network(Generator, {"noise": Input(("batch", 12))}, grid(batch=BATCHES)),
+    "volume": Network(
+        Volume,
+        {"x": Input(("batch", 3, "frames", "height", "width"))},
+        grid(batch=BATCHES, frames=(4, 2, 7, 5, 3), height=(8, 5, 9, 12, 3), width=(8, 11, 4, 6, 7)),
+    ),
+    "style": Network(Style, IMAGES, grid(batch=BATCHES, height=HEIGHTS, width=WIDTHS)),
+    "points": Network(Points, POINTS, grid(batch=BATCHES, points=TOKENS)),
+    "neighbours": Network(Neighbours, POINTS, grid(batch=BATCHES, points=TOKENS)),
+    "recurrence": Network(Gru, TEXT, grid(batch=BATCHES, tokens=TOKENS)),
+    "memory": Network(Lstm, {"x": Input(("batch", "steps", 5))}, grid(batch=BATCHES, steps=TOKENS)),
+    "latents": Network(Perceiver, {"x": Input(("batch", "tokens", 5))}, grid(batch=BATCHES, tokens=TOKENS)),
+    "rotations": Network(Rotary, TEXT, grid(batch=BATCHES, tokens=TOKENS)),
+    "linear attention": Network(LinearAttention, VECTORS, grid(batch=BATCHES, tokens=TOKENS)),
+    "experts": Network(Experts, VECTORS, grid(batch=BATCHES, tokens=TOKENS)),
+    "distances": Network(Relative, TEXT, grid(batch=BATCHES, tokens=TOKENS)),
+    "similarity": Network(
+        Similarity,
+        {"ours": Input(("batch", "tokens"), 30), "theirs": Input(("others", "words"), 30)},
+        grid(batch=BATCHES, tokens=TOKENS, others=(3, 2, 6, 1, 8), words=(4, 9, 3, 2, 16)),
+    ),
+    "causal": Network(Causal, {"x": Input(("batch", 4, "samples"))}, grid(batch=BATCHES, samples=TOKENS)),
+    "recommender": Network(
+        Recommender, {"numbers": Input(("batch", 5)), "categories": Input(("batch", 3), 30)}, grid(batch=BATCHES)
+    ),
+    "graph attention": Network(
+        GraphAttention, {"nodes": Input(("nodes", 6)), "edges": Input(("nodes", "nodes"))}, grid(nodes=TOKENS)
+    ),
+    "forecast": Network(
+        Forecast, {"series": Input(("batch", "steps"))}, grid(batch=BATCHES, steps=(8, 16, 4, 40, 12))
     ),
 }
 
