@@ -138,7 +138,8 @@ def test_each_text_keeps_its_own_statement() -> None:
     env = environment()
     first, second = env.ask("2*s >= 1"), env.ask("s + b - b > 0")
     assert isinstance(first, Always) and isinstance(second, Always) and first == second
-    assert env.ask("2*s >= 1") is first
+    again = env.ask("2*s >= 1")
+    assert isinstance(again, Always) and again == first and again.export() == first.export()
     assert "((2 * s) >= 1)" in first.export() and "(((s + b) - b) > 0)" in second.export()
     assert first.core == second.core and first.proof is second.proof
     plain = env.ask(env.size("s") >= 1)
