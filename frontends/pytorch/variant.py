@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch.utils._pytree import TreeSpec, register_pytree_node, tree_flatten, tree_map, tree_unflatten
@@ -52,6 +53,7 @@ class Variant(Captured):
         marks_matter: True if it is valid only for arguments without the negative bit.
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
+        made: when it was traced, in seconds of the epoch.
     """
 
     structure: TreeSpec
@@ -59,6 +61,7 @@ class Variant(Captured):
     marks_matter: bool
     cause: str = "first call"
     running: Running | None = None
+    made: float = field(default_factory=time.time)
 
     @property
     def guards(self) -> tuple[Guard, ...]:

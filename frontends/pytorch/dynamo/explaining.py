@@ -22,7 +22,7 @@ from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.graph_breaks import breaks_after
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.variants.recompilations import Fallback
-from frontends.pytorch.variants.report import Report
+from frontends.pytorch.variants.report import report_of
 
 
 def explain(compiled: Any, *, kernels: bool = False) -> str:
@@ -52,4 +52,4 @@ def explain(compiled: Any, *, kernels: bool = False) -> str:
     graphs = captured.graphs
     fallbacks = [*captured.fallbacks.values(), *[Fallback("", each.reason) for each in graphs if each.reason]]
     variants = [variant for graph in graphs for variant in graph.variants]
-    return Report.of(module, variants, fallbacks, breaks_after(graphs), None).text(kernels=kernels)
+    return report_of(module, variants, fallbacks, breaks_after(graphs), None).text(kernels=kernels)

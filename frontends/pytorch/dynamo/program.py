@@ -51,8 +51,8 @@ from frontends.pytorch.variants.recompilations import Fallback, Recompilation, w
 from frontends.pytorch.variants.times import Times
 
 if TYPE_CHECKING:
-    from frontends.pytorch.variants.report import Report
     from shapes.guards.coverage import Ranges
+    from shapes.reports.records import FunctionReport
     from solver.decide.verdict import Verdict
 
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
@@ -335,12 +335,12 @@ class Program:
         fallbacks. With `kernels`, its kernels too: loops, decisions with their facts, memory."""
         return self.report().text(kernels=kernels)
 
-    def report(self) -> Report:
+    def report(self) -> FunctionReport:
         """The same as data; `.save("report.html")` writes a page."""
-        from frontends.pytorch.variants.report import Report
+        from frontends.pytorch.variants.report import report_of
 
         fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
-        return Report.of(self.fn, self.variants, fallbacks, self.breaks, self.times)
+        return report_of(self.fn, self.variants, fallbacks, self.breaks, self.times)
 
     @contextmanager
     def timed(self) -> Iterator[Times]:

@@ -5,8 +5,9 @@
     >>> f = compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, dynamic=True)
     >>> y = f(torch.randn(4, 5))
     >>> report = f.report()
-    >>> report.variants[0].guards[0].text
-    'x_size0 >= 3'
+    >>> guard = report.variants[0].guards[0]
+    >>> guard.text, guard.verdict, guard.rejects
+    ('x_size0 >= 3', 'depends', 'x_size0=2')
     >>> print(report.text())  # doctest: +ELLIPSIS
     <lambda>: 1 variant
     <BLANKLINE>
@@ -19,198 +20,155 @@
         return [mul_tensor]
     <BLANKLINE>
 
-`save` writes an HTML page. `table` has a row for each of several reports:
-
-    >>> from frontends.pytorch.variants.report import table
-    >>> print(table([report]))
-    | function | graphs | operators captured | operators | share captured | share of time |
-    |---|---:|---:|---:|---:|---:|
-    | <lambda> | 1 | 1 | 1 | 100 % | not measured |
-
-The last column measures the calls inside of `with f.timed():`, and so do the operator counts then; otherwise each graph
-counts once.
+Its records, its text and its page are those of `shapes.reports`. `operators` and `share_of_time` measure the calls
+inside of `with f.timed():`; otherwise each graph counts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from html import escape
-from os import PathLike
-from pathlib import Path
-from typing import Final
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Final
 
+from backends.loops.kernels import Kernel
 from backends.program.log import lines
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.recompilations import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
-from shapes.guards.guards import Guard
+from shapes.errors import sizes_text
 from shapes.origin import Origin
+from shapes.reports.records import Entry, FunctionReport, VariantReport
+from shapes.reports.sources import excerpts
 
-PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>
-<body><pre>{text}</pre></body></html>
-"""
+if TYPE_CHECKING:
+    from backends.decisions.questions import Decision
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A commitment with the program's line."""
-
-    text: str
-    place: str
-    source: str
-
-    @staticmethod
-    def of(text: str, origin: Origin | None) -> Line:
-        return Line(text, "" if origin is None else str(origin), "" if origin is None else origin.source_line)
-
-    def __str__(self) -> str:
-        return f"{self.text}    ({self.place})" if self.place else self.text
+REMEDIES: Final = (
+    (re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is "), r"mark_dynamic(\g<name>, \g<axis>), or dynamic=True"),
+    (re.compile(r"guard .*"), "torch.where or torch.cond has both branches in one graph"),
+    (re.compile(r".*\bdtype is |.*\bdevice is "), "convert the arguments before the call"),
+    (re.compile(r"[GL]\[[^,:\s]*(\['[^']*'\])? == -?\d+ fails$"), "pass the number as a tensor"),
+)
+"""Ways to avoid a recompilation, by its cause."""
+RESUMED: Final = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
+"""Dynamo's name for the rest of a function after a graph break."""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantReport:
-    """One variant.
+def report_of(
+    fn: Callable[..., object] | CodeType,
+    variants: Sequence[Variant],
+    fallbacks: Sequence[Fallback],
+    breaks: Sequence[Any],
+    times: Times | None,
+) -> FunctionReport:
+    """The report of a function, or of its code, with these variants and graph breaks."""
+    found: list[VariantReport] = []
+    for number, variant in enumerate(variants):
+        found.append(variant_report(number, variant, found))
+    captured = operators = sum([operators_of(variant) for variant in variants])
+    if times is not None:
+        captured, operators = times.captured, times.operators
+    called = inspect.unwrap(getattr(fn, "forward", fn))
+    code: Any = fn if isinstance(fn, CodeType) else getattr(called, "__code__", None)
+    name = fn.co_qualname if isinstance(fn, CodeType) else getattr(fn, "__qualname__", type(fn).__qualname__)
+    ended = [entry(each.place, "break", each.cause) for each in breaks]
+    left = [Entry("fallback", each.reason) for each in fallbacks]
+    first = last = 0
+    if code is not None:
+        first, last = code.co_firstlineno, max([line for *_, line in code.co_lines() if line] or [0])
+    whole = [] if code is None else [(code.co_filename, first, last)]
+    everything = [each for report in found for each in report.entries]
+    return FunctionReport(
+        name.rpartition("<locals>.")[2],
+        "" if code is None else code.co_filename,
+        first,
+        tuple(found),
+        tuple(ended),
+        tuple(left),
+        operators=operators,
+        captured=captured,
+        share_of_time=None if times is None else times.share_of_time,
+        excerpts=excerpts([*everything, *ended], whole),
+    )
 
-    Attributes:
-        inputs: the tensors among the arguments.
-        guards: the checks of a call; `assumptions` are those that the caller stated.
-        asserts: the runtime asserts of the graph.
-        specializations: specialized sizes, with the lines that specialized them.
-        kernels: loops, decisions and memory, for a kernel backend.
-    """
 
-    number: int
-    cause: str
-    inputs: tuple[str, ...]
-    assumptions: tuple[Line, ...]
-    guards: tuple[Line, ...]
-    asserts: tuple[Line, ...]
-    specializations: tuple[Line, ...]
-    graph: str
-    kernels: tuple[str, ...]
+def variant_report(number: int, variant: Variant, before: Sequence[VariantReport]) -> VariantReport:
+    """One variant, compiled after others."""
+    return VariantReport(
+        number,
+        variant.cause,
+        remedy(variant.cause, before),
+        variant.made,
+        tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
+        tuple(entries(variant)),
+        graph_text(variant),
+        tuple(kernel_lines(variant)),
+    )
 
-    @staticmethod
-    def of(number: int, variant: Variant) -> VariantReport:
-        env = variant.env
-        bought = {} if variant.running is None else variant.running.bought
 
-        def text(guard: Guard) -> str:
-            paid = bought.get(guard.prop)
-            return str(guard) if paid is None else f"{guard} (for kernels: {paid.price})"
+def remedy(cause: str, before: Sequence[VariantReport]) -> str:
+    """The way to avoid a recompilation of this cause; empty if none is known."""
+    for pattern, text in REMEDIES:
+        found = pattern.match(cause)
+        if found is None:
+            continue
+        if "axis" in found.groupdict():
+            symbol = f"{found['name']}_size{found['axis']} = "
+            constant = [each for report in before for each in report.specializations if each.text.startswith(symbol)]
+            if constant:
+                return f"keep it symbolic at {constant[-1].place}: {constant[-1].source}"
+        return found.expand(text)
+    return ""
 
-        return VariantReport(
-            number,
-            variant.cause,
-            tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
-            tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
-            tuple([Line.of(text(each), each.origin) for each in variant.guards]),
-            tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
-            tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
-            graph_text(variant),
-            tuple(kernel_lines(variant)),
+
+def entry(origin: Origin | None, kind: Any, text: str, **more: Any) -> Entry:
+    """An entry at a line, with the function's own name where Dynamo has cut it in two."""
+    resumed = None if origin is None else RESUMED.match(origin.function)
+    if origin is not None and resumed is not None:
+        origin = Origin(origin.file, origin.line, resumed[1])
+    return Entry.at(origin, kind, text, **more)
+
+
+def entries(variant: Variant) -> Iterator[Entry]:
+    """The entries of a variant: assumptions, guards, run-time checks, specializations, decisions of kernels."""
+    env = variant.env
+    bought = {} if variant.running is None else variant.running.bought
+    stated = env.preconditions()
+    yield from [entry(each.origin, "assumption", str(each)) for each in stated]
+    hints = {atom: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
+    for guard in variant.guards:
+        paid = bought.get(guard.prop)
+        yield entry(
+            guard.origin,
+            "guard",
+            str(guard) if paid is None else f"{guard} (for kernels: {paid.price})",
+            # sizes on either side show that the facts leave it open
+            verdict="unknown" if guard.rejects is None else "depends",
+            facts=[each.text for each in stated if not each.prop.symbols.isdisjoint(guard.prop.symbols)],
+            accepts=sizes_text({atom.name: hints[atom] for atom in guard.prop.symbols if atom in hints}),
+            rejects="" if guard.rejects is None else sizes_text(guard.rejects),
         )
-
-    def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
-        return [
-            ("stated", self.assumptions),
-            ("guards", self.guards),
-            ("checks of the run", self.asserts),
-            ("specialized", self.specializations),
-        ]
-
-    def lines(self, *, kernels: bool, sources: bool) -> Iterable[str]:
-        yield f"variant {self.number}: {self.cause}"
-        for each in self.inputs:
-            yield f"  {each}"
-        for title, found in self.sections():
-            if found:
-                yield f"  {title}:"
-                texts = [f"{line}    {line.source}" if sources else str(line) for line in found]
-                yield from [f"    {line}" for text in texts for line in text.splitlines()]
-        yield "  graph:"
-        yield from ["    " + line for line in self.graph.splitlines()]
-        if kernels and self.kernels:
-            yield "  kernels:"
-            yield from ["    " + line for line in self.kernels]
+    for check in variant.runtime_asserts:
+        yield entry(check.origin, "assert", str(check), verdict="unknown")
+    for each in env.specializations():
+        facts = [str(fact.text) for fact in each.because]
+        yield entry(each.origin, "specialization", str(each), verdict="always", facts=facts, note=each.why)
+    places = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
+    for host in () if variant.running is None else variant.running.hosts:
+        kernels = {step.name: step.origins for step in host.steps if isinstance(step, Kernel)}
+        for decision in host.program.decisions.log:
+            origin = places.get(decision.origin or next(iter(kernels.get(decision.where, ())), ""))
+            yield decided(decision, origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The report of a compiled function."""
-
-    name: str
-    variants: tuple[VariantReport, ...]
-    fallbacks: tuple[Fallback, ...]
-    breaks: tuple[str, ...]
-    """The graph breaks."""
-    graphs: int
-    operators: int
-    """The number of executed operators; `captured` of them in graphs."""
-    captured: int
-    share_of_time: float | None
-    """The graphs' share of the measured calls' time."""
-
-    @staticmethod
-    def of(
-        fn: Callable[..., object],
-        variants: Sequence[Variant],
-        fallbacks: Sequence[Fallback],
-        breaks: Sequence[object],
-        times: Times | None,
-    ) -> Report:
-        found = [VariantReport.of(*each) for each in enumerate(variants)]
-        name = getattr(fn, "__qualname__", type(fn).__qualname__)
-        captured = operators = sum([operators_of(variant) for variant in variants])
-        if times is not None:
-            captured, operators = times.captured, times.operators
-        return Report(
-            name.rpartition("<locals>.")[2],
-            tuple(found),
-            tuple(fallbacks),
-            tuple(map(str, breaks)),
-            len(variants),
-            operators,
-            captured,
-            None if times is None else times.share_of_time,
-        )
-
-    def text(self, *, kernels: bool = False, sources: bool = False) -> str:
-        """The report for a terminal; with `kernels`, each variant's kernels too; with `sources`, the program's lines
-        and not only their numbers."""
-        count = len(self.variants)
-        lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
-        for fallback in self.fallbacks:
-            first, *more = fallback.reason.splitlines()
-            lines += [f"no variant where: {first}", *more]
-        lines += self.breaks
-        if self.share_of_time is not None:
-            lines += ["", *table([self]).splitlines()]
-        for variant in self.variants:
-            lines += ["", *variant.lines(kernels=kernels, sources=sources)]
-        return "\n".join(lines) + "\n"
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the report as an HTML page, with kernels and the program's lines."""
-        text = self.text(kernels=True, sources=True)
-        Path(path).write_text(PAGE.format(name=escape(self.name), text=escape(text)), encoding="utf-8")
-
-
-def table(reports: Iterable[Report]) -> str:
-    """A row for each function: its graphs, their operators, and their share in the calls."""
-    columns = ("function", "graphs", "operators captured", "operators", "share captured", "share of time")
-    rows = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
-    for each in reports:
-        share = percent(each.captured / each.operators) if each.operators else "no operators"
-        of_time = "not measured" if each.share_of_time is None else percent(each.share_of_time)
-        cells = (each.name, each.graphs, each.captured, each.operators, share, of_time)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(rows)
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def decided(decision: Decision, origin: Origin | None) -> Entry:
+    """A decision of the kernel backend."""
+    where = f"{decision.where}: " if decision.where else ""
+    facts = [fact.text for fact in decision.core]
+    text = f"{where}{decision.kind}: {decision.words}"
+    return entry(origin, "kernel", text, verdict=decision.answer, facts=facts, note=decision.outcome)
 
 
 def kernel_lines(variant: Variant) -> Iterable[str]:
