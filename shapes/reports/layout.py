@@ -15,7 +15,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Final
@@ -139,18 +139,18 @@ def _section(report: FunctionReport, anchor: str) -> Section:
 
 
 def _merged(report: FunctionReport, anchor: str) -> list[Shown]:
-    """Each distinct entry once, with its variants."""
-    found: dict[Entry, list[int]] = {}
+    """Each distinct entry once, with its variants, and the sizes of the first of them."""
+    found: dict[Entry, tuple[Entry, list[int]]] = {}
     for variant in report.variants:
         for entry in variant.entries:
-            numbers = found.setdefault(entry, [])
+            _, numbers = found.setdefault(replace(entry, accepts="", rejects=""), (entry, []))
             if variant.number not in numbers:
                 numbers.append(variant.number)
     for entry in (*report.breaks, *report.fallbacks, *report.asked):
-        found.setdefault(entry, [])
+        found.setdefault(entry, (entry, []))
     taken: set[str] = set()
     merged = []
-    for entry, variants in found.items():
+    for entry, variants in found.values():
         digest = hashlib.sha256(f"{entry.text}{entry.note}{entry.facts}".encode(errors="replace")).hexdigest()[:6]
         name = _free(f"{anchor}-{entry.kind}-{entry.line}-{digest}", taken)
         merged.append(Shown(entry, tuple(variants), name))

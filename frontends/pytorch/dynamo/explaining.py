@@ -19,10 +19,7 @@ from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from frontends.pytorch.dynamo.backend import CAPTURES
 from frontends.pytorch.dynamo.compiled import Compiled
-from frontends.pytorch.dynamo.graph_breaks import breaks_after
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.variants.recompilations import Fallback
-from frontends.pytorch.variants.report import report_of
 
 
 def explain(compiled: Any, *, kernels: bool = False) -> str:
@@ -49,7 +46,4 @@ def explain(compiled: Any, *, kernels: bool = False) -> str:
         known = [each.backend for each in _debug_get_cache_entry_list(code) if each.backend == wrapper]
         captured = CAPTURES.captured(known[0]) if known else captured
     module: Any = compiled if function is not compiled and function is not fn else fn
-    graphs = captured.graphs
-    fallbacks = [*captured.fallbacks.values(), *[Fallback("", each.reason) for each in graphs if each.reason]]
-    variants = [variant for graph in graphs for variant in graph.variants]
-    return report_of(module, variants, fallbacks, breaks_after(graphs), None).text(kernels=kernels)
+    return captured.report(module).text(kernels=kernels)

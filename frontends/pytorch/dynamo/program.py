@@ -49,6 +49,7 @@ from frontends.pytorch.variants.options import Options, Setting, check_options
 from frontends.pytorch.variants.policy import Policy
 from frontends.pytorch.variants.recompilations import Fallback, Recompilation, warn_of
 from frontends.pytorch.variants.times import Times
+from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
     from shapes.guards.coverage import Ranges
@@ -106,6 +107,7 @@ class Program:
         self._whole: Enter | None = None
         self.entry: Enter | None = None
         self.enter: Enter = self._direct.call
+        PROCESS.keep(self.report)
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call, by the routes that are taken outside of `timed`."""

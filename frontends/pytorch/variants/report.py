@@ -80,8 +80,9 @@ def report_of(
         first, last = code.co_firstlineno, max([line for *_, line in code.co_lines() if line] or [0])
     whole = [] if code is None else [(code.co_filename, first, last)]
     everything = [each for report in found for each in report.entries]
+    name = name.rpartition("<locals>.")[2]
     return FunctionReport(
-        name.rpartition("<locals>.")[2],
+        RESUMED.sub(r"\1", name),
         "" if code is None else code.co_filename,
         first,
         tuple(found),
@@ -137,9 +138,11 @@ def entries(variant: Variant) -> Iterator[Entry]:
     bought = {} if variant.running is None else variant.running.bought
     stated = env.preconditions()
     yield from [entry(each.origin, "assumption", str(each)) for each in stated]
-    hints = {atom: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
+    hints = {atom.name: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
     for guard in variant.guards:
         paid = bought.get(guard.prop)
+        names = {atom.name for atom in guard.prop.symbols}
+        rejects = {name: n for name, n in (guard.rejects or {}).items() if name in names or n != hints.get(name)}
         yield entry(
             guard.origin,
             "guard",
@@ -147,8 +150,8 @@ def entries(variant: Variant) -> Iterator[Entry]:
             # sizes on either side show that the facts leave it open
             verdict="unknown" if guard.rejects is None else "depends",
             facts=[each.text for each in stated if not each.prop.symbols.isdisjoint(guard.prop.symbols)],
-            accepts=sizes_text({atom.name: hints[atom] for atom in guard.prop.symbols if atom in hints}),
-            rejects="" if guard.rejects is None else sizes_text(guard.rejects),
+            accepts=sizes_text({name: size for name, size in hints.items() if name in names}),
+            rejects="" if guard.rejects is None else sizes_text(rejects),
         )
     for check in variant.runtime_asserts:
         yield entry(check.origin, "assert", str(check), verdict="unknown")
