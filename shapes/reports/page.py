@@ -1,8 +1,8 @@
 """The page of a report: one HTML file without network, with an index, search, filters and links to each entry.
 
 >>> from shapes.reports.records import Entry, FunctionReport
->>> text = page([FunctionReport("attend", breaks=(Entry("break", "print <b>", file="model.py", line=7),))], title="one")
->>> "print &lt;b&gt;" in text, "<b>" in text
+>>> text = page([FunctionReport("attend", breaks=(Entry("break", "print <i>", file="model.py", line=7),))], title="one")
+>>> "print &lt;i&gt;" in text, "<i>" in text
 (True, False)
 """
 
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     import jinja2
 
 
+class MissingExtra(ShapeError):
+    """The extra `report` is not installed."""
+
+
 @cache
 def template() -> jinja2.Template:
     """The template of the page.
 
     Raises:
-        ShapeError: the extra `report` is not installed.
+        MissingExtra: the extra `report` is not installed.
     """
     try:
         import jinja2
@@ -36,7 +40,7 @@ def template() -> jinja2.Template:
 
         from shapes.reports.chart import timeline
     except ImportError as error:
-        raise ShapeError(f"the page of a report needs {error.name}: pip install 'symshape[report]'") from None
+        raise MissingExtra(f"the page of a report needs {error.name}: pip install 'symshape[report]'") from None
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("shapes.reports"),
         autoescape=True,
@@ -58,7 +62,12 @@ def page(reports: Sequence[FunctionReport], *, title: str) -> str:
 
 
 def save_page(reports: Sequence[FunctionReport], path: str | PathLike[str], *, title: str) -> None:
-    """Write the page, all of it or nothing."""
+    """Write the page, all of it or nothing.
+
+    Raises:
+        MissingExtra: the extra `report` is not installed.
+        OSError: it cannot be written.
+    """
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     text = page(reports, title=title)
@@ -71,4 +80,4 @@ def save_page(reports: Sequence[FunctionReport], path: str | PathLike[str], *, t
         beside.unlink(missing_ok=True)
 
 
-__all__ = ["page", "save_page"]
+__all__ = ["MissingExtra", "page", "save_page"]

@@ -211,7 +211,7 @@ class FunctionReport:
         """Write the report as an HTML page, with the program's lines.
 
         Raises:
-            ShapeError: the extra `report` is not installed.
+            MissingExtra: the extra `report` is not installed.
         """
         from shapes.reports.page import save_page
 

@@ -12,6 +12,7 @@ attend: 3 variants, 2 recompilations
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,8 @@ NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 
 def summary(report: FunctionReport) -> list[str]:
     """The lines: counts first, then each cause once, the most frequent first, each with its remedy."""
+    if report.asked and not report.variants:
+        return [_of_session(report)]
     again = recompilations(report.variants)
     counts = [(len(report.variants), "variant"), (len(again), "recompilation"), (len(report.breaks), "graph break")]
     counts += [(len(report.fallbacks), "eager fallback")]
@@ -37,6 +40,17 @@ def summary(report: FunctionReport) -> list[str]:
             return [*lines, f"  and {counted(left, 'more cause')}: below"]
         lines += cause
     return lines
+
+
+def _of_session(report: FunctionReport) -> str:
+    """The counts of a session: its facts, and its questions by their verdicts."""
+    verdicts = Counter([each.verdict for each in report.asked if each.kind == "question"])
+    errors = sum([each.kind == "error" for each in report.asked])
+    facts = len(report.asked) - verdicts.total() - errors
+    parts = [counted(facts, "fact"), counted(verdicts.total(), "question")]
+    parts += [counted(errors, "error")] if errors else []
+    found = ", ".join([f"{count} {verdict}" for verdict, count in verdicts.most_common()])
+    return f"{report.name}: {', '.join(parts)}" + (f" ({found})" if found else "")
 
 
 def recompilations(variants: Sequence[VariantReport]) -> list[VariantReport]:
