@@ -49,7 +49,7 @@ def test_the_page_has_the_same_entries(recording: Path, tmp_path: Path) -> None:
     assert both and "fails at" in both[0]
     assert any(each.startswith("question never s < 0 because 0 <= s") for each in words)
     (section,) = found.sections
-    assert section.startswith("session: 4 facts, 3 questions")
+    assert section.startswith("session: 4 facts, 4 questions (2 depends, 1 always, 1 never)")
 
 
 def test_a_session_becomes_no_markup(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def report(name: str = "f") -> FunctionReport:
         0, "first call", "", 100.0, ("x: float32[s]",), (both, *other), "mul = x * 2", ("k0: for i0 < s",)
     )
     cause = "guard `s >= 2` fails at s=1 (model.py:7 in f)"
-    again = VariantReport(1, cause, "state it", 101.5, (), (guard("s <= 1"), guard("s >= 2", accepts="s=6")))
+    again = VariantReport(1, cause, "state it", 101.5, (), (guard("s <= 1"), guard("s >= 2", accepts="s=6", facts=("b >= 1",))))
     excerpt = Excerpt("/home/me/model.py", (6, 7, 8, 9, 20), ("def f(x):", "    if x.shape[0] > 1:", "", "a", "b"))
     breaks = (Entry("break", "print", "/home/me/model.py", 20),)
     return FunctionReport(
