@@ -1,8 +1,8 @@
 """Records as JSON files, of which one page may show several: one for each process.
 
 >>> import tempfile
->>> from shapes.reports.records import Entry, FunctionReport
->>> report = FunctionReport("attend", breaks=(Entry("break", "print", file="model.py", line=7),))
+>>> from shapes.reports.records import Entry
+>>> report = Report("attend", breaks=(Entry("break", "print", file="model.py", line=7),))
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     write_records([report], Path(folder) / "one.json")
 ...     read_folder(folder) == [report]
@@ -22,12 +22,12 @@ from types import UnionType
 from typing import Final, get_args, get_origin, get_type_hints
 
 from shapes.errors import ShapeError
-from shapes.reports.records import FunctionReport
+from shapes.reports.report import Report
 
 FORMAT: Final = 1
 
 
-def write_records(reports: Sequence[FunctionReport], path: str | PathLike[str]) -> None:
+def write_records(reports: Sequence[Report], path: str | PathLike[str]) -> None:
     """Write the records, all of them or nothing."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -39,7 +39,7 @@ def write_records(reports: Sequence[FunctionReport], path: str | PathLike[str]) 
         beside.unlink(missing_ok=True)
 
 
-def read_folder(folder: str | PathLike[str]) -> list[FunctionReport]:
+def read_folder(folder: str | PathLike[str]) -> list[Report]:
     """The records in the `.json` files of a folder, by the names of the files.
 
     Raises:
@@ -52,7 +52,7 @@ def read_folder(folder: str | PathLike[str]) -> list[FunctionReport]:
     return [report for path in files for report in read_records(path)]
 
 
-def read_records(path: Path) -> list[FunctionReport]:
+def read_records(path: Path) -> list[Report]:
     """The records in a file.
 
     Raises:
@@ -66,7 +66,7 @@ def read_records(path: Path) -> list[FunctionReport]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ShapeError(f"{path}: expected the records of a report in format {FORMAT}, as SYMSHAPE_REPORT writes them")
     try:
-        found = decoded(tuple[FunctionReport, ...], data.get("functions"), "functions")
+        found = decoded(tuple[Report, ...], data.get("functions"), "functions")
     except (TypeError, RecursionError) as error:
         raise ShapeError(f"{path}: {error}") from None
     assert isinstance(found, tuple)

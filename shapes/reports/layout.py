@@ -20,11 +20,11 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import Final
 
-from shapes.reports.records import Entry, FunctionReport, VariantReport
+from shapes.reports.records import Entry, FunctionReport, Kind, VariantReport
 from shapes.reports.summary import counted, summary
 
 GUARD: Final = re.compile(r"guard `(.*?)` fails")
-NAMES: Final[Mapping[str, str]] = {
+NAMES: Final[Mapping[Kind, str]] = {
     "declared": "declared",
     "assumption": "stated",
     "guard": "guard",
@@ -103,7 +103,7 @@ class Section:
     files: list[File]
     elsewhere: Row
     """The entries without a line."""
-    counts: Counter[str]
+    counts: Counter[Kind]
 
 
 def laid_out(reports: Sequence[FunctionReport]) -> list[Section]:
@@ -171,14 +171,15 @@ def _timeline(variants: Sequence[VariantReport], anchor: str, shown: Sequence[Sh
     return steps
 
 
-def _noun(kind: str) -> str:
-    nouns = {"assumption": "stated fact", "specialization": "specialization", "kernel": "kernel decision"}
-    return nouns.get(kind, NAMES[kind])
+def _noun(kind: Kind) -> str:
+    return {"assumption": "stated fact", "specialization": "specialization", "kernel": "kernel decision"}.get(
+        kind, NAMES[kind]
+    )
 
 
-def totals(sections: Iterable[Section]) -> Counter[str]:
+def totals(sections: Iterable[Section]) -> Counter[Kind]:
     """The number of entries of each kind."""
-    found: Counter[str] = Counter()
+    found: Counter[Kind] = Counter()
     for section in sections:
         found.update(section.counts)
     return found

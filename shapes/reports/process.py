@@ -1,8 +1,9 @@
 """The reports of a whole process: with `SYMSHAPE_REPORT=DIR` they are written when it ends.
 
->>> from shapes.reports.records import Entry, FunctionReport
+>>> from shapes.reports.records import Entry
+>>> from shapes.reports.report import Report
 >>> process = ProcessReports("")
->>> process.keep(lambda: FunctionReport("attend", breaks=(Entry("break", "print"),)))
+>>> process.keep(lambda: Report("attend", breaks=(Entry("break", "print"),)))
 >>> process.reports()
 []
 
@@ -20,10 +21,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shapes.errors import ShapeError
-from shapes.reports.records import FunctionReport
+
+if TYPE_CHECKING:
+    from shapes.reports.report import Report
 
 log: Final = logging.getLogger("symshape")
 
@@ -37,11 +40,11 @@ class ProcessReports:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._makers: list[Callable[[], FunctionReport]] = []
+        self._makers: list[Callable[[], Report]] = []
         self._held: list[object] = []
         self._process = 0
 
-    def keep(self, make: Callable[[], FunctionReport]) -> None:
+    def keep(self, make: Callable[[], Report]) -> None:
         """Report at the end what this function returns then, unless it has no entry and no variant."""
         if not self.folder:
             return
@@ -56,7 +59,7 @@ class ProcessReports:
         if self.folder:
             self._held.append(value)
 
-    def reports(self) -> list[FunctionReport]:
+    def reports(self) -> list[Report]:
         """The reports as they are now."""
         found = []
         for make in self._makers:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Final, Literal, get_args
 
 from shapes.origin import Origin
@@ -189,33 +188,6 @@ class FunctionReport:
         for variant in self.variants:
             yield from variant.entries
         yield from (*self.breaks, *self.fallbacks, *self.asked)
-
-    def text(self, *, kernels: bool = False, sources: bool = False) -> str:
-        """The report for a terminal; with `kernels`, each variant's kernels too; with `sources`, the program's lines
-        and not only their numbers."""
-        from shapes.reports.summary import summary
-
-        lines = summary(self)
-        for fallback in self.fallbacks:
-            first, *more = fallback.text.splitlines()
-            lines += [f"no variant where: {first}", *more]
-        lines += [f"graph break: {each}" for each in self.breaks]
-        if self.share_of_time is not None:
-            share = f"{100 * self.share_of_time:.0f} % of the time"
-            lines += [f"in graphs: {self.captured} of {self.operators} operators, {share}"]
-        for variant in self.variants:
-            lines += ["", *variant.lines(kernels=kernels, sources=sources)]
-        return "\n".join(lines) + "\n"
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the report as an HTML page, with the program's lines.
-
-        Raises:
-            MissingExtra: the extra `report` is not installed.
-        """
-        from shapes.reports.page import save_page
-
-        save_page([self], path, title=self.name)
 
 
 __all__ = ["KINDS", "Entry", "Excerpt", "FunctionReport", "Kind", "VariantReport"]

@@ -47,7 +47,7 @@ from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
-    from shapes.reports.records import FunctionReport
+    from shapes.reports.report import Report
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
 """The function of torch's that compiles a frame; None if it is called otherwise in this release."""
@@ -69,7 +69,7 @@ class Captured:
         """Those in use, in the order in which they were captured."""
         return [graph for each in self.references if (graph := each()) is not None]
 
-    def report(self, fn: Any = None) -> FunctionReport:
+    def report(self, fn: Any = None) -> Report:
         """The report of these graphs, of a function or by the name of the code."""
         from frontends.pytorch.variants.report import report_of
 

@@ -53,7 +53,7 @@ from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
     from shapes.guards.coverage import Ranges
-    from shapes.reports.records import FunctionReport
+    from shapes.reports.report import Report
     from solver.decide.verdict import Verdict
 
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
@@ -337,7 +337,7 @@ class Program:
         fallbacks. With `kernels`, its kernels too: loops, decisions with their facts, memory."""
         return self.report().text(kernels=kernels)
 
-    def report(self) -> FunctionReport:
+    def report(self) -> Report:
         """The same as data; `.save("report.html")` writes a page."""
         from frontends.pytorch.variants.report import report_of
 

@@ -39,7 +39,8 @@ from frontends.pytorch.variants.recompilations import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
 from shapes.errors import sizes_text
 from shapes.origin import Origin
-from shapes.reports.records import Entry, FunctionReport, VariantReport
+from shapes.reports.records import Entry, VariantReport
+from shapes.reports.report import Report
 from shapes.reports.sources import excerpts
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def report_of(
     fallbacks: Sequence[Fallback],
     breaks: Sequence[Any],
     times: Times | None,
-) -> FunctionReport:
+) -> Report:
     """The report of a function, or of its code, with these variants and graph breaks."""
     found: list[VariantReport] = []
     for number, variant in enumerate(variants):
@@ -70,9 +71,12 @@ def report_of(
     captured = operators = sum([operators_of(variant) for variant in variants])
     if times is not None:
         captured, operators = times.captured, times.operators
-    called = inspect.unwrap(getattr(fn, "forward", fn))
-    code: Any = fn if isinstance(fn, CodeType) else getattr(called, "__code__", None)
-    name = fn.co_qualname if isinstance(fn, CodeType) else getattr(fn, "__qualname__", type(fn).__qualname__)
+    code: Any
+    if isinstance(fn, CodeType):
+        code, name = fn, fn.co_qualname
+    else:
+        code = getattr(inspect.unwrap(getattr(fn, "forward", fn)), "__code__", None)
+        name = getattr(fn, "__qualname__", type(fn).__qualname__)
     ended = [entry(each.place, "break", each.cause) for each in breaks]
     left = [Entry("fallback", each.reason) for each in fallbacks]
     first = last = 0
@@ -81,7 +85,7 @@ def report_of(
     whole = [] if code is None else [(code.co_filename, first, last)]
     everything = [each for report in found for each in report.entries]
     name = name.rpartition("<locals>.")[2]
-    return FunctionReport(
+    return Report(
         RESUMED.sub(r"\1", name),
         "" if code is None else code.co_filename,
         first,

@@ -14,6 +14,7 @@ from shapes.reports.layout import laid_out
 from shapes.reports.page import MissingExtra, save_page
 from shapes.reports.process import ProcessReports
 from shapes.reports.records import KINDS, Entry, Excerpt, FunctionReport, VariantReport
+from shapes.reports.report import Report
 from shapes.reports.summary import LINES, LONGEST, summary
 from tests.shapes.reports.reading import read_page
 
@@ -22,7 +23,7 @@ def guard(text: str, line: int = 7, **more: object) -> Entry:
     return Entry("guard", text, "/home/me/model.py", line, "f", verdict="depends", **more)  # type: ignore[arg-type]
 
 
-def report(name: str = "f") -> FunctionReport:
+def report(name: str = "f") -> Report:
     """Two variants with one guard in common, a break, a fallback without a line, and one entry of each other kind."""
     other = [Entry(kind, f"of kind {kind}", "/home/me/model.py", 9) for kind in KINDS if kind != "guard"]
     both = guard("s >= 2", accepts="s=5", rejects="s=1", facts=("b >= 1",))
@@ -30,10 +31,12 @@ def report(name: str = "f") -> FunctionReport:
         0, "first call", "", 100.0, ("x: float32[s]",), (both, *other), "mul = x * 2", ("k0: for i0 < s",)
     )
     cause = "guard `s >= 2` fails at s=1 (model.py:7 in f)"
-    again = VariantReport(1, cause, "state it", 101.5, (), (guard("s <= 1"), guard("s >= 2", accepts="s=6", facts=("b >= 1",))))
+    again = VariantReport(
+        1, cause, "state it", 101.5, (), (guard("s <= 1"), guard("s >= 2", accepts="s=6", facts=("b >= 1",)))
+    )
     excerpt = Excerpt("/home/me/model.py", (6, 7, 8, 9, 20), ("def f(x):", "    if x.shape[0] > 1:", "", "a", "b"))
     breaks = (Entry("break", "print", "/home/me/model.py", 20),)
-    return FunctionReport(
+    return Report(
         name, "/home/me/model.py", 6, (first, again), breaks, (Entry("fallback", "no line"),), excerpts=(excerpt,)
     )
 
@@ -75,7 +78,7 @@ def test_links_stay_as_they_are_when_a_variant_is_added() -> None:
     before, after = report(), report()
     new = VariantReport(2, "first call", entries=(guard("s == 0", line=3),))
     (old,) = laid_out([before])
-    (grown,) = laid_out([FunctionReport(**{**fields(after), "variants": (new, *after.variants)})])
+    (grown,) = laid_out([Report(**{**fields(after), "variants": (new, *after.variants)})])
     kept = {each.anchor for file in old.files for row in file.rows for each in row.shown}
     assert kept <= {each.anchor for file in grown.files for row in file.rows for each in row.shown}
 
@@ -89,7 +92,7 @@ def test_the_head_has_ten_lines_at_most(count: int) -> None:
     """The head is as long as what it is the head of, or drops causes silently."""
     again = [VariantReport(n + 1, f"guard `{'s' * n} >= 2` fails" + " " * 300, "do this") for n in range(count)]
     breaks = tuple([Entry("break", "print", file="m.py", line=n) for n in range(count)])
-    lines = summary(FunctionReport("f", variants=(VariantReport(0, "first call"), *again), breaks=breaks))
+    lines = summary(Report("f", variants=(VariantReport(0, "first call"), *again), breaks=breaks))
     assert len(lines) <= LINES and max(map(len, lines)) <= LONGEST
     shown = sum([line.startswith(("  variant", "  graph break")) for line in lines])
     hidden = [int(line.split()[1]) for line in lines if line.startswith("  and ")]
@@ -99,8 +102,8 @@ def test_the_head_has_ten_lines_at_most(count: int) -> None:
 def test_records_survive_a_file(tmp_path: Path) -> None:
     """The page of another process lacks something that its own has."""
     write_records([report(), report("g")], tmp_path / "b.json")
-    write_records([FunctionReport("h", share_of_time=0.5)], tmp_path / "a.json")
-    assert read_folder(tmp_path) == [FunctionReport("h", share_of_time=0.5), report(), report("g")]
+    write_records([Report("h", share_of_time=0.5)], tmp_path / "a.json")
+    assert read_folder(tmp_path) == [Report("h", share_of_time=0.5), report(), report("g")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
 
 
@@ -154,7 +157,7 @@ def test_a_process_writes_what_it_kept(tmp_path: Path) -> None:
     """One report that fails costs the others theirs, or a function without anything to tell is listed."""
     process = ProcessReports(str(tmp_path / "new" / "reports"))
     process.keep(report)
-    process.keep(lambda: FunctionReport("empty"))
+    process.keep(lambda: Report("empty"))
     process.keep(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     process.write()
     process.write()
