@@ -46,9 +46,10 @@ from shapes.reports.sources import excerpts
 if TYPE_CHECKING:
     from backends.decisions.questions import Decision
 
+BRANCH: Final = re.compile(r"\b(if|while)\b")
+SIZE: Final = re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is ")
+GUARD: Final = re.compile(r"guard `(?P<text>.*?)` fails")
 REMEDIES: Final = (
-    (re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is "), r"mark_dynamic(\g<name>, \g<axis>), or dynamic=True"),
-    (re.compile(r"guard .*"), "torch.where or torch.cond has both branches in one graph"),
     (re.compile(r".*\bdtype is |.*\bdevice is "), "convert the arguments before the call"),
     (re.compile(r"[GL]\[[^,:\s]*(\['[^']*'\])? == -?\d+ fails$"), "pass the number as a tensor"),
 )
@@ -104,7 +105,7 @@ def variant_report(number: int, variant: Variant, before: Sequence[VariantReport
     return VariantReport(
         number,
         variant.cause,
-        remedy(variant.cause, before),
+        remedy(variant, before),
         variant.made,
         tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
         tuple(entries(variant)),
@@ -113,19 +114,23 @@ def variant_report(number: int, variant: Variant, before: Sequence[VariantReport
     )
 
 
-def remedy(cause: str, before: Sequence[VariantReport]) -> str:
-    """The way to avoid a recompilation of this cause; empty if none is known."""
-    for pattern, text in REMEDIES:
-        found = pattern.match(cause)
-        if found is None:
-            continue
-        if "axis" in found.groupdict():
-            symbol = f"{found['name']}_size{found['axis']} = "
-            constant = [each for report in before for each in report.specializations if each.text.startswith(symbol)]
-            if constant:
-                return f"keep it symbolic at {constant[-1].place}: {constant[-1].source}"
-        return found.expand(text)
-    return ""
+def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
+    """The way to avoid the recompilation that made a variant; empty if none is known."""
+    cause = variant.cause
+    if (size := SIZE.match(cause)) is not None:
+        name, axis = size["name"], int(size["axis"])
+        shapes = [each.result.metadata.shape for each in variant.inputs if each.name == name]
+        if any(axis < len(shape) and isinstance(shape[axis], int) for shape in shapes):
+            # it has varied, and is a constant all the same
+            return "keep the size symbolic, without range() or int() of it; with dynamic=False each size has a variant"
+        return f"mark_dynamic({name}, {axis}), or dynamic=True"
+    if (guard := GUARD.match(cause)) is not None:
+        text, known = guard["text"], [each for report in before for each in report.guards]
+        if any(each.text.startswith(f"{text} (for kernels") for each in known):
+            return "nothing to do: a guard for kernels that has failed is not added again"
+        branches = [each for each in known if each.text == text and BRANCH.search(each.source)]
+        return "torch.where or torch.cond has both branches in one graph" if branches else ""
+    return next((text for pattern, text in REMEDIES if pattern.match(cause)), "")
 
 
 def entry(origin: Origin | None, kind: Any, text: str, **more: Any) -> Entry:
