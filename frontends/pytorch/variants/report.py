@@ -54,6 +54,12 @@ REMEDIES: Final = (
     (re.compile(r"[GL]\[[^,:\s]*(\['[^']*'\])? == -?\d+ fails$"), "pass the number as a tensor"),
 )
 """Ways to avoid a recompilation, by its cause."""
+BREAKS: Final = {
+    "print": "print after the call",
+    "branch": "torch.where, or torch.cond with both branches",
+    "item()": "keep the number a tensor",
+}
+"""Ways to avoid a graph break, by its cause."""
 RESUMED: Final = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
 """Dynamo's name for the rest of a function after a graph break."""
 
@@ -78,7 +84,7 @@ def report_of(
     else:
         code = getattr(inspect.unwrap(getattr(fn, "forward", fn)), "__code__", None)
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    ended = [entry(each.place, "break", each.cause) for each in breaks]
+    ended = [entry(each.place, "break", each.cause, note=BREAKS.get(each.cause, "")) for each in breaks]
     left = [Entry("fallback", each.reason) for each in fallbacks]
     first = last = 0
     if code is not None:
