@@ -18,6 +18,7 @@ from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
+from shapes.reports.records import Entry
 
 
 class Sizes:
@@ -54,6 +55,7 @@ class Variant(Captured):
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
         made: when it was traced, in seconds of the epoch.
+        specialized: the sizes that became constants before it was traced.
     """
 
     structure: TreeSpec
@@ -62,6 +64,7 @@ class Variant(Captured):
     cause: str = "first call"
     running: Running | None = None
     made: float = field(default_factory=time.time)
+    specialized: tuple[Entry, ...] = ()
 
     @property
     def guards(self) -> tuple[Guard, ...]:

@@ -45,6 +45,7 @@ from shapes.reports.sources import excerpts
 
 if TYPE_CHECKING:
     from backends.decisions.questions import Decision
+    from shapes.env import ShapeEnv
 
 BRANCH: Final = re.compile(r"\b(if|while)\b")
 SIZE: Final = re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is ")
@@ -125,10 +126,12 @@ def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
     cause = variant.cause
     if (size := SIZE.match(cause)) is not None:
         name, axis = size["name"], int(size["axis"])
-        shapes = [each.result.metadata.shape for each in variant.inputs if each.name == name]
-        if any(axis < len(shape) and isinstance(shape[axis], int) for shape in shapes):
-            # it has varied, and is a constant all the same
-            return "keep the size symbolic, without range() or int() of it; with dynamic=False each size has a variant"
+        made = [each for each in variant.specialized if each.text.startswith(f"{name}_size{axis} = ")]
+        if made:
+            return f"keep the size symbolic in `{made[-1].source}` ({made[-1].place})"
+        known = [each.result.metadata for each in variant.inputs if each.name == name]
+        if any(axis < len(each.shape) and isinstance(each.shape[axis], int) for each in known if each is not None):
+            return "no dynamic=False or mark_static for this size"
         return f"mark_dynamic({name}, {axis}), or dynamic=True"
     if (guard := GUARD.match(cause)) is not None:
         text, known = guard["text"], [each for report in before for each in report.guards]
@@ -170,15 +173,20 @@ def entries(variant: Variant) -> Iterator[Entry]:
         )
     for check in variant.runtime_asserts:
         yield entry(check.origin, "assert", str(check), verdict="unknown")
-    for each in env.specializations():
-        facts = [str(fact.text) for fact in each.because]
-        yield entry(each.origin, "specialization", str(each), verdict="always", facts=facts, note=each.why)
+    yield from (*variant.specialized, *specializations(env))
     places = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
     for host in () if variant.running is None else variant.running.hosts:
         kernels = {step.name: step.origins for step in host.steps if isinstance(step, Kernel)}
         for decision in host.program.decisions.log:
             origin = places.get(decision.origin or next(iter(kernels.get(decision.where, ())), ""))
             yield decided(decision, origin)
+
+
+def specializations(env: ShapeEnv) -> Iterator[Entry]:
+    """The sizes that became constants."""
+    for each in env.specializations():
+        facts = [fact.text for fact in each.because]
+        yield entry(each.origin, "specialization", str(each), verdict="always", facts=facts)
 
 
 def decided(decision: Decision, origin: Origin | None) -> Entry:
