@@ -129,8 +129,8 @@ def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
         made = [each for each in variant.specialized if each.text.startswith(f"{name}_size{axis} = ")]
         if made:
             return f"keep the size symbolic in `{made[-1].source}` ({made[-1].place})"
-        known = [each.result.metadata for each in variant.inputs if each.name == name]
-        if any(axis < len(each.shape) and isinstance(each.shape[axis], int) for each in known if each is not None):
+        tensors = [each.result.metadata for each in variant.inputs if each.name == name]
+        if any(axis < len(each.shape) and isinstance(each.shape[axis], int) for each in tensors if each is not None):
             return "no dynamic=False or mark_static for this size"
         return f"mark_dynamic({name}, {axis}), or dynamic=True"
     if (guard := GUARD.match(cause)) is not None:
