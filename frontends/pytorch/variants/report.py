@@ -8,17 +8,6 @@
     >>> guard = report.variants[0].guards[0]
     >>> guard.text, guard.verdict, guard.rejects
     ('x_size0 >= 3', 'depends', 'x_size0=2')
-    >>> print(report.text())  # doctest: +ELLIPSIS
-    <lambda>: 1 variant
-    <BLANKLINE>
-    variant 0: first call
-      x: float32[x_size0, x_size1]
-      guards:
-        x_size0 >= 3    (...)
-      graph:
-        mul_tensor = torch.ops.aten.mul.Tensor(x, 2)
-        return [mul_tensor]
-    <BLANKLINE>
 
 Its records, its text and its page are those of `shapes.reports`. `operators` and `share_of_time` measure the calls
 inside of `with f.timed():`; otherwise each graph counts once.

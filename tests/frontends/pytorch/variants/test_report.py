@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frontends.pytorch import compile, explain
+from frontends.pytorch import compile, explain, report
 from frontends.pytorch.dynamo.program import Program
 from shapes.reports.files import read_folder
 from shapes.reports.records import Entry
@@ -44,24 +44,24 @@ def test_each_entry_is_at_the_line_that_caused_it() -> None:
     f = compile(attend, backend="cpu", dynamic=True)
     f(torch.randn(4, 6))
     f(torch.randn(12, 6))
-    report = report_of(f)
-    guards = [each for variant in report.variants for each in variant.guards]
+    found = report_of(f)
+    guards = [each for variant in found.variants for each in variant.guards]
     assert {(each.text, each.line) for each in guards} >= {
         ("x_size0 <= 8", line_of("guard")),
         ("x_size0 >= 9", line_of("guard")),
     }
     assert all(each.file == __file__ and each.function == "attend" for each in guards)
-    (ended,) = report.breaks
+    (ended,) = found.breaks
     assert (ended.text, ended.line, ended.function) == ("print", line_of("break"), "attend")
-    decisions = [each for variant in report.variants for each in variant.decisions]
+    decisions = [each for variant in found.variants for each in variant.decisions]
     assert {each.verdict for each in decisions} >= {"always", "depends"}
     softmax = [each for each in decisions if each.line == line_of("kernel")]
     assert any("divisible: x_size1 % 16 == 0" in each.text for each in softmax)
     assert all("torch_dynamo_resume" not in each.function for each in decisions)
-    (excerpt,) = report.excerpts
+    (excerpt,) = found.excerpts
     lines = dict(zip(excerpt.numbers, excerpt.lines))
-    assert lines[report.line] == "def attend(x):" and lines[line_of("guard")].endswith("# the guard")
-    assert (report.file, report.name) == (__file__, "attend")
+    assert lines[found.line] == "def attend(x):" and lines[line_of("guard")].endswith("# the guard")
+    assert (found.file, found.name) == (__file__, "attend")
 
 
 def test_the_sizes_of_a_guard_are_on_its_sides() -> None:
@@ -138,10 +138,16 @@ def test_both_spellings_have_one_report() -> None:
     ours, theirs = compile(branch, dynamic=True), torch.compile(branch, backend="symshape", dynamic=True)
     for size in (3, 5):
         ours(torch.ones(size)), theirs(torch.ones(size))
-    assert ours.explain() == explain(theirs)
+    assert ours.explain() == explain(theirs) == explain(ours)
+    expected = [each.entries for each in ours.report().variants]
+    assert (
+        [each.entries for each in report(theirs).variants]
+        == [each.entries for each in report(ours).variants]
+        == expected
+    )
 
 
-PROGRAM = '''
+PROGRAM = """
 import torch
 from frontends.pytorch import compile
 
@@ -163,7 +169,7 @@ def run():
 
 run()
 torch.compiler.reset()
-'''
+"""
 
 
 def test_all_functions_of_a_process(tmp_path: Path) -> None:
