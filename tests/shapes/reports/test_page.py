@@ -131,7 +131,7 @@ def test_a_record_with_a_wrong_part_names_it(tmp_path: Path) -> None:
     write_records([report()], tmp_path / "it.json")
     text = (tmp_path / "it.json").read_text()
     for before, after, part in (
-        ('"guard"', '"gard"', "entries.0..kind"),
+        ('"guard"', '"other"', "entries.0..kind"),
         ('"line": 7', '"line": "7"', "line: expected"),
     ):
         (tmp_path / "it.json").write_text(text.replace(before, after, 1))
