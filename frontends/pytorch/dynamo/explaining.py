@@ -13,14 +13,16 @@ The result of `torch.compile` tells which function makes its graphs, and each gr
 from __future__ import annotations
 
 from inspect import getclosurevars, isfunction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from frontends.pytorch.dynamo.backend import CAPTURES
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
-from shapes.reports.report import Report
+
+if TYPE_CHECKING:
+    from shapes.reports.report import Report
 
 
 def explain(compiled: Any, *, kernels: bool = False) -> str:
