@@ -138,6 +138,7 @@ class Decision:
         added: a guard, a branch at run time between two versions, or nothing.
         bought: what the guard saves and costs, where one was added for this answer.
         put: how the question was put, where that is not its normal form.
+        origin: the line of the program.
     """
 
     kind: Kind
@@ -148,6 +149,18 @@ class Decision:
     where: str
     bought: GuardCandidate | None = None
     put: Put = ()
+    origin: str = ""
+
+    @property
+    def words(self) -> str:
+        """The question as it was put."""
+        return " ".join(map(str, self.put)) if self.put else str(self.question)
+
+    @property
+    def outcome(self) -> str:
+        """The code that was chosen, and what it added."""
+        price = "" if self.bought is None else f": {self.bought.price}"
+        return f"{self.chosen}; {self.added} added{price}"
 
     @property
     def answer(self) -> str:
@@ -163,9 +176,7 @@ class Decision:
         facts = ", ".join([fact.text.removesuffix(NO_LIMIT) for fact in self.core])
         because = f", because {facts}" if facts else ""
         place = f"{self.where}: " if self.where else ""
-        question = " ".join(map(str, self.put)) if self.put else self.question
-        price = "" if self.bought is None else f": {self.bought.price}"
-        return f"{place}{self.kind}: {question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
+        return f"{place}{self.kind}: {self.words}? {self.answer}{because}: {self.outcome}"
 
 
 class Decisions:
@@ -249,13 +260,15 @@ class Decisions:
         if isinstance(verdict, Always):
             bought = self._bought_for(verdict)
             what: Added = "nothing" if bought is None else "guard"
-            self._note(Decision(kind, prop, verdict, choice.always, what, self.where, bought, put))
+            self._note(Decision(kind, prop, verdict, choice.always, what, self.where, bought, put, self.origin))
             return True
         if isinstance(verdict, Never):
             chosen = choice.otherwise if choice.never is None else choice.never
-            self._note(Decision(kind, prop, verdict, chosen, "nothing", self.where, put=put))
+            self._note(Decision(kind, prop, verdict, chosen, "nothing", self.where, put=put, origin=self.origin))
             return False
-        self._note(Decision(kind, prop, verdict, choice.otherwise, choice.added, self.where, put=put))
+        self._note(
+            Decision(kind, prop, verdict, choice.otherwise, choice.added, self.where, put=put, origin=self.origin)
+        )
         key = (kind, prop, iterations, length, self.where)
         self._open.setdefault(key, Open(kind, prop, iterations, length, self.origin))
         return None

@@ -22,7 +22,7 @@ from backends.decisions.costs import Expected
 from frontends.pytorch.certificates import certify
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.compiling import compile
-from frontends.pytorch.dynamo.explaining import explain
+from frontends.pytorch.dynamo.explaining import explain, report
 from frontends.pytorch.minifier import Minified, minify
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
@@ -75,5 +75,6 @@ __all__ = [
     "minify",
     "one_of",
     "reasoner",
+    "report",
     "trace",
 ]

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch.utils._pytree import TreeSpec, register_pytree_node, tree_flatten, tree_map, tree_unflatten
@@ -17,6 +18,7 @@ from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
+from shapes.reports.records import Entry
 
 
 class Sizes:
@@ -52,6 +54,8 @@ class Variant(Captured):
         marks_matter: True if it is valid only for arguments without the negative bit.
         cause: why it was traced.
         running: the compiled callable, once a backend has been chosen.
+        made: when it was traced, in seconds of the epoch.
+        specialized: the sizes that became constants before it was traced.
     """
 
     structure: TreeSpec
@@ -59,6 +63,8 @@ class Variant(Captured):
     marks_matter: bool
     cause: str = "first call"
     running: Running | None = None
+    made: float = field(default_factory=time.time)
+    specialized: tuple[Entry, ...] = ()
 
     @property
     def guards(self) -> tuple[Guard, ...]:

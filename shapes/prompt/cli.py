@@ -154,13 +154,20 @@ def arguments() -> Parser:
     report = commands.add_parser(
         "report",
         parents=[solving],
-        help="a recorded session as a page: facts, guards, questions with their evidence",
-        description="A recorded session as a page: what was known, the guards that remain, and each question with its "
-        "evidence. Exits with 65 if a line was malformed, 64 if there is no such session, 66 if a file could not be "
-        "read or written.",
+        help="a recorded session, or the functions of a process, as a page",
+        description="A recorded session: what was known, the guards that remain, and each question with its evidence. "
+        "Or the functions that programs have compiled: their guards, specializations, graph breaks and kernel "
+        "decisions beside their source lines. Exits with 65 if a line or a record was malformed, 64 if there is no "
+        "such session or the extra `report` is missing, 66 if a file could not be read or written.",
     )
-    report.add_argument("file", metavar="SESSION", help="the file of a recorded session, plain or .gz")
-    report.add_argument("-o", "--output", metavar="REPORT.html", help="write HTML instead of printing text")
+    report.add_argument(
+        "file",
+        metavar="SESSION | DIR",
+        help="the file of a recorded session, plain or .gz; or the folder of SYMSHAPE_REPORT",
+    )
+    report.add_argument(
+        "-o", "--output", metavar="PAGE", help="write an HTML file, of a folder also a folder with index.html"
+    )
     report.add_argument("--session", metavar="NAME", help="which session of the file; all of them without")
     replay = commands.add_parser(
         "replay",

@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn
 
 import sympy
 import torch
+from torch._guards import TracingContext
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
@@ -33,6 +34,7 @@ from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import reason_of, rejected
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
 from frontends.pytorch.variants.options import check_settings
@@ -40,6 +42,7 @@ from frontends.pytorch.variants.policy import Policy
 from frontends.pytorch.variants.recompilations import FIRST
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError
+from shapes.reports.records import Entry
 
 OPTIONS: Final = ("kernels", "backend", "policy", "dynamic")
 """The kernel backend (cpu, triton, eager) by two names, the recompilation `Policy`, and relations of sizes, or a
@@ -117,6 +120,7 @@ class Graph:
         parts: the compiled graphs that it consists of: one, or those of AOTAutograd and of conditionals.
         cause: why it was captured.
         ended: the reason and the line of the graph break after it, if any.
+        specialized: the sizes that the program has made constants so far, with the lines.
         call: runs it; Dynamo's generated code calls this.
     """
 
@@ -135,6 +139,7 @@ class Graph:
         self.name: str = module.meta.get("backend_id", "")
         self.cause = cause
         self.ended = break_after(module)
+        self.specialized = specialized()
         self.operators = len([node for node in module.graph.nodes if node.op.startswith("call_")])
         self.compiled: CompiledGraph | None = None
         self._reason = ""
@@ -214,6 +219,15 @@ class Graph:
             self.compiled.is_guarded = False
         if len(self.variants) == 1:
             variant.cause = self.cause
+        variant.specialized = self.specialized
+
+
+def specialized() -> tuple[Entry, ...]:
+    """The sizes that Dynamo, capturing for this backend, has made constants."""
+    from frontends.pytorch.variants.report import specializations
+
+    env = getattr(getattr(TracingContext.try_get(), "fake_mode", None), "shape_env", None)
+    return tuple(specializations(env.engine)) if isinstance(env, EngineShapeEnv) else ()
 
 
 def with_floats(run: Callable[..., Any], places: AbstractSet[int], *args: Any) -> Any:

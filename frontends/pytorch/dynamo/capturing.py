@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import CodeType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
 from torch._dynamo import callback_handler, convert_frame
@@ -35,6 +35,7 @@ from torch._dynamo.utils import ExactWeakKeyDictionary
 
 from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
+from frontends.pytorch.dynamo.graph_breaks import breaks_after
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
@@ -43,6 +44,10 @@ from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.variants.policy import Policy
 from frontends.pytorch.variants.recompilations import FIRST, Fallback
 from shapes.errors import ShapeError
+from shapes.reports.process import PROCESS
+
+if TYPE_CHECKING:
+    from shapes.reports.report import Report
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
 """The function of torch's that compiles a frame; None if it is called otherwise in this release."""
@@ -56,11 +61,22 @@ class Captured:
     references: list[ReferenceType[Any]] = field(default_factory=list)
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
     """By the question."""
+    code: CodeType | None = None
+    """The code that was captured first."""
 
     @property
     def graphs(self) -> list[Any]:
         """Those in use, in the order in which they were captured."""
         return [graph for each in self.references if (graph := each()) is not None]
+
+    def report(self, fn: Any = None) -> Report:
+        """The report of these graphs, of a function or by the name of the code."""
+        from frontends.pytorch.variants.report import report_of
+
+        fn, graphs = self.code if fn is None else fn, self.graphs
+        fallbacks = [*self.fallbacks.values(), *[Fallback("", each.reason) for each in graphs if each.reason]]
+        variants = [variant for graph in graphs for variant in graph.variants]
+        return report_of(fn, variants, fallbacks, breaks_after(graphs), None)
 
 
 class Captures:
@@ -119,14 +135,18 @@ class Captures:
         """Note a graph of the function that torch is compiling, for as long as it is in use."""
         compilation = under_way()
         wrapper = None if compilation is None else self.wrapper(compilation.get("compiler_fn"))
-        if wrapper is not None:
-            self.captured(wrapper).references.append(ref(graph))
+        if compilation is not None and wrapper is not None:
+            captured = self.captured(wrapper)
+            captured.references.append(ref(graph))
+            captured.code = captured.code or compilation["code"]
+            PROCESS.hold(graph)
 
     def captured(self, wrapper: object) -> Captured:
         """What was captured for a wrapper."""
         found: Captured | None = self.known.get(wrapper)
         if found is None:
             found = self.known[wrapper] = Captured()
+            PROCESS.keep(found.report)
         return found
 
     def wrapper(self, compiler: object) -> object | None:

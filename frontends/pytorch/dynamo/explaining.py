@@ -13,27 +13,36 @@ The result of `torch.compile` tells which function makes its graphs, and each gr
 from __future__ import annotations
 
 from inspect import getclosurevars, isfunction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from frontends.pytorch.dynamo.backend import CAPTURES
 from frontends.pytorch.dynamo.compiled import Compiled
-from frontends.pytorch.dynamo.graph_breaks import breaks_after
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.variants.recompilations import Fallback
-from frontends.pytorch.variants.report import Report
+
+if TYPE_CHECKING:
+    from shapes.reports.report import Report
 
 
 def explain(compiled: Any, *, kernels: bool = False) -> str:
-    """Describe what `compile`, or `torch.compile` with the backend `symshape`, has returned: its variants with guards
-    and their lines, graph breaks, and calls that run eagerly. With `kernels`, its kernels too.
+    """Describe what `compile`, or `torch.compile` with the backend `symshape`, has returned: why it was compiled again,
+    its variants with guards and their lines, graph breaks, and calls that run eagerly. With `kernels`, its kernels too.
+
+    Raises:
+        ShapeError: it is not compiled by this backend.
+    """
+    return report(compiled).text(kernels=kernels)
+
+
+def report(compiled: Any) -> Report:
+    """The same as data; `.save("report.html")` writes a page.
 
     Raises:
         ShapeError: it is not compiled by this backend.
     """
     if issubclass(type(compiled), Compiled):
-        return str(compiled._program.explain(kernels=kernels))
+        return compiled._program.report()
     function = getattr(compiled, "_compiled_call_impl", None) or compiled
     fn = getattr(function, "_orig_mod", None) or getattr(function, "_torchdynamo_orig_callable", None)
     configured = getattr(function, "get_compiler_config", None)
@@ -49,7 +58,4 @@ def explain(compiled: Any, *, kernels: bool = False) -> str:
         known = [each.backend for each in _debug_get_cache_entry_list(code) if each.backend == wrapper]
         captured = CAPTURES.captured(known[0]) if known else captured
     module: Any = compiled if function is not compiled and function is not fn else fn
-    graphs = captured.graphs
-    fallbacks = [*captured.fallbacks.values(), *[Fallback("", each.reason) for each in graphs if each.reason]]
-    variants = [variant for graph in graphs for variant in graph.variants]
-    return Report.of(module, variants, fallbacks, breaks_after(graphs), None).text(kernels=kernels)
+    return captured.report(module)

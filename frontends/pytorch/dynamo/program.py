@@ -49,10 +49,11 @@ from frontends.pytorch.variants.options import Options, Setting, check_options
 from frontends.pytorch.variants.policy import Policy
 from frontends.pytorch.variants.recompilations import Fallback, Recompilation, warn_of
 from frontends.pytorch.variants.times import Times
+from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
-    from frontends.pytorch.variants.report import Report
     from shapes.guards.coverage import Ranges
+    from shapes.reports.report import Report
     from solver.decide.verdict import Verdict
 
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
@@ -106,6 +107,7 @@ class Program:
         self._whole: Enter | None = None
         self.entry: Enter | None = None
         self.enter: Enter = self._direct.call
+        PROCESS.keep(self.report)
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call, by the routes that are taken outside of `timed`."""
@@ -337,10 +339,10 @@ class Program:
 
     def report(self) -> Report:
         """The same as data; `.save("report.html")` writes a page."""
-        from frontends.pytorch.variants.report import Report
+        from frontends.pytorch.variants.report import report_of
 
         fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
-        return Report.of(self.fn, self.variants, fallbacks, self.breaks, self.times)
+        return report_of(self.fn, self.variants, fallbacks, self.breaks, self.times)
 
     @contextmanager
     def timed(self) -> Iterator[Times]:

@@ -5,233 +5,185 @@
     >>> f = compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, dynamic=True)
     >>> y = f(torch.randn(4, 5))
     >>> report = f.report()
-    >>> report.variants[0].guards[0].text
-    'x_size0 >= 3'
-    >>> print(report.text())  # doctest: +ELLIPSIS
-    <lambda>: 1 variant
-    <BLANKLINE>
-    variant 0: first call
-      x: float32[x_size0, x_size1]
-      guards:
-        x_size0 >= 3    (...)
-      graph:
-        mul_tensor = torch.ops.aten.mul.Tensor(x, 2)
-        return [mul_tensor]
-    <BLANKLINE>
+    >>> guard = report.variants[0].guards[0]
+    >>> guard.text, guard.verdict, guard.rejects
+    ('x_size0 >= 3', 'depends', 'x_size0=2')
 
-`save` writes an HTML page. `table` has a row for each of several reports:
-
-    >>> from frontends.pytorch.variants.report import table
-    >>> print(table([report]))
-    | function | graphs | operators captured | operators | share captured | share of time |
-    |---|---:|---:|---:|---:|---:|
-    | <lambda> | 1 | 1 | 1 | 100 % | not measured |
-
-The last column measures the calls inside of `with f.timed():`, and so do the operator counts then; otherwise each graph
-counts once.
+Its records, its text and its page are those of `shapes.reports`. `operators` and `share_of_time` measure the calls
+inside of `with f.timed():`; otherwise each graph counts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from html import escape
-from os import PathLike
-from pathlib import Path
-from typing import Final
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Final
 
+from backends.loops.kernels import Kernel
 from backends.program.log import lines
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.recompilations import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
-from shapes.guards.guards import Guard
+from shapes.errors import sizes_text
 from shapes.origin import Origin
-from solver.styled_text import columns, html_of_page, line, span
+from shapes.reports.records import Entry, VariantReport
+from shapes.reports.report import Report
+from shapes.reports.sources import excerpts
 
-PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>
-<body><pre>{text}</pre></body></html>
-"""
+if TYPE_CHECKING:
+    from backends.decisions.questions import Decision
+    from shapes.env import ShapeEnv
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A commitment with the program's line."""
-
-    text: str
-    place: str
-    source: str
-
-    @staticmethod
-    def of(text: str, origin: Origin | None) -> Line:
-        return Line(text, "" if origin is None else str(origin), "" if origin is None else origin.source_line)
-
-    def __str__(self) -> str:
-        return f"{self.text}    ({self.place})" if self.place else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class VariantReport:
-    """One variant.
-
-    Attributes:
-        inputs: the tensors among the arguments.
-        guards: the checks of a call; `assumptions` are those that the caller stated.
-        asserts: the runtime asserts of the graph.
-        specializations: specialized sizes, with the lines that specialized them.
-        kernels: loops, decisions and memory, for a kernel backend.
-    """
-
-    number: int
-    cause: str
-    inputs: tuple[str, ...]
-    assumptions: tuple[Line, ...]
-    guards: tuple[Line, ...]
-    asserts: tuple[Line, ...]
-    specializations: tuple[Line, ...]
-    graph: str
-    kernels: tuple[str, ...]
-
-    @staticmethod
-    def of(number: int, variant: Variant) -> VariantReport:
-        env = variant.env
-        bought = {} if variant.running is None else variant.running.bought
-
-        def text(guard: Guard) -> str:
-            paid = bought.get(guard.prop)
-            return str(guard) if paid is None else f"{guard} (for kernels: {paid.price})"
-
-        return VariantReport(
-            number,
-            variant.cause,
-            tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
-            tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
-            tuple([Line.of(text(each), each.origin) for each in variant.guards]),
-            tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
-            tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
-            graph_text(variant),
-            tuple(kernel_lines(variant)),
-        )
-
-    def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
-        return [
-            ("stated", self.assumptions),
-            ("guards", self.guards),
-            ("checks of the run", self.asserts),
-            ("specialized", self.specializations),
-        ]
-
-    def lines(self, *, kernels: bool, sources: bool) -> Iterable[str]:
-        yield f"variant {self.number}: {self.cause}"
-        for each in self.inputs:
-            yield f"  {each}"
-        for title, found in self.sections():
-            if found:
-                yield f"  {title}:"
-                texts = [f"{line}    {line.source}" if sources else str(line) for line in found]
-                yield from [f"    {line}" for text in texts for line in text.splitlines()]
-        yield "  graph:"
-        yield from ["    " + line for line in self.graph.splitlines()]
-        if kernels and self.kernels:
-            yield "  kernels:"
-            yield from ["    " + line for line in self.kernels]
+BRANCH: Final = re.compile(r"\b(if|while)\b")
+SIZE: Final = re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is ")
+GUARD: Final = re.compile(r"guard `(?P<text>.*?)` fails")
+REMEDIES: Final = (
+    (re.compile(r".*\bdtype is |.*\bdevice is "), "convert the arguments before the call"),
+    (re.compile(r"[GL]\[[^,:\s]*(\['[^']*'\])? == -?\d+ fails$"), "pass the number as a tensor"),
+)
+"""Ways to avoid a recompilation, by its cause."""
+BREAKS: Final = {
+    "print": "print after the call",
+    "branch": "torch.where, or torch.cond with both branches",
+    "item()": "keep the number a tensor",
+}
+"""Ways to avoid a graph break, by its cause."""
+RESUMED: Final = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
+"""Dynamo's name for the rest of a function after a graph break."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The report of a compiled function."""
-
-    name: str
-    variants: tuple[VariantReport, ...]
-    fallbacks: tuple[Fallback, ...]
-    breaks: tuple[str, ...]
-    """The graph breaks."""
-    graphs: int
-    operators: int
-    """The number of executed operators; `captured` of them in graphs."""
-    captured: int
-    share_of_time: float | None
-    """The graphs' share of the measured calls' time."""
-
-    @staticmethod
-    def of(
-        fn: Callable[..., object],
-        variants: Sequence[Variant],
-        fallbacks: Sequence[Fallback],
-        breaks: Sequence[object],
-        times: Times | None,
-    ) -> Report:
-        found = [VariantReport.of(*each) for each in enumerate(variants)]
+def report_of(
+    fn: Callable[..., object] | CodeType,
+    variants: Sequence[Variant],
+    fallbacks: Sequence[Fallback],
+    breaks: Sequence[Any],
+    times: Times | None,
+) -> Report:
+    """The report of a function, or of its code, with these variants and graph breaks."""
+    found: list[VariantReport] = []
+    for number, variant in enumerate(variants):
+        found.append(variant_report(number, variant, found))
+    captured = operators = sum([operators_of(variant) for variant in variants])
+    if times is not None:
+        captured, operators = times.captured, times.operators
+    code: Any
+    if isinstance(fn, CodeType):
+        code, name = fn, fn.co_qualname
+    else:
+        code = getattr(inspect.unwrap(getattr(fn, "forward", fn)), "__code__", None)
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
-        captured = operators = sum([operators_of(variant) for variant in variants])
-        if times is not None:
-            captured, operators = times.captured, times.operators
-        return Report(
-            name.rpartition("<locals>.")[2],
-            tuple(found),
-            tuple(fallbacks),
-            tuple(map(str, breaks)),
-            len(variants),
-            operators,
-            captured,
-            None if times is None else times.share_of_time,
+    ended = [entry(each.place, "break", each.cause, note=BREAKS.get(each.cause, "")) for each in breaks]
+    left = [Entry("fallback", each.reason) for each in fallbacks]
+    first = last = 0
+    if code is not None:
+        first, last = code.co_firstlineno, max([line for *_, line in code.co_lines() if line] or [0])
+    whole = [] if code is None else [(code.co_filename, first, last)]
+    everything = [each for report in found for each in report.entries]
+    name = name.rpartition("<locals>.")[2]
+    return Report(
+        RESUMED.sub(r"\1", name),
+        "" if code is None else code.co_filename,
+        first,
+        tuple(found),
+        tuple(ended),
+        tuple(left),
+        operators=operators,
+        captured=captured,
+        share_of_time=None if times is None else times.share_of_time,
+        excerpts=excerpts([*everything, *ended], whole),
+    )
+
+
+def variant_report(number: int, variant: Variant, before: Sequence[VariantReport]) -> VariantReport:
+    """One variant, compiled after others."""
+    return VariantReport(
+        number,
+        variant.cause,
+        remedy(variant, before),
+        variant.made,
+        tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
+        tuple(entries(variant)),
+        graph_text(variant),
+        tuple(kernel_lines(variant)),
+    )
+
+
+def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
+    """The way to avoid the recompilation that made a variant; empty if none is known."""
+    cause = variant.cause
+    if (size := SIZE.match(cause)) is not None:
+        name, axis = size["name"], int(size["axis"])
+        made = [each for each in variant.specialized if each.text.startswith(f"{name}_size{axis} = ")]
+        if made:
+            return f"keep the size symbolic in `{made[-1].source}` ({made[-1].place})"
+        tensors = [each.result.metadata for each in variant.inputs if each.name == name]
+        if any(axis < len(each.shape) and isinstance(each.shape[axis], int) for each in tensors if each is not None):
+            return "no dynamic=False or mark_static for this size"
+        return f"mark_dynamic({name}, {axis}), or dynamic=True"
+    if (guard := GUARD.match(cause)) is not None:
+        text, known = guard["text"], [each for report in before for each in report.guards]
+        if any(each.text.startswith(f"{text} (for kernels") for each in known):
+            return "nothing to do: a guard for kernels that has failed is not added again"
+        branches = [each for each in known if each.text == text and BRANCH.search(each.source)]
+        return "torch.where or torch.cond has both branches in one graph" if branches else ""
+    return next((text for pattern, text in REMEDIES if pattern.match(cause)), "")
+
+
+def entry(origin: Origin | None, kind: Any, text: str, **more: Any) -> Entry:
+    """An entry at a line, with the function's own name where Dynamo has cut it in two."""
+    resumed = None if origin is None else RESUMED.match(origin.function)
+    if origin is not None and resumed is not None:
+        origin = Origin(origin.file, origin.line, resumed[1])
+    return Entry.at(origin, kind, text, **more)
+
+
+def entries(variant: Variant) -> Iterator[Entry]:
+    """The entries of a variant: assumptions, guards, run-time checks, specializations, decisions of kernels."""
+    env = variant.env
+    bought = {} if variant.running is None else variant.running.bought
+    stated = env.preconditions()
+    yield from [entry(each.origin, "assumption", str(each)) for each in stated]
+    hints = {atom.name: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
+    for guard in variant.guards:
+        paid = bought.get(guard.prop)
+        names = {atom.name for atom in guard.prop.symbols}
+        rejects = {name: n for name, n in (guard.rejects or {}).items() if name in names or n != hints.get(name)}
+        yield entry(
+            guard.origin,
+            "guard",
+            str(guard) if paid is None else f"{guard} (for kernels: {paid.price})",
+            # sizes on either side show that the facts leave it open
+            verdict="unknown" if guard.rejects is None else "depends",
+            facts=[each.text for each in stated if not each.prop.symbols.isdisjoint(guard.prop.symbols)],
+            accepts=sizes_text({name: size for name, size in hints.items() if name in names}),
+            rejects="" if guard.rejects is None else sizes_text(rejects),
         )
-
-    def text(self, *, kernels: bool = False, sources: bool = False) -> str:
-        """The report for a terminal; with `kernels`, each variant's kernels too; with `sources`, the program's lines
-        and not only their numbers."""
-        count = len(self.variants)
-        lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
-        for fallback in self.fallbacks:
-            first, *more = fallback.reason.splitlines()
-            lines += [f"no variant where: {first}", *more]
-        lines += self.breaks
-        if self.share_of_time is not None:
-            lines += ["", *table([self]).splitlines()]
-        for variant in self.variants:
-            lines += ["", *variant.lines(kernels=kernels, sources=sources)]
-        return "\n".join(lines) + "\n"
-
-    def __repr__(self) -> str:
-        return f"Report({self.text().splitlines()[0]})"
-
-    def _repr_html_(self) -> str:
-        """The variants with their causes and guards, as notebooks show them; graphs and kernels unfold."""
-        first, *rest = self.text().partition("\n\nvariant ")[0].splitlines()
-        parts = [html_of_page([line(span(first, "heading")), *[line(span(each, "muted")) for each in rest if each]])]
-        for variant in self.variants:
-            head = line(span(f"variant {variant.number}", "heading"), f": {variant.cause}")
-            inputs = [line(span(f"  {each}", "muted")) for each in variant.inputs]
-            rows = [
-                [span(f"  {title}", "muted"), span(each.text, "fact"), span(each.place, "line"), span(each.source)]
-                for title, found in variant.sections()
-                for each in found
-            ]
-            parts.append(html_of_page([head, *inputs, *columns(rows)]))
-            inside = escape("\n".join([*variant.graph.splitlines(), *variant.kernels]))
-            parts.append(f"<details><summary>graph and kernels</summary><pre>{inside}</pre></details>")
-        return "\n".join(parts)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the report as an HTML page, with kernels and the program's lines."""
-        text = self.text(kernels=True, sources=True)
-        Path(path).write_text(PAGE.format(name=escape(self.name), text=escape(text)), encoding="utf-8")
+    for check in variant.runtime_asserts:
+        yield entry(check.origin, "assert", str(check), verdict="unknown")
+    yield from (*variant.specialized, *specializations(env))
+    places = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
+    for host in () if variant.running is None else variant.running.hosts:
+        kernels = {step.name: step.origins for step in host.steps if isinstance(step, Kernel)}
+        for decision in host.program.decisions.log:
+            origin = places.get(decision.origin or next(iter(kernels.get(decision.where, ())), ""))
+            yield decided(decision, origin)
 
 
-def table(reports: Iterable[Report]) -> str:
-    """A row for each function: its graphs, their operators, and their share in the calls."""
-    columns = ("function", "graphs", "operators captured", "operators", "share captured", "share of time")
-    rows = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
-    for each in reports:
-        share = percent(each.captured / each.operators) if each.operators else "no operators"
-        of_time = "not measured" if each.share_of_time is None else percent(each.share_of_time)
-        cells = (each.name, each.graphs, each.captured, each.operators, share, of_time)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(rows)
+def specializations(env: ShapeEnv) -> Iterator[Entry]:
+    """The sizes that became constants."""
+    for each in env.specializations():
+        facts = [fact.text for fact in each.because]
+        yield entry(each.origin, "specialization", str(each), verdict="always", facts=facts)
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def decided(decision: Decision, origin: Origin | None) -> Entry:
+    """A decision of the kernel backend."""
+    where = f"{decision.where}: " if decision.where else ""
+    facts = [fact.text for fact in decision.core]
+    text = f"{where}{decision.kind}: {decision.words}"
+    return entry(origin, "kernel", text, verdict=decision.answer, facts=facts, note=decision.outcome)
 
 
 def kernel_lines(variant: Variant) -> Iterable[str]:

@@ -1,6 +1,5 @@
 """`shapes report`: a recorded session as text and as HTML."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from shapes import ShapeEnv
 from shapes.prompt import reporting
 from shapes.prompt.cli import main
+from tests.shapes.reports.reading import read_page
 
 
 @pytest.fixture
@@ -25,15 +25,6 @@ def recording(tmp_path: Path) -> Path:
     return path
 
 
-class Text(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.text = ""
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_what_was_known_and_asked(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A report contains facts, guards and evidence."""
     assert main(["report", str(recording)]) == 0
@@ -45,17 +36,30 @@ def test_what_was_known_and_asked(recording: Path, capsys: pytest.CaptureFixture
     assert "true at " in printed and "false at " in printed and "never     s < 0" in printed
 
 
-def test_the_page_has_the_same_text(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page for a browser has the same text, and no text of a session becomes markup."""
-    main(["report", str(recording)])
-    printed = capsys.readouterr().out
+def test_the_page_has_the_same_entries(recording: Path, tmp_path: Path) -> None:
+    """The page lacks a fact, a guard with its witness, or a question with its evidence, or has the wrong title."""
     assert main(["report", str(recording), "-o", str(tmp_path / "report.html")]) == 0
-    written = (tmp_path / "report.html").read_text()
-    reader = Text()
-    reader.feed(written)
-    assert written.startswith("<!doctype html>") and "<title>session.jsonl: session</title>" in written
-    shown = [line.rstrip() for line in reader.text.splitlines() if line.strip()]
-    assert shown[1:] == [line.rstrip() for line in printed.splitlines() if line.strip()]
+    found = read_page(tmp_path / "report.html")
+    assert found.title == "session.jsonl: session"
+    words = [" ".join(each.words.split()).removeprefix("# ") for each in found.entries]
+    assert {"declared 0 <= b hint 4", "declared 0 <= s hint 128", "stated s % 16 == 0"} <= set(words)
+    assert any(each.startswith("guard depends s >= 65 only it rejects ") for each in words)
+    assert "question always s % 8 == 0 because s % 16 == 0 [4]" in words
+    both = [each for each in words if each.startswith("question depends") and "64 == 0 holds at" in each]
+    assert both and "fails at" in both[0]
+    assert any(each.startswith("question never s < 0 because 0 <= s") for each in words)
+    (section,) = found.sections
+    assert section.startswith("session: 4 facts, 4 questions (2 depends, 1 always, 1 never)")
+
+
+def test_a_session_becomes_no_markup(tmp_path: Path) -> None:
+    """Text of a session is read as HTML."""
+    begun = ['{"op":"session","format":1,"name":"<i>"}', '{"op":"symbol","name":"s","kind":"backed","lo":0}']
+    (tmp_path / "it").write_text("\n".join([*begun, '{"op":"ask","prop":"s < <i>\\"\'</script>"}']))
+    main(["report", str(tmp_path / "it"), "-o", str(tmp_path / "it.html")])
+    found = read_page(tmp_path / "it.html")
+    assert found.title == "it: <i>" and "i" not in found.tags
+    assert any("s < <i>\"'</script>" in each.words for each in found.entries)
 
 
 @pytest.mark.parametrize(
