@@ -26,11 +26,11 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
-from frontends.pytorch.dynamo.conditionals import at_conditionals, has_conditionals
 from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
+from frontends.pytorch.dynamo.parts import between_parts, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import reason_of, rejected
 from frontends.pytorch.variant import Variant
@@ -113,8 +113,8 @@ class Graph:
     Attributes:
         module: as Dynamo captured it.
         name: by which Dynamo's generated code calls it.
-        compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or has conditionals.
-        parts: the compiled graphs that it consists of: one, or those of AOTAutograd and of conditionals.
+        compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or is in parts.
+        parts: the compiled graphs that it consists of: one, or those of AOTAutograd and between conditionals.
         cause: why it was captured.
         ended: the reason and the line of the graph break after it, if any.
         call: runs it; Dynamo's generated code calls this.
@@ -161,7 +161,7 @@ class Graph:
             each.recompile()
         # as it is now
         self.call = module.forward
-        if has_conditionals(module.graph):
+        if between_parts(module):
             self.call = self._runner(module)
         else:
             changed = changed_arguments(module.graph)
@@ -175,8 +175,8 @@ class Graph:
 
     def _runner(self, module: torch.fx.GraphModule) -> Callable[..., Any]:
         """What runs one of the graphs that this one consists of."""
-        if has_conditionals(module.graph):
-            return at_conditionals(module, self._runner)
+        if between_parts(module):
+            return in_parts(module, self._runner)
         return self._part(module, GraphSizes(module.graph))
 
     def _part(
