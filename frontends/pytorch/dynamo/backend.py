@@ -161,44 +161,33 @@ class Graph:
             each.recompile()
         # as it is now
         self.call = module.forward
-        if between_parts(module):
-            self.call = self._runner(module)
-        else:
-            changed = changed_arguments(module.graph)
-            compiles = with_copies(module, changed) if changed else module
-            sizes = self._sizes = GraphSizes(compiles.graph)
-            kind = CompiledGraph if self.ended is None else BrokenGraph
-            self.compiled = self._part(compiles, sizes, kind, is_guarded=True)
-            self.call = written_back(self.compiled, module, changed) if changed else self.compiled
+        self.call = self._runner(module, is_whole=True)
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)
 
-    def _runner(self, module: torch.fx.GraphModule) -> Callable[..., Any]:
-        """What runs one of the graphs that this one consists of."""
+    def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
+        """What runs this graph, or one of those that it consists of."""
         if between_parts(module):
             return in_parts(module, self._runner)
-        return self._part(module, GraphSizes(module.graph))
-
-    def _part(
-        self,
-        module: torch.fx.GraphModule,
-        sizes: GraphSizes,
-        kind: type[CompiledGraph] = CompiledGraph,
-        is_guarded: bool = False,
-    ) -> CompiledGraph:
-        """One compiled graph of those that this one consists of, which keeps this one in use."""
-        made = kind(
-            function_of(module.graph, module, sizes.names),
+        changed = changed_arguments(module.graph)
+        compiles = with_copies(module, changed) if changed else module
+        sizes = GraphSizes(compiles.graph)
+        kind = CompiledGraph if self.ended is None else BrokenGraph
+        part = kind(
+            function_of(compiles.graph, compiles, sizes.names),
             sizes.names,
-            module.forward,
+            compiles.forward,
             backend=self.backend,
             policy=self.policy,
             dynamism=lambda: GraphDynamism(sizes),
+            # which keeps this one in use
             added=self._added,
-            is_guarded=is_guarded,
+            is_guarded=is_whole,
         )
-        self.parts.append(made)
-        return made
+        self.parts.append(part)
+        if is_whole:
+            self.compiled, self._sizes = part, sizes
+        return written_back(part, module, changed) if changed else part
 
     @property
     def variants(self) -> list[Variant]:

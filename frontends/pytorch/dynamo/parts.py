@@ -12,7 +12,7 @@ Dynamo has read both branches, under facts of their own. Those that the program 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final
 
 import torch
@@ -20,7 +20,9 @@ from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, 
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
+from frontends.pytorch.dynamo.changed_arguments import changed_by, is_strided, storage_of
 from frontends.pytorch.dynamo.graph_function import function_of
+from frontends.pytorch.dynamo.higher_order import plain
 
 CONDITIONAL: Final = torch.ops.higher_order.cond
 LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
@@ -30,23 +32,35 @@ def between_parts(module: torch.fx.GraphModule) -> dict[torch.fx.Node, tuple[tor
     """The calls of a graph that are no part of what is compiled, and for each the graphs that it calls: conditionals,
     recurrent layers that learn, and checkpoints with such layers."""
     found: dict[torch.fx.Node, tuple[torch.fx.Node, ...]] = {}
-    learns = not is_differentiated(module.graph)
     for node in module.graph.nodes:
         if node.target is CONDITIONAL:
             found[node] = node.args[1:3]
         elif node.target is checkpoint and between_parts(module.get_submodule(str(node.args[0].target))):
             found[node] = node.args[:1]
-        elif learns and node.target in LAYERS and node.meta["example_value"][0].requires_grad:
+        elif node.target in LAYERS and node.meta["example_value"][0].requires_grad:
             found[node] = ()
+    if is_one_piece(module.graph, found):
+        return {node: graphs for node, graphs in found.items() if node.target is CONDITIONAL}
     return found
 
 
-def is_differentiated(graph: torch.fx.Graph) -> bool:
-    """Return True if a graph computes gradients, or transforms functions."""
-    values = [value for node in graph.nodes for value in tree_leaves(node.meta.get("example_value"))]
-    tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    is_transformed = any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors))
-    return is_transformed or bool(graph.find_nodes(op="call_function", target=torch.autograd.grad))
+def is_one_piece(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
+    """Return True if a graph transforms functions, computes gradients, or changes memory that it used before a call: a
+    part may have saved it for its backward, where eager torch saves something else."""
+    used: set[int] = set()
+    before: set[int] = set()
+    for node in graph.nodes:
+        values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
+        tensors = [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
+        changed = changed_by(node)
+        if node.target is torch.autograd.grad or any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
+            return True
+        if changed is not None and storage_of(changed) in before:
+            return True
+        if node in calls:
+            before |= used
+        used.update(storage_of(tensor) for tensor in tensors if is_strided(tensor))
+    return False
 
 
 def in_parts(
@@ -61,6 +75,7 @@ def in_parts(
     calls = between_parts(whole)
     branches = {branch for each in calls.values() for branch in each}
     parts: list[list[torch.fx.Node]] = [[]]
+    has_modes = False
     for node in whole.graph.nodes:
         if node in branches or node.op in ("placeholder", "output"):
             continue
@@ -69,6 +84,7 @@ def in_parts(
             parts[-1].append(node)
         else:
             # a mode of torch's is entered or left in Python, as is a branch
+            has_modes |= not is_outside
             parts.append([])
     names = {str(branch.target) for branch in branches}
     for place, part in enumerate(parts):
@@ -82,7 +98,12 @@ def in_parts(
         inner = whole.get_submodule(name)
         delattr(whole, name)
         setattr(whole, name, compiled(inner))
-    return function_of(whole.graph, whole)
+    if has_modes:
+        return function_of(whole.graph, whole)
+    for each in calls:
+        each.target = plain(each.target)
+    whole.recompile()
+    return whole.forward
 
 
 def reads_a_tensor(node: torch.fx.Node) -> bool:
