@@ -84,7 +84,7 @@ def with_copies(module: torch.fx.GraphModule, places: Sequence[int]) -> torch.fx
     given = list(graph.find_nodes(op="placeholder"))
     copies = []
     for place in places:
-        with graph.inserting_after(given[-1]):
+        with graph.inserting_after(given[place]):
             made = graph.call_method("clone", (given[place],))
         given[place].replace_all_uses_with(made, delete_user_cb=lambda user, made=made: user is not made)
         made.meta = dict(given[place].meta)

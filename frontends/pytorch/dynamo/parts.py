@@ -73,7 +73,7 @@ def in_parts(
     for name, inner in module.named_children():
         whole.add_submodule(name, inner)
     calls = between_parts(whole)
-    branches = {branch for each in calls.values() for branch in each}
+    branches = dict.fromkeys(branch for each in calls.values() for branch in each)
     parts: list[list[torch.fx.Node]] = [[]]
     has_modes = False
     for node in whole.graph.nodes:
@@ -86,15 +86,15 @@ def in_parts(
             # a mode of torch's is entered or left in Python, as is a branch
             has_modes |= not is_outside
             parts.append([])
-    names = {str(branch.target) for branch in branches}
+    names = [str(branch.target) for branch in branches]
     for place, part in enumerate(parts):
         if any(map(reads_a_tensor, part)):
             name = f"part_{place}"
             inner, inputs, outputs = fuse_as_graphmodule(whole, part, name, always_return_tuple=True)
             insert_subgm(whole, inner, inputs, outputs, part[-1])
             erase_nodes(whole, part)
-            names.add(name)
-    for name in names:
+            names.append(name)
+    for name in dict.fromkeys(names):
         inner = whole.get_submodule(name)
         delattr(whole, name)
         setattr(whole, name, compiled(inner))
