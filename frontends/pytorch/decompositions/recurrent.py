@@ -112,7 +112,7 @@ class Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> NoReturn:
-        unsupported("the gradient of a recurrent layer is computed in the traced function", AS_EAGER)
+        unsupported("a function that is traced without gradients differentiates a recurrent layer", "gradients=True")
 
 
 for _mode in MODES:
