@@ -103,7 +103,9 @@ def agrees(kind: str, way: Way, backend: str, sizes: Sequence[tuple[int, int]] =
         for _ in range(2):
             assert_same(outcome(called(compiled), arguments, parameters, way.gradients), expected)
     lengths = {rows for rows, _ in sizes}
-    assert len(compiled.variants) == 1 if way.dynamic else len(compiled.variants) < len(lengths) + 1
+    assert len(compiled.graphs) == 1 if way.dynamic else len(compiled.graphs) < len(lengths) + 1
+    # around a layer that learns there may be none, or two
+    assert all(len(part.variants) == 1 for graph in compiled.graphs for part in graph.parts)
 
 
 @pytest.mark.thorough
@@ -176,8 +178,9 @@ def checkpointed(x: torch.Tensor) -> torch.Tensor:
 
 def changed_behind(x: torch.Tensor) -> torch.Tensor:
     y = nn.functional.relu(GRU(x * 2)[0], inplace=True)
-    y[0] = 0.5
-    return y * y
+    z = GRU(x)[0]
+    z[0] = 0.5
+    return y * z
 
 
 def changed_after_use(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -192,20 +195,16 @@ def in_autocast(x: torch.Tensor) -> torch.Tensor:
         return GRU(x)[0] @ x.transpose(1, 2)
 
 
-def transformed(x: torch.Tensor) -> torch.Tensor:
-    return torch.func.grad(lambda y: GRU(y)[0].sum())(x) * x
+AROUND = [one_after_the_other, not_followed, checkpointed, changed_behind, changed_after_use, in_autocast]
 
 
-AROUND = [one_after_the_other, not_followed, checkpointed, changed_behind, changed_after_use, in_autocast, transformed]
-
-
-@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("backend", ["eager", pytest.param("cpu", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("program", AROUND)
 def test_between_compiled_parts(program: Callable[..., object], backend: str) -> None:
     """A part saves for its backward what a later one changes, or a mode, a checkpoint or a second call goes wrong."""
     compiled = compile(program, backend=backend, fullgraph=True)
     parameters = [each for layer in (LSTM, STACKED, GRU) for each in layer.parameters()]
-    for rows, batch in ((3, 2), (6, 2), (4, 3), (3, 2)):
+    for rows, batch in ((3, 2), (6, 2), (4, 3)):
         for gradients in (True, False):
             x = torch.randn(rows, batch, 4, requires_grad=gradients)
             mine, theirs = [
