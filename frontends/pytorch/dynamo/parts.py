@@ -22,7 +22,6 @@ from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch.dynamo.changed_arguments import changed_by, is_strided, storage_of
 from frontends.pytorch.dynamo.graph_function import function_of
-from frontends.pytorch.dynamo.higher_order import plain
 
 CONDITIONAL: Final = torch.ops.higher_order.cond
 LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
@@ -98,10 +97,9 @@ def in_parts(
         inner = whole.get_submodule(name)
         delattr(whole, name)
         setattr(whole, name, compiled(inner))
-    if has_modes:
+    if has_modes or branches:
         return function_of(whole.graph, whole)
-    for each in calls:
-        each.target = plain(each.target)
+    # torch's generated code is faster
     whole.recompile()
     return whole.forward
 
