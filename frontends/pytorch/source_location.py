@@ -31,11 +31,11 @@ _owners: dict[str, bool] = {}
 
 
 def is_users(file: str) -> bool:
-    """Return True if a file belongs to the program: not to torch, us or Python's standard library."""
+    """Return True if a file belongs to the program: not to torch or its graphs, us or Python's standard library."""
     found = _owners.get(file)
     if found is None:
         standard = file.startswith(STANDARD) and INSTALLED not in file
-        found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
+        found = _owners[file] = not (standard or file.startswith((*FRAMEWORKS, "<eval_with_key>")))
     return found
 
 

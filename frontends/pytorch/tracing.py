@@ -135,7 +135,7 @@ def _traced(
     shared: bool,
 ) -> Variant:
     """The variant; no tensor of the trace is referenced any more when it returns."""
-    env = recorder.env
+    env, recorder.gradients = recorder.env, gradients
     known = known_arguments(recorder, fn, args, kwargs, dynamism, shared=shared)
     leaves, first, inputs, symbolic = known.leaves, known.first, known.inputs, known.symbolic
     dynamism.settle(env, inputs)

@@ -17,14 +17,14 @@ probability 0 or 1:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import torch
 from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.meta_rules.recurrent import LAYER_BACKWARD, MODES
+from frontends.pytorch.meta_rules.recurrent import MODES
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
@@ -90,41 +90,29 @@ def layered(mode: str) -> None:
         operator = packet.input if batch_sizes is None else packet.data
         given = (x,) if batch_sizes is None else (x, batch_sizes)
         rest = (has_biases, 1, 0.0, train, bidirectional, *[False] * (batch_sizes is None))
-        if torch._C._are_functorch_transforms_active() or x.device.type != "cpu" or not x.dtype.is_floating_point:
-            with torch.backends.mkldnn.flags(enabled=False):
-                return steps[operator](*given, states if mode == "lstm" else states[0], params, *rest)
+        args = (*given, states if mode == "lstm" else states[0], params, *rest)
         tensors = (x, *states, *params)
-        return Layer.apply(mode, rest, batch_sizes, len(states), *tensors)
+        learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        is_followed = (learns and current_trace().gradients) or torch._C._are_functorch_transforms_active()
+        if is_followed or x.device.type != "cpu" or not x.dtype.is_floating_point:
+            with torch.backends.mkldnn.flags(enabled=False):
+                return steps[operator](*args)
+        return Layer.apply(operator, args, *tensors)
 
 
 class Layer(torch.autograd.Function):
-    """One layer as one operator, with a gradient that is one operator too."""
+    """One layer as one operator, in a trace that does not differentiate its outputs."""
 
     @staticmethod
     def forward(
-        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, *tensors: Tensor
+        ctx: Any, operator: torch._ops.OpOverload, args: tuple[object, ...], *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        x, states, params = tensors[0], list(tensors[1 : 1 + count]), list(tensors[1 + count :])
-        packet, given = getattr(aten, mode), (states if mode == "lstm" else states[0], params, *rest)
-        operator, first = (packet.input, (x,)) if batch_sizes is None else (packet.data, (x, batch_sizes))
-        found = current_trace().operator(operator, (*first, *given), {})
-        ctx.save_for_backward(batch_sizes, *tensors)
-        ctx.mode, ctx.count, ctx.is_bidirectional = mode, count, rest[4]
-        ctx.set_materialize_grads(False)
-        return tuple(found)
+        """Autograd notes `tensors` as the inputs; they are in `args` too."""
+        return tuple(current_trace().operator(operator, args, {}))
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[object, ...]:
-        if torch.is_grad_enabled():
-            unsupported(f"the gradient of {ctx.mode} is differentiated once more", AS_EAGER)
-        batch_sizes, x, *rest = ctx.saved_tensors
-        wanted = list(ctx.needs_input_grad[4:])
-        states, params = rest[: ctx.count], rest[ctx.count :]
-        found = current_trace().operator(
-            LAYER_BACKWARD, (list(grads), x, batch_sizes, states, params, ctx.mode, ctx.is_bidirectional, wanted), {}
-        )
-        gradients = iter(found)
-        return None, None, None, None, *[next(gradients) if want else None for want in wanted]
+    def backward(ctx: Any, *grads: Tensor) -> NoReturn:
+        unsupported("a function that is traced without gradients differentiates a recurrent layer", "gradients=True")
 
 
 for _mode in MODES:

@@ -27,11 +27,11 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
-from frontends.pytorch.dynamo.conditionals import at_conditionals, has_conditionals
 from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
+from frontends.pytorch.dynamo.parts import between_parts, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import reason_of, rejected
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
@@ -116,8 +116,8 @@ class Graph:
     Attributes:
         module: as Dynamo captured it.
         name: by which Dynamo's generated code calls it.
-        compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or has conditionals.
-        parts: the compiled graphs that it consists of: one, or those of AOTAutograd and of conditionals.
+        compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or is in parts.
+        parts: the compiled graphs that it consists of: one, or those of AOTAutograd and between conditionals.
         cause: why it was captured.
         ended: the reason and the line of the graph break after it, if any.
         specialized: the sizes that the program has made constants so far, with the lines.
@@ -166,44 +166,33 @@ class Graph:
             each.recompile()
         # as it is now
         self.call = module.forward
-        if has_conditionals(module.graph):
-            self.call = self._runner(module)
-        else:
-            changed = changed_arguments(module.graph)
-            compiles = with_copies(module, changed) if changed else module
-            sizes = self._sizes = GraphSizes(compiles.graph)
-            kind = CompiledGraph if self.ended is None else BrokenGraph
-            self.compiled = self._part(compiles, sizes, kind, is_guarded=True)
-            self.call = written_back(self.compiled, module, changed) if changed else self.compiled
+        self.call = self._runner(module, is_whole=True)
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)
 
-    def _runner(self, module: torch.fx.GraphModule) -> Callable[..., Any]:
-        """What runs one of the graphs that this one consists of."""
-        if has_conditionals(module.graph):
-            return at_conditionals(module, self._runner)
-        return self._part(module, GraphSizes(module.graph))
-
-    def _part(
-        self,
-        module: torch.fx.GraphModule,
-        sizes: GraphSizes,
-        kind: type[CompiledGraph] = CompiledGraph,
-        is_guarded: bool = False,
-    ) -> CompiledGraph:
-        """One compiled graph of those that this one consists of, which keeps this one in use."""
-        made = kind(
-            function_of(module.graph, module, sizes.names),
+    def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
+        """What runs this graph, or one of those that it consists of."""
+        if between_parts(module):
+            return in_parts(module, self._runner)
+        changed = changed_arguments(module.graph)
+        compiles = with_copies(module, changed) if changed else module
+        sizes = GraphSizes(compiles.graph)
+        kind = CompiledGraph if self.ended is None else BrokenGraph
+        part = kind(
+            function_of(compiles.graph, compiles, sizes.names),
             sizes.names,
-            module.forward,
+            compiles.forward,
             backend=self.backend,
             policy=self.policy,
             dynamism=lambda: GraphDynamism(sizes),
+            # which keeps this one in use
             added=self._added,
-            is_guarded=is_guarded,
+            is_guarded=is_whole,
         )
-        self.parts.append(made)
-        return made
+        self.parts.append(part)
+        if is_whole:
+            self.compiled, self._sizes = part, sizes
+        return written_back(part, module, changed) if changed else part
 
     @property
     def variants(self) -> list[Variant]:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from inspect import signature
+from types import FunctionType
 from typing import Any, Final
 
 import torch
@@ -51,9 +53,11 @@ def changed_arguments(graph: torch.fx.Graph) -> list[int]:
 
 
 def changed_by(node: torch.fx.Node) -> Any:
-    """The fake tensor that an operator changes, as its name says; None if there is none."""
+    """The fake tensor that an operator changes, as its name or option says; None if there is none."""
     name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
     is_in_place = node.op.startswith("call_") and (name.endswith("_") or name in IN_PLACE) and node.args
+    if isinstance(node.target, FunctionType) and "inplace" in node.target.__code__.co_varnames:
+        is_in_place = signature(node.target).bind(*node.args, **node.kwargs).arguments.get("inplace")
     changed = node.kwargs.get("out", node.args[0] if is_in_place else None)
     value = changed.meta.get("example_value") if isinstance(changed, torch.fx.Node) else None
     return value if is_strided(value) else None
@@ -80,7 +84,7 @@ def with_copies(module: torch.fx.GraphModule, places: Sequence[int]) -> torch.fx
     given = list(graph.find_nodes(op="placeholder"))
     copies = []
     for place in places:
-        with graph.inserting_after(given[-1]):
+        with graph.inserting_after(given[place]):
             made = graph.call_method("clone", (given[place],))
         given[place].replace_all_uses_with(made, delete_user_cb=lambda user, made=made: user is not made)
         made.meta = dict(given[place].meta)

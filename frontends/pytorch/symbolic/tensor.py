@@ -88,6 +88,7 @@ class Trace(TorchDispatchMode, ABC):
         env: the facts about sizes.
         nodes: the symbolic numbers of the trace.
         kinds: the interned metadata of its tensors.
+        gradients: True if the frontend will differentiate the outputs.
         backward: True if the frontend differentiates the outputs, after the function has returned.
         marks_asked: True if it has read a tensor's conjugate or negative bit.
     """
@@ -97,6 +98,7 @@ class Trace(TorchDispatchMode, ABC):
         self.env: Final = env
         self.nodes: Final = nodes
         self.kinds: Final = Kinds(nodes)
+        self.gradients = False
         self.backward = False
         self.marks_asked = False
 

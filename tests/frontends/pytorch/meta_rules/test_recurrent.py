@@ -103,7 +103,9 @@ def agrees(kind: str, way: Way, backend: str, sizes: Sequence[tuple[int, int]] =
         for _ in range(2):
             assert_same(outcome(called(compiled), arguments, parameters, way.gradients), expected)
     lengths = {rows for rows, _ in sizes}
-    assert len(compiled.variants) == 1 if way.dynamic else len(compiled.variants) < len(lengths) + 1
+    assert len(compiled.graphs) == 1 if way.dynamic else len(compiled.graphs) < len(lengths) + 1
+    # around a layer that learns there may be none, or two
+    assert all(len(part.variants) == 1 for graph in compiled.graphs for part in graph.parts)
 
 
 @pytest.mark.thorough
@@ -155,6 +157,62 @@ def test_only_what_is_wanted_has_a_gradient(kind: str) -> None:
             return flat(call(x))[place]
 
         assert_same(outcome(part, [compiled], learned, True), outcome(part, [layer], learned, True))
+
+
+LSTM, STACKED, GRU = nn.LSTM(4, 4), nn.GRU(4, 4, 2, dropout=0.4), nn.GRU(4, 4)
+
+
+def one_after_the_other(x: torch.Tensor) -> object:
+    return STACKED(torch.dropout(LSTM(x * 2)[0].relu() * 2, 0.3, True))[0] + LSTM(x)[0]
+
+
+def not_followed(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = LSTM(x)[0] * 2
+    return GRU(y.tanh())[0]
+
+
+def checkpointed(x: torch.Tensor) -> torch.Tensor:
+    return torch.utils.checkpoint.checkpoint(lambda y: STACKED(y.sin() * 2)[0] * 3, x, use_reentrant=False).relu()
+
+
+def changed_behind(x: torch.Tensor) -> torch.Tensor:
+    y = nn.functional.relu(GRU(x * 2)[0], inplace=True)
+    z = GRU(x)[0]
+    z[0] = 0.5
+    return y * z
+
+
+def changed_after_use(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x * 2
+    z = GRU((y.sigmoid() + 1).tanh())[0]
+    y.relu_()
+    return z, y
+
+
+def in_autocast(x: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cpu", enabled=False):
+        return GRU(x)[0] @ x.transpose(1, 2)
+
+
+AROUND = [one_after_the_other, not_followed, checkpointed, changed_behind, changed_after_use, in_autocast]
+
+
+@pytest.mark.parametrize("backend", ["eager", pytest.param("cpu", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("program", AROUND)
+def test_between_compiled_parts(program: Callable[..., object], backend: str) -> None:
+    """A part saves for its backward what a later one changes, or a mode, a checkpoint or a second call goes wrong."""
+    compiled = compile(program, backend=backend, fullgraph=True)
+    parameters = [each for layer in (LSTM, STACKED, GRU) for each in layer.parameters()]
+    for rows, batch in ((3, 2), (6, 2), (4, 3)):
+        for gradients in (True, False):
+            x = torch.randn(rows, batch, 4, requires_grad=gradients)
+            mine, theirs = [
+                outcome(lambda x, call=call: (call(x), call(x)), [x], parameters, gradients)
+                for call in (compiled, program)
+            ]
+            assert_same(mine, theirs)
+    assert not compiled.fallbacks and not any(graph.reason for graph in compiled.graphs)
 
 
 def test_errors_are_eagers() -> None:

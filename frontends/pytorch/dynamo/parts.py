@@ -1,0 +1,108 @@
+"""Graphs in parts: what is between conditionals and recurrent layers that learn is compiled, and so is each branch;
+Python runs the branch that is taken, and torch the layer, whose gradient is autograd's.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x * 2,)) + 1, fullgraph=True)
+    >>> f(torch.zeros(2)), [len(each.variants) for each in f.graphs]
+    (tensor([2., 2.]), [3])
+
+Dynamo has read both branches, under facts of their own. Those that the program does not take are not compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any, Final
+
+import torch
+from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import checkpoint
+
+from frontends.pytorch.dynamo.changed_arguments import changed_by, is_strided, storage_of
+from frontends.pytorch.dynamo.graph_function import function_of
+
+CONDITIONAL: Final = torch.ops.higher_order.cond
+LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
+
+
+def between_parts(module: torch.fx.GraphModule) -> dict[torch.fx.Node, tuple[torch.fx.Node, ...]]:
+    """The calls of a graph that are no part of what is compiled, and for each the graphs that it calls: conditionals,
+    recurrent layers that learn, and checkpoints with such layers."""
+    found: dict[torch.fx.Node, tuple[torch.fx.Node, ...]] = {}
+    for node in module.graph.nodes:
+        if node.target is CONDITIONAL:
+            found[node] = node.args[1:3]
+        elif node.target is checkpoint and between_parts(module.get_submodule(str(node.args[0].target))):
+            found[node] = node.args[:1]
+        elif node.target in LAYERS and node.meta["example_value"][0].requires_grad:
+            found[node] = ()
+    if is_one_piece(module.graph, found):
+        return {node: graphs for node, graphs in found.items() if node.target is CONDITIONAL}
+    return found
+
+
+def is_one_piece(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
+    """Return True if a graph transforms functions, computes gradients, or changes memory that it used before a call: a
+    part may have saved it for its backward, where eager torch saves something else."""
+    used: set[int] = set()
+    before: set[int] = set()
+    for node in graph.nodes:
+        values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
+        tensors = [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
+        changed = changed_by(node)
+        if node.target is torch.autograd.grad or any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
+            return True
+        if changed is not None and storage_of(changed) in before:
+            return True
+        if node in calls:
+            before |= used
+        used.update(storage_of(tensor) for tensor in tensors if is_strided(tensor))
+    return False
+
+
+def in_parts(
+    module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A graph with such calls as a function: `compiled` makes what runs its parts and the graphs that are called."""
+    whole = torch.fx.GraphModule(module, torch.fx.Graph())
+    given: dict[torch.fx.Node, torch.fx.Node] = {}
+    whole.graph.output(whole.graph.graph_copy(module.graph, given))
+    for name, inner in module.named_children():
+        whole.add_submodule(name, inner)
+    calls = between_parts(whole)
+    branches = dict.fromkeys(branch for each in calls.values() for branch in each)
+    parts: list[list[torch.fx.Node]] = [[]]
+    has_modes = False
+    for node in whole.graph.nodes:
+        if node in branches or node.op in ("placeholder", "output"):
+            continue
+        is_outside = any(each in calls for each in (node, *node.args[:1]) if isinstance(each, torch.fx.Node))
+        if node.op == "get_attr" or (node.meta.get("example_value") is not None and not is_outside):
+            parts[-1].append(node)
+        else:
+            # a mode of torch's is entered or left in Python, as is a branch
+            has_modes |= not is_outside
+            parts.append([])
+    names = [str(branch.target) for branch in branches]
+    for place, part in enumerate(parts):
+        if any(map(reads_a_tensor, part)):
+            name = f"part_{place}"
+            inner, inputs, outputs = fuse_as_graphmodule(whole, part, name, always_return_tuple=True)
+            insert_subgm(whole, inner, inputs, outputs, part[-1])
+            erase_nodes(whole, part)
+            names.append(name)
+    for name in dict.fromkeys(names):
+        inner = whole.get_submodule(name)
+        delattr(whole, name)
+        setattr(whole, name, compiled(inner))
+    if has_modes or branches:
+        return function_of(whole.graph, whole)
+    # torch's generated code is faster
+    whole.recompile()
+    return whole.forward
+
+
+def reads_a_tensor(node: torch.fx.Node) -> bool:
+    return any(isinstance(each.meta.get("example_value"), torch.Tensor) for each in node.all_input_nodes)
