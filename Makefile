@@ -107,7 +107,7 @@ changelog: install
 	$(BIN)/towncrier build --yes --version $(VERSION)
 
 notebooks: install
-	PYTHONPATH=. $(BIN)/jupytext --update --to ipynb --execute notebooks/*.py
+	PYTHONPATH=. $(BIN)/jupytext --to ipynb --execute notebooks/*.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) build *.egg-info .pytest_cache
