@@ -104,7 +104,9 @@ OPENING = """
     assert library()
     from frontends.pytorch import compile
     launcher(), _is_known()
-    compile(lambda x: (x.exp() + x.double().sum() + (x > 0).long()).sum(), backend="cpu")(torch.randn(300))
+    compiled = compile(lambda x: (x.exp() + x.double().sum() + (x > 0).long()).sum(), backend="cpu")
+    compiled(torch.randn(300))
+    compiled.report().save("report.html")
     print("\\n".join(sorted(opened)))
 """
 

@@ -182,7 +182,7 @@ def test_where_the_general_path_is_this_times_nothing_is_asked(monkeypatch: pyte
     """An optional question of torch's is not decided if both outcomes give the same answer."""
     env, (b, s) = symbols()
     asked: list[object] = []
-    monkeypatch.setattr(env, "decide", lambda prop, *rest: asked.append(prop))
+    monkeypatch.setattr(env, "verdict_on", lambda prop, *rest: asked.append(prop))
     assert not asked_by_torch.guard_or_false(b == 1) and asked_by_torch.guard_or_true(s != 1)
     assert not asked_by_torch.statically_known_true(b * s == 5)
     assert (asked, env.guards()) == ([], ())
