@@ -39,3 +39,16 @@ def test_replaced_phrases_are_in_no_page_and_no_source() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: path.read_text() for path in [*pages, *sources()]}
     assert [(path.name, found[0]) for path, text in texts.items() if (found := PHRASES.search(text))] == []
+
+
+def test_docstrings_say_what_a_thing_is_or_does() -> None:
+    """None begins with a question word, as a name that was forgotten does."""
+    found = []
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+                continue
+            text = str(node.value.value)
+            if re.match(r"(What|Whether|That|How many|How much)\b", text.strip()):
+                found.append(f"{path.name}:{node.lineno}: {text.strip()[:60]}")
+    assert found == []

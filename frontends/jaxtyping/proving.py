@@ -91,7 +91,7 @@ def prove(  # type: ignore[explicit-any]  # any function
     ranks: Mapping[str, int] | None = None,
     values: Mapping[str, object] | None = None,
 ) -> Proof:
-    """What the annotations say of the result, at all sizes that they accept.
+    """Decide the annotation of a result, at all sizes that the arguments' annotations accept.
 
     Args:
         function: the annotated function. Its body runs on arrays without elements.
@@ -252,7 +252,7 @@ class _Arguments:
     def claims(  # type: ignore[explicit-any]  # any function
         self, function: Callable[..., object], body: Callable[..., object] | None
     ) -> list[Claim]:
-        """What the body requires of these sizes, and what is said of its result."""
+        """The requirements of the body on these sizes, and the claims about its result."""
         before = self.env.fork()
         try:
             result = self._run(function, body)

@@ -136,7 +136,7 @@ def _constant(text: str) -> int:
 
 
 def assumption_of(env: ShapeEnv, size: Int) -> str:
-    """What is known of a size, as `util.assume.int` writes it: bounds where it is not negative, and its divisor."""
+    """The bounds and the divisor of a size, as `util.assume.int` writes it: bounds only where it is not negative."""
     lo, hi = (size, size) if isinstance(size, int) else _bounds(env, size)
     fields = [] if lo is None or lo < 0 else [f"umin = {lo}", *([] if hi is None else [f"umax = {hi}"])]
     divisor = divisor_of(env, size)

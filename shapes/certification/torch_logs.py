@@ -75,7 +75,7 @@ BREAKS_OFF: Final = "the list of guards breaks off"
 
 @dataclass(slots=True)
 class _Compilation:
-    """What a log says of one compilation."""
+    """The lines of a log about one compilation, as they were read."""
 
     conditions: list[Condition] = field(default_factory=list)
     added: list[Condition] = field(default_factory=list)

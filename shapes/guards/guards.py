@@ -154,7 +154,7 @@ def guards_page(guards: Sequence[Guard], *, file: str | None = None) -> Page:
     rows = []
     for guard in guards:
         where = guard.origin.line if guard.origin is not None and guard.origin.file == file else guard.origin
-        alone = f"irredundant: it alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
+        alone = f"it alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
         number = span(f"[{where}]" if where else "", "line")
         rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
     return columns(rows)

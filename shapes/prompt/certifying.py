@@ -47,7 +47,7 @@ FORMS: Final[Mapping[str, Callable[[Certificate, str], str]]] = {
     "sarif": sarif,
     "junit": junit,
 }
-"""What writes a certificate for other programs."""
+"""The writers of a certificate for other programs."""
 
 
 def read_size(text: str) -> tuple[str, tuple[int | None, int | None, int]]:

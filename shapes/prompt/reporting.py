@@ -207,7 +207,7 @@ def _stated(entry: Entry) -> list[Span]:
 
 
 def _needed(entry: Entry) -> list[Span]:
-    alone = f"irredundant: it alone rejects {entry.rejects}" if entry.rejects else ""
+    alone = f"it alone rejects {entry.rejects}" if entry.rejects else ""
     return [_number(entry), span(entry.text, "fact"), span(alone, "muted")]
 
 

@@ -32,7 +32,7 @@ log: Final = logging.getLogger("symshape")
 
 
 class ProcessReports:
-    """What is to be reported when the process ends.
+    """The functions to report when the process ends.
 
     Attributes:
         folder: where; nothing is reported if it is empty.

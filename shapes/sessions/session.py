@@ -245,7 +245,7 @@ def question_record(env: Recorded, event: Asked) -> Record:
 
 
 def lines_so_far(env: Recorded) -> int:
-    """How many lines the symbols and facts of an environment take when it is saved."""
+    """Count the lines that the symbols and facts of an environment take when it is saved."""
     return sum(isinstance(event, Declared | Assumed | Guarded | Specialized | Deferred) for event in env.events)
 
 

@@ -100,7 +100,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _named(terminalreporter: pytest.TerminalReporter, wanted: str) -> list[str]:
-    """What tests kept under a name; of rules, those that passed."""
+    """The reports that tests kept under a name; of rules, those that passed."""
     kinds = ("passed",) if wanted == REPORTED else ("passed", "failed")
     reports = [report for kind in kinds for report in terminalreporter.stats.get(kind, [])]
     properties = [each for report in reports if report.when == "call" for each in report.user_properties]

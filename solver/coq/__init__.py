@@ -104,7 +104,7 @@ def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:
 
 
 def _outcomes(verdict: Depends) -> Iterator[tuple[str, tuple[Names, list[tuple[Prop | str, str]], dict[Atom, int]]]]:
-    """What holds at the sizes where the question is true, and at those where it is false."""
+    """The statements about the sizes where the question is true, and about those where it is false."""
     facts = list(verdict.facts.records())[::-1]
     props = [verdict.prop, verdict.domain, *[p for fact in facts for p in (fact.prop, fact.domain)]]
     for truth, name, values in (True, "true_at", verdict.true_values), (False, "false_at", verdict.false_values):

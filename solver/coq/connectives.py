@@ -94,7 +94,7 @@ class Connectives(Operations):
         return Read(f"~ {argument(a.text)}", f"(negb {a.boolean})", a.needs, prove)
 
     def _guarded(self, guard: str, name: str, read: Read, proofs: Sequence[str]) -> Proven:
-        """What is evaluated only where the guard holds, whose proof has this name."""
+        """A scope that is evaluated only where the guard holds, whose proof has this name."""
         if not read.needs:
             return read.prove([])
         given = call(argument(proofs[0]), name)
@@ -106,7 +106,7 @@ class Connectives(Operations):
     def _defined_under(
         self, guard: str, name: str, normal: str, back: str, defined: list[tuple[str, str]]
     ) -> list[tuple[str, str]]:
-        """What normal forms need under a guard, from the proof `back` of the guard from its normal form."""
+        """The conditions of normal forms under a guard, from the proof `back` of the guard from its normal form."""
         if not defined:
             return []
         needed = conjunction([each for each, _ in defined])

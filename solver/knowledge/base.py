@@ -109,7 +109,7 @@ def form_key(form: Expr) -> int:
 
 
 class Products:
-    """What is known of products of atoms: their rewrite rules, and which have recorded bounds."""
+    """Knowledge about products of atoms: their rewrite rules, and which have recorded bounds."""
 
     __slots__ = ("bounded", "rules")
 
@@ -119,7 +119,7 @@ class Products:
 
 
 class Caches:
-    """What queries have computed from the maps: none of it is knowledge."""
+    """Values that queries have computed from the maps: none of them is knowledge."""
 
     __slots__ = ("bounding", "diverging", "explained", "inert", "ranges", "rules")
 

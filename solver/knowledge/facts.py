@@ -129,7 +129,7 @@ class Tried:
 
 
 class Memos:
-    """What questions have computed from the facts. A memo changes no answer: it is what would be computed again."""
+    """Values computed by questions about the facts. A memo changes no answer: it is what would be computed again."""
 
     __slots__ = ("choices", "consistency", "relevant", "slices", "unknown")
 

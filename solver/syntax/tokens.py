@@ -63,7 +63,7 @@ class Tokens:
         self.defined: dict[str, tuple[Value, Prop]] = {}
         """The names that a text defines, with their values and domains."""
         self.refusal: tuple[str, int] | None = None
-        """What Python says of the first constants that it refuses, and the token."""
+        """Python's message about the first constants that it refuses, and the token."""
 
     def domain(self) -> Prop:
         return Prop.join(self.interner, "and", self.obligations)

@@ -171,7 +171,7 @@ class Graph:
             self.call = functools.partial(with_floats, self.call, floats)
 
     def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
-        """What runs this graph, or one of those that it consists of."""
+        """The callable of this graph, or of one of those that it consists of."""
         if between_parts(module):
             return in_parts(module, self._runner)
         changed = changed_arguments(module.graph)

@@ -56,7 +56,7 @@ log: Final = logging.getLogger("symshape")
 
 @dataclass(slots=True)
 class Captured:
-    """What was captured of one compiled function: references to its graphs, and calls that run eagerly."""
+    """The captures of one compiled function: references to its graphs, and calls that run eagerly."""
 
     references: list[ReferenceType[Any]] = field(default_factory=list)
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Captures:
             PROCESS.hold(graph)
 
     def captured(self, wrapper: object) -> Captured:
-        """What was captured for a wrapper."""
+        """The captures for a wrapper."""
         found: Captured | None = self.known.get(wrapper)
         if found is None:
             found = self.known[wrapper] = Captured()

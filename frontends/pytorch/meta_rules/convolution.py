@@ -68,7 +68,7 @@ def convolution(
 
 
 def laid(recorder: Trace, sizes: Sequence[Int], x: Metadata, weight: Metadata) -> Metadata | object:
-    """What a convolution of an image computes, in its layout."""
+    """The result of a convolution of an image, in its layout."""
     if len(x.sizes) == 3 and x.device.type == "cpu":
         return of_row(recorder, sizes, weight)
     return image(recorder, sizes, x, weight) if settles_layout(recorder, x, weight) else NotImplemented

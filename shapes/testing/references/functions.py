@@ -130,7 +130,7 @@ def _blamed(function: object, error: Exception) -> None:
 
 
 def _of_other_arrays(error: Exception) -> str:
-    """What to do about an attribute that NumPy's arrays lack."""
+    """Advice about an attribute that NumPy's arrays lack."""
     if type(getattr(error, "obj", None)).__module__.partition(".")[0] != "numpy":
         return ""
     return "\n  fix:    tensors=\"torch\" or \"jax\", if it takes other arrays than NumPy's"
