@@ -49,7 +49,7 @@ def differs(rule, reference, call):
 def finds(rule, reference, smallest):
     """A mistake is found by at most so many calls, and at one where no integer can be lowered by one."""
     with pytest.raises(RuleDisagrees) as raised:
-        check_rule(rule, needed(reference))
+        check_rule(rule, needed(reference), examples=EXAMPLES)
     found, report = raised.value.disagreement, raised.value.report
     assert report.calls + report.untested <= EXAMPLES
     if smallest is not None:
@@ -75,7 +75,7 @@ def test_every_planted_mistake_is_found(rule, reference, smallest):
 @pytest.mark.parametrize(("rule", "reference"), named(RIGHT[::4]))
 def test_right_rules_are_not_blamed(rule, reference):
     """A right rule passes, and the report counts what was tried."""
-    report = check_rule(rule, needed(reference))
+    report = check_rule(rule, needed(reference), examples=EXAMPLES)
     assert 0 < report.accepted <= report.calls + report.untested <= EXAMPLES
 
 
@@ -83,7 +83,7 @@ def test_right_rules_are_not_blamed(rule, reference):
 @pytest.mark.parametrize(("rule", "reference"), named(RIGHT))
 def test_no_right_rule_is_blamed(rule, reference):
     """No right rule is blamed."""
-    check_rule(rule, needed(reference))
+    check_rule(rule, needed(reference), examples=EXAMPLES)
 
 
 def test_there_are_many():
