@@ -60,6 +60,8 @@ STATE: Final = frozenset(
 # fmt: on
 """Kinds of guards about objects and global state."""
 ABOUT_SIZES: Final = re.compile(r"\.(?:size|stride|shape|storage_offset)\b")
+ABOUT_NUMBERS: Final = re.compile(rf"{ABOUT_SIZES.pattern}|[<>]|[=!]= ?-?\d")
+"""A guard that may be about a size or an integer, whatever else it is about."""
 SAID_OF_STATE: Final = re.compile(r"^(?:not )?(?:___\w+|hasattr|torch\.|utils_device\.|G\[)|\bis (?:not )?None\b")
 TENSOR: Final = re.compile(r"check_tensor\((?P<source>.*?), (?P<class>\w+), DispatchKeySet\(")
 SIZES: Final = re.compile(r"\bsize=\[(?P<sizes>[^\]]*)\], stride=\[(?P<strides>[^\]]*)\]")
@@ -193,7 +195,7 @@ def _read_entry(here: _Compilation, kind: str, text: str, number: int) -> None:
         case "LAMBDA_GUARD" | "SYMBOLIC_SHAPE_GUARD" | "SHAPE_ENV":
             if not written:
                 here.conditions.append(_fault(f"{kind} without text", number))
-            elif SAID_OF_STATE.search(written) and not ABOUT_SIZES.search(written):
+            elif SAID_OF_STATE.search(written) and not ABOUT_NUMBERS.search(written):
                 here.state.append((kind, written))
             else:
                 here.conditions.append(Condition(written, origin, line=number))

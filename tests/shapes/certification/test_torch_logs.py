@@ -16,6 +16,7 @@ ONLY = {
     "only added guards": "I1128 13:30:26.9 1 torch/symbolic_shapes.py:8] [0/0] eval s77 >= 0 [guard added] x.view\n",
     "a guard cut off": TREE.replace("5 <= L['x'].size()[0]", "5 <= L['x'].si"),
     "half a line": TREE[:-130],
+    "a number beside an object": TREE.replace("5 <= L['x'].size()[0]", "L['y'] is None or L['n'] > 5"),
 }
 
 
