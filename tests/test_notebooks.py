@@ -61,7 +61,7 @@ def test_the_notebook_runs(path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_has_every_step(path: Path) -> None:
-    """What is committed is a notebook with its outputs, from the question to the answer."""
+    """A notebook is committed with its outputs, from the question to the answer."""
     notebook = jupytext.read(path)
     outputs = [str(output) for cell in notebook.cells for output in cell.get("outputs", [])]
     text = html.unescape("\n".join([*outputs, *[cell.source for cell in notebook.cells]]))

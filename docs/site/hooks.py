@@ -1,4 +1,4 @@
-"""What MkDocs needs beside its configuration: the pages of the repository that lie outside of `docs/`.
+"""The needs of MkDocs beside its configuration: the pages of the repository that lie outside of `docs/`.
 
 Results, the format of recorded sessions, notebooks and examples are part of the site. Links to them, such as
 `../benchmarks/RESULTS.md` in `docs/prompt.md`, are written as the repository has them, and lead to them on the site.

@@ -1,4 +1,4 @@
-"""What a notebook shows: every value with evidence as HTML, and the cell beside which a fact was made."""
+"""Pages in a notebook: every value with evidence as HTML, and the cell beside which a fact was made."""
 
 import html
 import re
@@ -72,7 +72,7 @@ def test_a_certificate_is_shown() -> None:
 
 
 def test_names_cannot_write_markup() -> None:
-    """What a person names is text in a page."""
+    """Names that a person chooses are text in a page."""
     page = certify([Conditions([Condition("s <= 4", Origin("<script>", 1))])], {"s": (0, 8)})._repr_html_()
     assert "<script>" not in page and "&lt;script&gt;" in page
 

@@ -1,4 +1,4 @@
-"""What an author of another compiler holds in hand, after pickle, in another process and under another hash seed."""
+"""Values that an author of another compiler holds in hand, after pickle, in another process and under another hash seed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_another_process_says_the_same() -> None:
 
 
 def test_an_environment_goes_on_where_it_was() -> None:
-    """What is learned, asked and taken back after pickle is as it would have been before."""
+    """Everything learned, asked and taken back after pickle is as it would have been before."""
     env, size = program()
     mark = env.checkpoint()
     other, larger, position = loaded((env, size, mark))

@@ -157,7 +157,7 @@ def status_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> int:
 def test_no_file_without_understood_guards_is_proven(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], contents: bytes, expected: set[int]
 ) -> None:
-    """What was not read is neither proven nor refuted, even where the ranges leave one size."""
+    """A guard that was not read is neither proven nor refuted, even where the ranges leave one size."""
     name = "guards.jsonl.gz" if contents.startswith(b"\x1f\x8b") else "guards.txt"
     (tmp_path / name).write_bytes(contents)
     # in these ranges the guards that are understood hold

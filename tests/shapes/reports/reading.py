@@ -21,7 +21,7 @@ class Found:
 
 @dataclass
 class ReadPage(HTMLParser):
-    """What is on a page."""
+    """The contents of a page."""
 
     title: str = ""
     entries: list[Found] = field(default_factory=list)

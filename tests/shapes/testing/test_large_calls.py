@@ -68,7 +68,7 @@ def test_loops_of_c_are_not_made(function):
 
 @pytest.mark.parametrize("function", [halved, stepped])
 def test_constant_work_is_done_on_large_integers(function):
-    """What computes with a size, or names only what takes constant time, is tried with any."""
+    """A reference that computes with a size, or names only what takes constant time, is tried with any."""
     reference = OfCalls(function)
     growth = Growth([reference], [] if does_constant_work(function) else on_sizes(reference))
     assert growth.allows(vector(WIDE))
@@ -154,7 +154,7 @@ def test_elements_of_large_arrays_are_not_read(function):
 
 
 def test_refused_when_watched_is_not_remembered():
-    """What is refused for lowered sizes may be views for others."""
+    """Calls that are refused for lowered sizes may be views for others."""
     reference = Function(lambda x, start: x[start:] if start <= x.shape[0] - 20 else x[::0])
     with pytest.raises(Untested):
         reference(Call((Input((WIDE,)), 100)))

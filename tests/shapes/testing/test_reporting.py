@@ -1,4 +1,4 @@
-"""What a check covered is returned, and shown by pytest."""
+"""The coverage of a check is returned, and shown by pytest."""
 
 import subprocess
 import sys

@@ -76,7 +76,7 @@ def test_a_profile_says_how_many_calls(profile, examples):
 
 
 def test_the_database_keeps_what_failed(profile):
-    """What failed is tried first the next time."""
+    """A call that failed is tried first the next time."""
     profile(database=InMemoryExampleDatabase(), derandomize=False, deadline=None)
     sizes = st.integers(0, 100).map(lambda size: Call((Input((size,)),)))
     tries = []

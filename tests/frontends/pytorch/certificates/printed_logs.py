@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[4]
 
 @contextmanager
 def printed(artifacts: str) -> Iterator[io.StringIO]:
-    """What torch logs inside, as it prints it."""
+    """The log of torch inside, as it prints it."""
     stream = io.StringIO()
     options: dict[str, object] = {name: True for name in artifacts.split(",") if name != "dynamic"}
     if "dynamic" in artifacts:

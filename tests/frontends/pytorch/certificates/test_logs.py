@@ -1,4 +1,4 @@
-"""What torch prints about its guards, read and certified."""
+"""Guards as torch prints them, read and certified."""
 
 from pathlib import Path
 

@@ -140,7 +140,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What pytest prints for the suite."""
+    """The text that pytest prints for the suite."""
     done = run(tmp_path_factory.mktemp("suite"), "--operators", "suite")
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout

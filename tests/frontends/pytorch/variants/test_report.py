@@ -171,7 +171,7 @@ torch.compiler.reset()
 
 
 def test_all_functions_of_a_process(tmp_path: Path) -> None:
-    """What is compiled by either spelling, and is gone when the process ends, is missing on its page."""
+    """A function that is compiled by either spelling, and is gone when the process ends, is missing on its page."""
     (tmp_path / "train.py").write_text(PROGRAM)
     folder = tmp_path / "reports"
     environment = os.environ | {"SYMSHAPE_REPORT": str(folder), "PYTHONPATH": str(ROOT)}
