@@ -1,4 +1,4 @@
-"""Values that an author of another compiler holds in hand, after pickle, in another process and under another hash seed."""
+"""Values an author of another compiler holds in hand, after pickle, in another process and under another hash seed."""
 
 from __future__ import annotations
 
