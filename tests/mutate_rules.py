@@ -117,7 +117,7 @@ class Operators:
         self._layouts: dict[tuple[str, int], object] = {}
         self.runs: dict[Place, list[str]] = {}
         chosen: dict[FunctionType | str, str] = {}
-        for name in sorted(operators_with_arguments()):
+        for name in sorted(set(operators_with_arguments()) & set(rules)):
             rule = rules[name]
             key = rule.function if isinstance(rule.function, FunctionType) else name
             if not families or any(family in rule.family for family in families):

@@ -7,7 +7,7 @@
     ...     env.require(len(x) == 1, "expected one axis")
     ...     return (x[0] // 2,) if x[0] < 4097 else (x[0] // 2 + 1,)
     >>> trial = Trial(Rule("halve", halve), reference_of(lambda call: (call.args[0][0] // 2,)
-    ...                                                  if len(call.args[0]) == 1 else None))
+    ...                                                  if len(call.args[0]) == 1 else None), examples=300)
     >>> print(trial.run())
     halve(Input((4097,))): the operator gives ((2048,),), the rule on these sizes ((2049,),)
 """
