@@ -81,6 +81,8 @@ def contestants(program: Program) -> list[Callable[..., torch.Tensor]]:
     from frontends.pytorch import compile
 
     torch._dynamo.reset()
+    # a backward is timed many times
+    torch._functorch.config.donated_buffer = False
     ours = compile(program.function, backend="triton", dynamic=True)
     return [ours, torch.compile(program.function, dynamic=True), program.function]
 
@@ -106,7 +108,6 @@ def compared(program: Program, calls: Sequence[Call]) -> None:
 def measured(wanted: Sequence[str]) -> Iterator[str]:
     """A line for each function, direction and size, then the geometric means."""
     flushed = torch.empty(FLUSHED, dtype=torch.int8, device="cuda")
-    yield "function | size | ours us | Inductor dynamic us | eager us | ours / Inductor"
     ratios: dict[str, list[float]] = {}
     for program in PROGRAMS:
         if wanted and not any(word in program.name for word in wanted):
@@ -127,6 +128,14 @@ def measured(wanted: Sequence[str]) -> Iterator[str]:
     for name, found in ratios.items():
         yield f"{name}: {geometric(found):.2f}, worst {max(found):.2f}"
     yield f"all: {geometric([ratio for found in ratios.values() for ratio in found]):.3f}"
+
+
+def of_device(lines: Sequence[str]) -> str:
+    """The table of what was measured on a GPU, then the other lines."""
+    columns = ("function", "size", "ours us", "Inductor dynamic us", "eager us", "ours / Inductor")
+    rows: list[list[Cell]] = [[*line.split(" | ")] for line in lines if " | " in line]
+    rest = [f"- {line}" for line in lines if " | " not in line]
+    return table(columns, rows) + "\n\n" + "\n".join(rest)
 
 
 def offline(wanted: Sequence[str]) -> str:
@@ -162,14 +171,16 @@ def measure(options: argparse.Namespace) -> str:
         for line in measured(options.words):
             print(line, file=sys.stderr, flush=True)
             lines.append(line)
-        return "\n".join(lines)
+        return f"{torch.cuda.get_device_name()}.\n\n{of_device(lines)}\n\n{versions('torch', 'triton')}."
     return f"No GPU was there: no times.\n\n{offline(options.words)}\n\n{versions('torch', 'triton')}."
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("words", nargs="*", help="only functions whose names contain one of these")
-    publish("triton_kernels", "Kernels by Triton", measure, parser)
+    on_device = torch.cuda.is_available()
+    title, section = ("Kernels by Triton on a GPU", "triton_kernels_on_a_gpu") if on_device else ("Kernels by Triton", None)
+    publish("triton_kernels", title, measure, parser, section)
 
 
 if __name__ == "__main__":

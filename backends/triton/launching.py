@@ -111,7 +111,7 @@ class Launch:
         self._loaded: dict[tuple[Form, int], Loaded | None] = {}
         self._begun: dict[tuple[Form, int], Future[CompiledKernel]] = {}
         passes = kernel.passes
-        self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
+        self._is_divisible = len(passes) == 1 and bool(passes[0].reductions)
         self._instead = interpreter.launch(kernel)
         self.function: BackendLaunch = self._generated()
 

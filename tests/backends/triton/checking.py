@@ -46,9 +46,15 @@ def wrong(case: Case, device: str, all_sizes: Sequence[dict[str, int]]) -> Itera
             rtol = TOLERANCE.get(other.dtype, 0)
             one = one.cpu()
             try:
-                torch.testing.assert_close(one, other, atol=rtol / 10, rtol=rtol, equal_nan=True)
+                torch.testing.assert_close(one, other, atol=rtol / 10 * magnitude(other), rtol=rtol, equal_nan=True)
             except AssertionError as error:
                 yield str(sizes), str(error)
             zero = (one == 0) & (other == 0) & (one.signbit() != other.signbit())
             if isinstance(case, Operating) and case.has_exact_zeros and zero.any():
                 yield str(sizes), f"signs of zeros, from {[each[zero] for each in inputs]}"
+
+
+def magnitude(values: torch.Tensor) -> float:
+    """The largest finite absolute value, at least 1: sums in another order differ by so much where terms cancel."""
+    finite = values[values.isfinite()] if values.dtype.is_floating_point else values[:0]
+    return max(1.0, float(finite.abs().max())) if finite.numel() else 1.0

@@ -316,3 +316,15 @@ def test_few_long_rows_are_cut_in_parts() -> None:
     assert len(launch.plan((100_000, 1_000_000)).steps) == 1
     for step in (part, rest):
         assert compiled(step.aligned, TARGETS["sm_90"]).asm["cubin"]
+
+
+def test_rows_that_are_stored_beside_their_sum_are_cut_in_parts() -> None:
+    """A sum over few long rows is split over several programs, if its elements are stored by the same loop as well."""
+    case = next(each for each in COMMON if each.name == "costly elements and their sum over rows")
+    program = case.program()
+    (kernel,) = schedule(program)
+    launch = Launch(kernel, program.decisions)
+    sizes = {"b": 100_000, "s": 56}
+    part, rest = launch.plan([sizes[str(size)] for size in kernel.scalars]).steps
+    assert part.grid > 100 and rest.grid == 2
+    assert "tl.store(p" in part.aligned.text and rest.aligned.text.count("tl.store") == 1
