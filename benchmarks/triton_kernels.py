@@ -178,8 +178,8 @@ def measure(options: argparse.Namespace) -> str:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("words", nargs="*", help="only functions whose names contain one of these")
-    on_device = torch.cuda.is_available()
-    title, section = ("Kernels by Triton on a GPU", "triton_kernels_on_a_gpu") if on_device else ("Kernels by Triton", None)
+    title = "Kernels by Triton" + (" on a GPU" if torch.cuda.is_available() else "")
+    section = "triton_kernels_on_a_gpu" if torch.cuda.is_available() else None
     publish("triton_kernels", title, measure, parser, section)
 
 
