@@ -30,17 +30,22 @@ from solver.terms.printing import printer
 
 COMPARED: Final = 32
 """The length of the beginnings of nodes by which they are ordered."""
+LONG: Final = 24
+"""From so many terms or atoms on, sums that differ little are evaluated by their differences."""
+Difference = tuple["Expr", int, Terms, int]
+"""A sum as a multiple of another, some terms and a constant."""
 
 
 class Node:
     """An operand of operations: an expression, or a proposition (`solver.terms.prop`)."""
 
-    __slots__ = ("_atoms", "_fingerprint", "_schedule", "_symbols", "interner")
+    __slots__ = ("_atoms", "_differences", "_fingerprint", "_schedule", "_symbols", "interner")
 
     def __init__(self, interner: TermTable) -> None:
         self.interner = interner
         self._atoms: frozenset[Atom] | None = None
         self._schedule: tuple[Atom, ...] | None = None
+        self._differences: dict[Expr, Difference] | None = None
         self._symbols: frozenset[Atom] | None = None
         self._fingerprint: int | None = None
 
@@ -75,7 +80,7 @@ class Node:
 
     def forget(self) -> None:
         """Drop what was computed from it."""
-        self._atoms = self._schedule = self._symbols = None
+        self._atoms = self._schedule = self._symbols = self._differences = None
 
     @property
     def atoms(self) -> frozenset[Atom]:
@@ -100,6 +105,16 @@ class Node:
             composite = [atom for atom in self.atoms if atom.kind != "symbol"]
             found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
         return found
+
+    def with_atoms(self, values: Mapping[Atom, int]) -> Mapping[Atom, int]:
+        """`values` of the symbols, with those of all other atoms added."""
+        schedule = self.schedule
+        if len(schedule) < LONG:
+            return evaluate_atoms(schedule, values) if schedule else values
+        differences = self._differences
+        if differences is None:
+            differences = self._differences = differences_of(schedule)
+        return evaluate_by(differences, schedule, values) if differences else evaluate_atoms(schedule, values)
 
     def __str__(self) -> str:
         return printer.call(self)
@@ -259,18 +274,10 @@ class Expr(Node):
 
     def evaluate(self, values: Mapping[Atom, int]) -> int:
         """The value under an assignment of the symbols. A zero divisor gives 0: domains are checked apart."""
-        if self.schedule:
-            values = evaluate_atoms(self.schedule, values)
-        return self.at(values)
+        return self.at(self.with_atoms(values))
 
     def at(self, values: Mapping[Atom, int]) -> int:
-        total = self.constant
-        monomials = self.interner.monomials
-        for m, c in self.terms:
-            for atom in monomials[m]:
-                c *= values[atom]
-            total += c
-        return total
+        return total(self.interner, self.terms, self.constant, values)
 
     def replace(self, images: Mapping[Atom, Expr]) -> Expr:
         interner = self.interner
@@ -442,12 +449,79 @@ class TermTable(ABC):
         """The given images, and those of the atoms of a schedule that change."""
 
 
+def total(interner: TermTable, terms: Terms, constant: int, values: Mapping[Atom, int]) -> int:
+    """The value of a sum of monomials when those of its atoms are given."""
+    monomials = interner.monomials
+    for m, c in terms:
+        for atom in monomials[m]:
+            c *= values[atom]
+        constant += c
+    return constant
+
+
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
     """`values` of the symbols, with those of the scheduled atoms added."""
     full = dict(values)
     for atom in schedule:
         if atom not in full:
             full[atom] = atom.operation.evaluate(*[arg.at(full) for arg in atom.args])
+    return full
+
+
+def differences_of(schedule: Iterable[Atom]) -> dict[Expr, Difference]:
+    """The long arguments of the atoms that are shorter as another argument, or its negative, plus a difference."""
+    found: dict[Expr, Difference] = {}
+    recent: list[Expr] = []
+    for atom in schedule:
+        for arg in atom.args:
+            if isinstance(arg, Expr) and len(arg.terms) >= LONG and arg not in recent:
+                shortest = len(arg.terms) // 2
+                for base in recent:
+                    for sign in (1, -1):
+                        terms = _difference(arg, base, sign, shortest)
+                        if terms is not None:
+                            shortest = len(terms)
+                            found[arg] = (base, sign, terms, arg.constant - sign * base.constant)
+                recent = [*recent[-1:], arg]
+    return found
+
+
+def _difference(one: Expr, other: Expr, sign: int, limit: int) -> Terms | None:
+    """The terms of `one - sign*other`; none if they are no fewer than the limit."""
+    if abs(len(one.terms) - len(other.terms)) >= limit:
+        return None
+    coefficients = dict(one.terms)
+    for m, c in other.terms:
+        left = coefficients.get(m, 0) - sign * c
+        if left:
+            coefficients[m] = left
+        else:
+            del coefficients[m]
+    return tuple(coefficients.items()) if len(coefficients) < limit else None
+
+
+def evaluate_by(
+    differences: Mapping[Expr, Difference], schedule: Iterable[Atom], values: Mapping[Atom, int]
+) -> dict[Atom, int]:
+    """`evaluate_atoms`, where a chain of n atoms with sums of n terms takes n steps and not their square."""
+    full = dict(values)
+    sums: dict[Expr, int] = {}
+    for atom in schedule:
+        if atom not in full:
+            numbers: list[int] = []
+            for arg in atom.args:
+                if isinstance(arg, Expr) and len(arg.terms) >= LONG:
+                    known = differences.get(arg)
+                    before = None if known is None else sums.get(known[0])
+                    if known is None or before is None:
+                        sums[arg] = arg.at(full)
+                    else:
+                        _, sign, terms, constant = known
+                        sums[arg] = sign * before + total(arg.interner, terms, constant, full)
+                    numbers.append(sums[arg])
+                else:
+                    numbers.append(arg.at(full))
+            full[atom] = atom.operation.evaluate(*numbers)
     return full
 
 

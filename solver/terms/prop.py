@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from solver.terms.expr import COMPARED, Atom, Expr, Node, TermTable, evaluate_atoms, reachable
+from solver.terms.expr import COMPARED, Atom, Expr, Node, TermTable, reachable
 
 COMPLEMENT: Final = {"eq": "ne", "ne": "eq", "true": "false", "false": "true"}
 SHARING: Final = 64
@@ -214,9 +214,7 @@ class Prop(Node):
 
     def evaluate(self, values: Mapping[Atom, int]) -> bool:
         """The truth under an assignment of the symbols (total: a zero divisor gives 0)."""
-        if self.schedule:
-            values = evaluate_atoms(self.schedule, values)
-        return self.at(values)
+        return self.at(self.with_atoms(values))
 
     def at(self, values: Mapping[Atom, int]) -> bool:
         match self.kind:

@@ -1,0 +1,54 @@
+"""Chains of long sums are evaluated by their differences, with the values of a plain evaluation."""
+
+import random
+
+from shapes import ShapeEnv, sym_max, sym_min
+from solver.terms.expr import LONG, differences_of, evaluate_atoms
+
+
+def chain(seed, length):
+    """A question about clamps and quotients of each other."""
+    drawn = random.Random(seed)
+    env = ShapeEnv(origin=lambda: None)
+    n = env.symbol("n", 0)
+    at, total = 0, n
+    for y in [env.symbol(f"y{i}", None) for i in range(length)]:
+        match drawn.randrange(5):
+            case 0:
+                at = sym_min(sym_max(y + at, 0), n)
+            case 1:
+                at = sym_max(2 * y + at, total)
+            case 2:
+                at = at + y // 3
+            case 3:
+                at = 2 * sym_min(at, y) - total % 7
+            case _:
+                total = total + sym_max(at, y)
+                at = total - at
+    return (at * (n - at) >= total).prop
+
+
+def test_chains_are_evaluated_as_their_atoms_are():
+    """A sum that is computed from another one has the value of its terms."""
+    shared = 0
+    for seed in range(24):
+        prop = chain(seed, 8 + 3 * seed)
+        shared += len(differences_of(prop.schedule))
+        drawn = random.Random(seed)
+        for _ in range(4):
+            values = {atom: drawn.randrange(-50, 50) for atom in prop.symbols}
+            plain = evaluate_atoms(prop.schedule, values)
+            assert prop.with_atoms(values) == plain
+            assert prop.evaluate(values) is prop.at(plain)
+    assert shared > 100
+
+
+def test_a_chain_of_clamps_is_linear():
+    """The differences of n clamps have a few terms each."""
+    env = ShapeEnv(origin=lambda: None)
+    n, at = env.symbol("n", 0), 0
+    for i in range(4 * LONG):
+        at = sym_min(sym_max(env.symbol(f"y{i}", None) + at, 0), n)
+    differences = differences_of((at <= n - 1).prop.schedule)
+    assert len(differences) > 4 * LONG
+    assert max(len(terms) for _, _, terms, _ in differences.values()) <= 6
