@@ -52,7 +52,9 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
+    from shapes.environment.for_all import Lemma
     from shapes.environment.layout import Layout
+    from shapes.environment.questions import Effort
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
@@ -384,6 +386,31 @@ class ShapeEnv(Asking):
             yield tuple([self._size(variable) for variable in variables])
 
     @contextmanager
+    def for_all(self, name: str, low: Size, high: Size) -> Iterator[SymInt]:
+        """A bound variable that has every value from `low` up to `high`, which is not included: what is proven inside
+        holds for all of them. `lemma` keeps it, an assumption about the variable is about every value, and nothing
+        about it is left at the end.
+
+        Raises:
+            Contradiction: the range is empty, so nothing inside is about anything.
+        """
+        from shapes.environment.for_all import quantifying
+
+        with self._scope(), quantifying(self._commands, self._declarations, name, low, high) as variable:
+            yield self._size(variable)
+
+    @synchronized
+    def lemma(self, question: Question, *, effort: Effort = "thorough") -> Lemma:
+        """Prove a proposition for all values of the bound variables, to use it where they are gone.
+
+        Raises:
+            NotProven: it does not follow; with values for which it is false, where they were found.
+        """
+        from shapes.environment.for_all import lemma
+
+        return lemma(self, self._commands, question, effort)
+
+    @contextmanager
     def _scope(self) -> Iterator[None]:
         """Open a scope whose facts are for this thread alone."""
         self._enter_scope()
@@ -400,9 +427,9 @@ class ShapeEnv(Asking):
         self._access_changed()
 
     @synchronized
-    def fork(self, *, under: Question | None = None) -> Self:
+    def fork(self, *, under: Question | None = None, for_all: tuple[str, Size, Size] | None = None) -> Self:
         """An environment of its own that begins with everything known here, and with one more hypothesis if there is
-        one.
+        one, or inside of `for_all` with these arguments.
 
         The two share the interner, so sizes of this one may be asked about there.
         """
@@ -413,6 +440,10 @@ class ShapeEnv(Asking):
         other._ledger.inherit(self._ledger)
         if under is not None:
             other._ledger.hypotheses = (*other._ledger.hypotheses, other._commands.suppose(under))
+        if for_all is not None:
+            from shapes.environment.for_all import open_range
+
+            open_range(other._commands, other._declarations, *for_all)
         return other
 
     @synchronized

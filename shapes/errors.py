@@ -40,6 +40,7 @@ __all__ = [
     "InvalidArgument",
     "NotExported",
     "NotExpressible",
+    "NotProven",
     "ParseError",
     "RuleViolation",
     "ShapeError",
@@ -121,6 +122,19 @@ class UndecidedGuard(ShapeError):
         if self.origin is not None:
             lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
         return bounded("\n".join([*lines, f"  fix:    {self.fix}"]))
+
+
+class NotProven(ShapeError):
+    """A proposition that was to be proven for all values of bound variables. `verdict` has values for which it is
+    false, where they were found."""
+
+    def __init__(self, question: str, verdict: Verdict, variables: tuple[str, ...]) -> None:
+        self.question, self.verdict, self.variables = question, verdict, variables
+        super().__init__(question, verdict, variables)
+
+    def __str__(self) -> str:
+        over = f" for all {', '.join(self.variables)}" if self.variables else ""
+        return bounded(f"cannot prove `{self.question}`{over}: {outcome_of(self.verdict)}")
 
 
 class SpecializedDynamic(ShapeError):
