@@ -28,6 +28,7 @@ from shapes.environment.questions import RANKS, Effort, Questions, check_cost
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.undecided import undefined, valueless
+from shapes.environment.universal import BoundRange
 from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
@@ -112,6 +113,11 @@ class Asking(ABC):
     def known(self) -> Facts:
         """The known facts, as the solver's value."""
         return self._ledger.facts
+
+    @property
+    def ranges(self) -> tuple[BoundRange, ...]:
+        """The bound variables of the open `for_all` with their ranges, outermost first."""
+        return self._ledger.ranges
 
     def facts(self) -> tuple[Fact, ...]:
         """The facts in the order in which they were learned: ranges, assumptions, guards, run-time checks, hypotheses;

@@ -125,16 +125,19 @@ class UndecidedGuard(ShapeError):
 
 
 class NotProven(ShapeError):
-    """A proposition that was to be proven for all values of bound variables. `verdict` has values for which it is
-    false, where they were found."""
+    """A proposition that was to be proven for all values of bound variables. `sizes` are values for which it is false,
+    by name, where they were found."""
 
-    def __init__(self, question: str, verdict: Verdict, variables: tuple[str, ...]) -> None:
-        self.question, self.verdict, self.variables = question, verdict, variables
-        super().__init__(question, verdict, variables)
+    def __init__(
+        self, question: str, verdict: Verdict, variables: tuple[str, ...], sizes: Mapping[str, int] | None
+    ) -> None:
+        self.question, self.verdict, self.variables, self.sizes = question, verdict, variables, sizes
+        super().__init__(question, verdict, variables, sizes)
 
     def __str__(self) -> str:
         over = f" for all {', '.join(self.variables)}" if self.variables else ""
-        return bounded(f"cannot prove `{self.question}`{over}: {outcome_of(self.verdict)}")
+        outcome = outcome_of(self.verdict) if self.sizes is None else f"false at {sizes_text(self.sizes)}"
+        return bounded(f"cannot prove `{self.question}`{over}: {outcome}")
 
 
 class SpecializedDynamic(ShapeError):

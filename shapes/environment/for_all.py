@@ -5,14 +5,14 @@
     >>> n, world = env.sizes("n world")
     >>> env.assume(world >= 1)
     >>> with env.for_all("r", 0, world) as r:
-    ...     covered = env.lemma(r * (n // world) + n // world <= n)
-    >>> covered
-    <n//world + r*(n//world) <= n, for all r>
-    >>> covered.at(world - 1)
-    <world*(n//world) <= n>
-    >>> covered.at(world)
+    ...     inside = env.lemma("(r + 1) * (n // world) <= n")
+    >>> inside
+    <(r + 1) * (n // world) <= n, for all r>
+    >>> inside.at(world // 2)
+    (n//world)*(world//2 + 1) <= n
+    >>> inside.at(world)
     Traceback (most recent call last):
-    solver.errors.ShapeError: `n//world + r*(n//world) <= n` at r = world needs `r < world`, which does not follow here
+    solver.errors.ShapeError: `(r + 1) * (n // world) <= n` at r = world needs `r < world`, which does not follow here
     >>> "r" in env.names
     False
 
@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapes.environment.commands import Commands
+from shapes.environment.counterexample import counterexample
 from shapes.environment.declaring import Declarations
 from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import lasting
@@ -151,7 +152,8 @@ def lemma(env: Asking, commands: Commands, question: Question, effort: Effort) -
     verdict = env.ask(question, effort=effort)
     ranges = commands.ledger.ranges
     if not isinstance(verdict, Always):
-        raise NotProven(text, verdict, tuple([each.variable.name for each in ranges]))
+        found = counterexample(env, verdict, [each.variable for each in ranges])
+        raise NotProven(text, verdict, tuple([each.variable.name for each in ranges]), found)
     core = verdict.core
     mentioned = frozenset().union(
         prop.symbols, domain.symbols, *[fact.prop.symbols | fact.domain.symbols for fact in core]
