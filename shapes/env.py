@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from shapes.environment.for_all import Lemma
     from shapes.environment.layout import Layout
     from shapes.environment.questions import Effort
+    from shapes.environment.universal import BoundRange
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
@@ -470,7 +471,8 @@ class ShapeEnv(Asking):
         origin = pickled_provider(self.origin)
         empty = partial(type(self), policy=self.policy, origin=origin, solvers=self.solvers, decimals=self.decimals)
         ledger = self._ledger
-        return _restored, (empty, self.known, self.events, ledger.hypotheses, tuple(ledger.table.strict))
+        scopes = ledger.hypotheses, ledger.ranges
+        return _restored, (empty, self.known, self.events, scopes, tuple(ledger.table.strict))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
@@ -497,11 +499,11 @@ def _restored(
     empty: partial[ShapeEnv],
     facts: Facts,
     commitments: tuple[Commitment, ...],
-    hypotheses: tuple[Prop, ...],
+    scopes: tuple[tuple[Prop, ...], tuple[BoundRange, ...]],
     strict: tuple[Atom, ...],
 ) -> ShapeEnv:
     """An environment as it was pickled: an empty one with the interner of its facts, and these."""
     env = empty(interner=facts.interner)
-    env._ledger.restore(facts, commitments, hypotheses)
+    env._ledger.restore(facts, commitments, *scopes)
     env._ledger.table.strict |= {atom: atom.name for atom in strict}
     return env

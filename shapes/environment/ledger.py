@@ -103,11 +103,17 @@ class Ledger:
         self.hypotheses, self.ranges = other.hypotheses, other.ranges
         self._positions += [(0,) * len(self.trails)] * len(other.commitments)
 
-    def restore(self, facts: Facts, commitments: Iterable[Commitment], hypotheses: tuple[Prop, ...]) -> None:
+    def restore(
+        self,
+        facts: Facts,
+        commitments: Iterable[Commitment],
+        hypotheses: tuple[Prop, ...],
+        ranges: tuple[BoundRange, ...],
+    ) -> None:
         """Begin with what a ledger of another process had; the table registers its symbols, the trails are empty."""
         self.facts = facts
         self.commitments += commitments
-        self.hypotheses = hypotheses
+        self.hypotheses, self.ranges = hypotheses, ranges
         self._positions += [(0,) * len(self.trails)] * len(self.commitments)
         for commitment in self.commitments:
             if type(commitment) is Declared:
