@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from shapes.accepted import by_name, did_you_mean, is_truth, one_of, shown
@@ -37,7 +37,7 @@ from solver.decide.verdict import Always, Verdict
 from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown
 from solver.proofs.fact import Fact
 from solver.syntax.tokens import Decimals
-from solver.terms.expr import Expr
+from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
@@ -281,6 +281,14 @@ class Asking(ABC):
                 raise valueless(self._ledger, expr, domain, "a symbol in it has no hint")
             value = lo
         return int(value)
+
+    @synchronized
+    def counterexample(self, verdict: Verdict, about: Collection[Atom] = ()) -> dict[str, int] | None:
+        """Small sizes at which a question is false, of bound variables first, from its verdict; None where none were
+        found. They have a value for all symbols that the question is `about`."""
+        from shapes.environment.counterexample import counterexample
+
+        return counterexample(self._ledger, verdict, about)
 
     @synchronized
     def explain(self, question: Question) -> Explanation:

@@ -409,7 +409,7 @@ class ShapeEnv(Asking):
         """
         from shapes.environment.for_all import lemma
 
-        return lemma(self, self._commands, question, effort)
+        return lemma(self._commands, question, effort, partial(SymBool, self))
 
     @contextmanager
     def _scope(self) -> Iterator[None]:

@@ -4,7 +4,7 @@
     >>> env = ShapeEnv(origin=lambda: None)
     >>> n, world = env.sizes("n world", lo=1)
     >>> with env.for_all("r", 0, world) as r:
-    ...     found = counterexample(env, env.ask(r * 4 < n), r.expr.symbols)
+    ...     found = env.counterexample(env.ask(r * 4 < n))
     >>> found
     {'r': 1, 'n': 1, 'world': 2}
 
@@ -15,23 +15,20 @@ has lost.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
+from shapes.environment.ledger import Ledger
 from shapes.environment.shrink_assignment import shrink_assignment
 from solver.decide.verdict import Depends, Never, Verdict
 from solver.terms.expr import Atom
 
-if TYPE_CHECKING:
-    from shapes.asking import Asking
 
-
-def counterexample(env: Asking, verdict: Verdict, about: Collection[Atom] = ()) -> dict[str, int] | None:
+def counterexample(ledger: Ledger, verdict: Verdict, about: Collection[Atom] = ()) -> dict[str, int] | None:
     """Values by name, of the bound variables first; also of the symbols that the question is `about`, and of all where
     it has none. None where none were found.
     """
-    facts, ranges = env.known, env.ranges
+    facts, ranges, declared = ledger.facts, ledger.ranges, ledger.table.symbols
     first = [each.variable for each in ranges]
-    shown = {*(verdict.prop.symbols or about or env.symbols), *verdict.domain.symbols, *about}
+    shown = {*(verdict.prop.symbols or about or declared), *verdict.domain.symbols, *about}
     for each in ranges:
         if each.variable in shown:
             shown |= each.low.symbols | each.high.symbols
@@ -42,12 +39,10 @@ def counterexample(env: Asking, verdict: Verdict, about: Collection[Atom] = ()) 
             found = facts.witness()
             if found is None or not verdict.domain.evaluate(found):
                 return None
-            symbols = [*[atom for atom in env.symbols if atom not in first], *first]
-            targets = {atom: env.symbols[atom].lo or 0 for atom in symbols}
-            values = shrink_assignment(
-                found, targets, lambda at: verdict.domain.evaluate(at) and facts.holds_at(at)
-            )
+            symbols = [*[atom for atom in declared if atom not in first], *first]
+            targets = {atom: declared[atom].lo or 0 for atom in symbols}
+            values = shrink_assignment(found, targets, lambda at: verdict.domain.evaluate(at) and facts.holds_at(at))
         case _:
             return None
-    order = [*first, *[atom for atom in env.symbols if atom not in first]]
+    order = [*first, *[atom for atom in declared if atom not in first]]
     return {atom.name: values[atom] for atom in order if atom in shown}

@@ -27,14 +27,14 @@ all of them, so it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shapes.environment.commands import Commands
 from shapes.environment.counterexample import counterexample
 from shapes.environment.declaring import Declarations
+from shapes.environment.questions import Effort
 from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import lasting
 from shapes.environment.universal import BoundRange
@@ -45,18 +45,12 @@ from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
-if TYPE_CHECKING:
-    from shapes.asking import Asking
-    from shapes.environment.questions import Effort
-
 VARIABLE = "bound variable"
 """The source of a bound variable."""
 
 
 @contextmanager
-def quantifying(
-    commands: Commands, declarations: Declarations, name: str, low: Size, high: Size
-) -> Iterator[Expr]:
+def quantifying(commands: Commands, declarations: Declarations, name: str, low: Size, high: Size) -> Iterator[Expr]:
     """A scope in which a variable has every value from `low` up to `high`, which is not included."""
     ledger = commands.ledger
     mark = ledger.position()
@@ -76,9 +70,7 @@ def quantifying(
     ledger.commit_all(lasting(inside, occurs))
 
 
-def open_range(
-    commands: Commands, declarations: Declarations, name: str, low: Size, high: Size
-) -> tuple[Expr, Prop]:
+def open_range(commands: Commands, declarations: Declarations, name: str, low: Size, high: Size) -> tuple[Expr, Prop]:
     """Declare the variable and suppose its range; also the condition that the range has a value."""
     ledger, reader, interner = commands.ledger, commands.reader, commands.interner
     position = len(ledger.commitments)
@@ -102,7 +94,8 @@ def _written(size: Size) -> str:
 class Lemma:
     """A proposition with the facts that imply it, some of them about bound variables."""
 
-    env: Asking
+    commands: Commands
+    wrap: Callable[[Prop, Prop], SymBool]
     prop: Prop
     domain: Prop
     core: tuple[Fact, ...]
@@ -118,17 +111,20 @@ class Lemma:
             ShapeError: a fact that the proof used does not hold for them, or no longer.
         """
         mapping = self._mapping(values, by_name)
-        env = self.env
-        if not env.proves(SymBool(env, self.domain.substitute(mapping), env.interner.true)):
+        domain = self.domain.substitute(mapping)
+        if not self._holds(domain):
             raise ShapeError(f"`{self.text}` makes sense where `{self.domain}`, which does not follow here")
-        at = ", ".join([f"{atom.name} = {value}" for atom, value in mapping.items()])
         for fact in self.core:
-            premise, where = fact.prop.substitute(mapping), fact.domain.substitute(mapping)
-            asked = SymBool(env, env.interner.conjunction((where, premise)), env.interner.true)
-            if not env.proves(asked, effort="thorough"):
+            if not self._holds(self.commands.within(fact.prop.substitute(mapping), fact.domain.substitute(mapping))):
+                at = ", ".join([f"{atom.name} = {value}" for atom, value in mapping.items()])
                 here = f" at {at}" if at else ""
                 raise ShapeError(f"`{self.text}`{here} needs `{fact.text}`, which does not follow here")
-        return SymBool(env, self.prop.substitute(mapping), self.domain.substitute(mapping))
+        return self.wrap(self.prop.substitute(mapping), domain)
+
+    def _holds(self, prop: Prop) -> bool:
+        """Return True if a premise follows here, from what is known now."""
+        self.commands.table.check(prop)
+        return isinstance(self.commands.questions.answer(prop, self.commands.true, "thorough"), Always)
 
     def _mapping(self, values: tuple[Size, ...], by_name: Mapping[str, Size]) -> dict[Atom, Expr]:
         names = [atom.name for atom in self.variables]
@@ -138,25 +134,25 @@ class Lemma:
         if len(given) != len(values) + len(by_name) or not given.keys() <= set(names):
             wrong = next(name for name in by_name if name not in names or names.index(name) < len(values))
             raise ShapeError(f"{wrong}: expected one value for each of {', '.join(names) or 'no variable'}")
-        return {atom: self.env.expression(given[atom.name]) for atom in self.variables if atom.name in given}
+        read = self.commands.reader.read_expr
+        return {atom: read(given[atom.name])[0] for atom in self.variables if atom.name in given}
 
     def __repr__(self) -> str:
         names = ", ".join([atom.name for atom in self.variables])
         return f"<{self.text}{f', for all {names}' if names else ''}>"
 
 
-def lemma(env: Asking, commands: Commands, question: Question, effort: Effort) -> Lemma:
+def lemma(commands: Commands, question: Question, effort: Effort, wrap: Callable[[Prop, Prop], SymBool]) -> Lemma:
     """A proposition that is proven here, to be used where these bound variables are gone."""
     prop, domain = commands.reader.read(question)
     text = question if isinstance(question, str) else str(prop)
-    verdict = env.ask(question, effort=effort)
-    ranges = commands.ledger.ranges
+    verdict = commands.questions.answer(prop, domain, effort)
+    variables = [each.variable for each in commands.ledger.ranges]
     if not isinstance(verdict, Always):
-        found = counterexample(env, verdict, [each.variable for each in ranges])
-        raise NotProven(text, verdict, tuple([each.variable.name for each in ranges]), found)
+        found = counterexample(commands.ledger, verdict, variables)
+        raise NotProven(text, verdict, tuple([atom.name for atom in variables]), found)
     core = verdict.core
     mentioned = frozenset().union(
         prop.symbols, domain.symbols, *[fact.prop.symbols | fact.domain.symbols for fact in core]
     )
-    variables = [each.variable for each in ranges if each.variable in mentioned]
-    return Lemma(env, prop, domain, core, text, tuple(variables))
+    return Lemma(commands, wrap, prop, domain, core, text, tuple([atom for atom in variables if atom in mentioned]))

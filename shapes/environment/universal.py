@@ -4,13 +4,13 @@
     >>> env = ShapeEnv(origin=lambda: None)
     >>> n, k, world = env.sizes("n k world")
     >>> with env.for_all("r", 0, world) as r:
-    ...     env.assume(r * k <= n)                              # of every rank, so of the last one too
+    ...     env.assume(r * k <= n)                                  # of every rank, so of the last one too
     ...     print(type(env.ask((world - 1) * k <= n)).__name__)
     Always
 
 Inside of `for_all` an assumption about r is a fact about the symbol r. That proves what follows for every r, but other
-instances of the assumption follow from no fact. So an open answer is judged by its witnesses: where the assumption fails
-at some value of the range, the instance at that value becomes a fact and the question is asked again (model-based
+instances of the assumption follow from no fact. So an open answer is judged by its witnesses: where the assumption
+fails at some value of the range, the instance at that value becomes a fact and the question is asked again (model-based
 quantifier instantiation, as in SMT solvers). An instance is preferred at another bound variable or at an end of the
 range, if the witness has that value there.
 """
@@ -69,15 +69,16 @@ class Universal:
     def instance(self, at: Mapping[Atom, Expr], serial: int) -> Fact:
         """The assumption for these values, where they are in the ranges."""
         fact, interner = self.fact, self.fact.prop.interner
+        join, true = Prop.join, Prop.truth(interner, True)
         inside = []
         for each in self.over:
             value = at[each.variable]
             inside += [Prop.le(each.low.substitute(at), value), Prop.lt(value, each.high.substitute(at))]
-        outside = interner.conjunction(inside).negation
-        parts = [Prop.join(interner, "or", (outside, p.substitute(at))) for p in (fact.domain, fact.prop)]
+        outside = join(interner, "and", inside).negation
+        parts = [join(interner, "or", (outside, p.substitute(at))) for p in (fact.domain, fact.prop)]
         where = ", ".join([f"{atom.name} = {value}" for atom, value in at.items()])
         text = f"{fact.text}, at {where}"
-        return Fact(interner.conjunction(parts), interner.true, "hypothesis", text, fact.origin, fact.line, serial)
+        return Fact(join(interner, "and", parts), true, "hypothesis", text, fact.origin, fact.line, serial)
 
 
 def _inside(over: Sequence[BoundRange], values: Mapping[Atom, int]) -> Iterator[dict[Atom, int]]:

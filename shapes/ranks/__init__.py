@@ -13,8 +13,8 @@
     proven  a shard lies inside
     proven  no two shards overlap
 
-A check asks about a rank of which only its range is known (`ShapeEnv.for_all`), so the answer is for every rank, and for
-every number of ranks where that is a symbol. What is false has a counterexample:
+A check asks about a rank of which only its range is known (`ShapeEnv.for_all`), so the answer is for every rank, and
+for every number of ranks where that is a symbol. What is false has a counterexample:
 
     >>> from shapes.ranks import Sharding
     >>> off_by_one = Sharding(n, world, lambda r: r * (n // world), lambda r: (r + 1) * (n // world))
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from shapes.ranks.claims import Claim, Report
 from shapes.ranks.exchanges import check_exchange, check_mesh, check_permutation
-from shapes.ranks.shards import Sharding, balanced_shards, check_shards, chunks
+from shapes.ranks.shards import Sharding, balanced_shards, check_gather, check_owner, check_shards, chunks
 
 __all__ = [
     "Claim",
@@ -34,7 +34,9 @@ __all__ = [
     "Sharding",
     "balanced_shards",
     "check_exchange",
+    "check_gather",
     "check_mesh",
+    "check_owner",
     "check_permutation",
     "check_shards",
     "chunks",

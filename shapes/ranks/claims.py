@@ -1,26 +1,25 @@
 """Claims about all ranks: each with its verdict, and the rank and sizes at which it is false.
 
-    >>> from shapes import ShapeEnv
-    >>> env = ShapeEnv(origin=lambda: None)
-    >>> n, world = env.sizes("n world")
-    >>> env.assume(world >= 1)
-    >>> with env.for_all("r", 0, world) as r:
-    ...     found = claimed(env, "the rows of a rank are inside", (r + 1) * (n // world + 1), "<=", n)
-    >>> print(found)
-    false   the rows of a rank are inside: rank r = 0, n = 0, world = 1: 1 <= 0
-    >>> found.sizes
-    {'r': 0, 'n': 0, 'world': 1}
+>>> from shapes import ShapeEnv
+>>> env = ShapeEnv(origin=lambda: None)
+>>> n, world = env.sizes("n world")
+>>> env.assume(world >= 1)
+>>> with env.for_all("r", 0, world) as r:
+...     found = claimed(env, "the rows of a rank are inside", (r + 1) * (n // world + 1), "<=", n)
+>>> print(found)
+false   the rows of a rank are inside: rank r = 1, n = 1, world = 2: 2 <= 1
+>>> found.sizes
+{'r': 1, 'n': 1, 'world': 2}
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from shapes.env import ShapeEnv
-from shapes.environment.counterexample import counterexample
 from shapes.errors import ShapeError
 from shapes.symbolic.choices import Int, Truth
 from solver.decide.verdict import Always, GaveUp, Verdict
@@ -42,14 +41,14 @@ class Claim:
         verdict: the answer.
         sizes: values at which it is false, bound variables first; None where it is proven, or unknown.
         sides: the comparison at these values.
-        variables: the names of the bound variables.
+        nouns: of each bound variable, by name: "rank" for instance.
     """
 
     text: str
     verdict: Verdict
     sizes: Mapping[str, int] | None = None
     sides: str = ""
-    variables: tuple[str, ...] = ()
+    nouns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def proven(self) -> bool:
@@ -60,9 +59,8 @@ class Claim:
         """The rank and the sizes at which it is false, in words; empty where there are none."""
         if self.sizes is None:
             return ""
-        ranks = [f"rank {name} = {self.sizes[name]}" for name in self.variables if name in self.sizes]
-        sizes = [f"{name} = {number(value).text}" for name, value in self.sizes.items() if name not in self.variables]
-        return ", ".join([*ranks, *sizes])
+        values = [(f"{self.nouns.get(name, '')} {name}".strip(), value) for name, value in self.sizes.items()]
+        return ", ".join([f"{name} = {number(value).text}" for name, value in values])
 
     def __str__(self) -> str:
         if self.proven:
@@ -103,18 +101,22 @@ class Report:
         return "\n".join(map(str, self.claims))
 
 
-def claimed(env: ShapeEnv, text: str, left: Int, relation: str, right: Int) -> Claim:
-    """Ask whether a comparison holds for all values of the bound variables and all sizes."""
+def claimed(
+    env: ShapeEnv, text: str, left: Int, relation: str, right: Int, nouns: Mapping[str, str] | None = None
+) -> Claim:
+    """Ask whether a comparison holds for all values of the bound variables and all sizes. Bound variables are ranks,
+    unless `nouns` says what they are."""
     if relation not in RELATIONS:
         raise ShapeError(f"relation={relation!r}: expected one of {', '.join(RELATIONS)}")
     verdict = env.ask(RELATIONS[relation](left, right), effort="thorough")
-    names = tuple([each.variable.name for each in env.ranges])
     if isinstance(verdict, Always):
-        return Claim(text, verdict, variables=names)
-    about = env.expression(left).symbols | env.expression(right).symbols
-    sizes = counterexample(env, verdict, about | {each.variable for each in env.ranges})
+        return Claim(text, verdict)
+    variables = [each.variable for each in env.ranges]
+    about = env.expression(left).symbols | env.expression(right).symbols | set(variables)
+    sizes = env.counterexample(verdict, about)
     if sizes is None:
-        return Claim(text, verdict, variables=names)
+        return Claim(text, verdict)
     values = {env.names[name].atom: value for name, value in sizes.items()}
     sides = [number(env.expression(side).evaluate(values)).text for side in (left, right)]
-    return Claim(text, verdict, sizes, f"{sides[0]} {relation} {sides[1]}", names)
+    called = {atom.name: "rank" for atom in variables} | dict(nouns or {})
+    return Claim(text, verdict, sizes, f"{sides[0]} {relation} {sides[1]}", called)

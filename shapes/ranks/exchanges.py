@@ -14,12 +14,14 @@
     >>> print(check_exchange(env, sent, received, old, new))
     proven  what a rank sends is what the other receives
     proven  no rank sends less than nothing
-    >>> r = env.sizes("world")
-    >>> print(check_permutation(env, lambda r: (r + 1) % r.env.size("world"), lambda r: r - 1, "world"))
-    proven  a rank sends to a rank
+
+In a ring each rank sends to the next one and receives from the one before, which of rank 0 is the last:
+
+    >>> world = env.symbol("world", lo=1)
+    >>> check_permutation(env, lambda r: (r + 1) % world, lambda r: (r - 1) % world, world).proven
+    True
+    >>> print(check_permutation(env, lambda r: (r + 1) % world, lambda r: r - 1, world).false[0])
     false   a rank receives from a rank: rank r = 0, world = 1: 0 <= -1
-    false   the rank that it sends to receives from it: rank r = 0, world = 1: -1 == 0
-    false   the rank that it receives from sends to it: ...
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from collections.abc import Callable, Sequence
 
 from shapes.env import ShapeEnv
 from shapes.ranks.claims import Claim, Report, claimed
-from shapes.ranks.shards import free_names
+from shapes.ranks.shards import among, free_names
 from shapes.rules.sharding import coordinate_of, rank_of
-from shapes.symbolic.choices import Int, sym_min
+from shapes.symbolic.choices import Int
 
 SENT = "what a rank sends is what the other receives"
 
@@ -55,17 +57,15 @@ def check_exchange(
         )
 
 
-def check_permutation(
-    env: ShapeEnv, to: Callable[[Int], Int], source: Callable[[Int], Int], ranks: Int
-) -> Report:
+def check_permutation(env: ShapeEnv, to: Callable[[Int], Int], source: Callable[[Int], Int], ranks: Int) -> Report:
     """Check for all ranks that the one that r sends to, `to(r)`, receives from r, its `source`, and the other way round:
     nobody waits, and everybody sends to another one."""
     (rank,) = free_names(env, "r")
     with env.for_all(rank, 0, ranks) as r:
         return Report(
             (
-                _among(env, "a rank sends to a rank", to(r), ranks),
-                _among(env, "a rank receives from a rank", source(r), ranks),
+                among(env, "a rank sends to a rank", to(r), ranks),
+                among(env, "a rank receives from a rank", source(r), ranks),
                 claimed(env, "the rank that it sends to receives from it", source(to(r)), "==", r),
                 claimed(env, "the rank that it receives from sends to it", to(source(r)), "==", r),
             )
@@ -85,9 +85,8 @@ def check_mesh(
     count: Int = 1
     for size in mesh_shape:
         count = count * size
-    return Report((*_of_coordinates(env, mesh_shape, to_rank, to_coordinate, count, ()), *_of_ranks(
-        env, mesh_shape, to_rank, to_coordinate, count
-    )))
+    there = _of_coordinates(env, mesh_shape, to_rank, to_coordinate, count, ())
+    return Report((*there, *_of_ranks(env, mesh_shape, to_rank, to_coordinate, count)))
 
 
 def _of_coordinates(
@@ -103,10 +102,11 @@ def _of_coordinates(
         with env.for_all(name, 0, mesh_shape[len(at)]) as index:
             return _of_coordinates(env, mesh_shape, to_rank, to_coordinate, count, (*at, index))
     back = to_coordinate(to_rank(at))
-    return [
-        _among(env, "a coordinate has a rank", to_rank(at), count),
-        *[claimed(env, f"its coordinate {axis} comes back", back[axis], "==", at[axis]) for axis in range(len(at))],
-    ]
+    nouns = {each.variable.name: "coordinate" for each in env.ranges}
+    claims = [among(env, "a coordinate has a rank", to_rank(at), count, nouns)]
+    for axis in range(len(at)):
+        claims.append(claimed(env, f"its coordinate {axis} comes back", back[axis], "==", at[axis], nouns))
+    return claims
 
 
 def _of_ranks(
@@ -120,12 +120,6 @@ def _of_ranks(
     with env.for_all(name, 0, count) as r:
         at = to_coordinate(r)
         return [
-            *[_among(env, f"a rank has a coordinate {axis}", at[axis], size) for axis, size in enumerate(mesh_shape)],
+            *[among(env, f"a rank has a coordinate {axis}", at[axis], size) for axis, size in enumerate(mesh_shape)],
             claimed(env, "the rank comes back", to_rank(at), "==", r),
         ]
-
-
-def _among(env: ShapeEnv, text: str, rank: Int, ranks: Int) -> Claim:
-    """The claim that this is a rank: the end of the range that it is beyond, if it is."""
-    low = claimed(env, text, 0, "<=", rank)
-    return claimed(env, text, rank, "<", ranks) if low.proven else low

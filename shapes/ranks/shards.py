@@ -18,7 +18,7 @@ follows too; it is asked by itself, so that a shard that overlaps another one is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shapes.env import ShapeEnv
@@ -87,6 +87,41 @@ def check_shards(env: ShapeEnv, shards: Sharding) -> Report:
         with env.for_all(other, r + 1, ranks) as q:
             apart = claimed(env, "no two shards overlap", stop(r), "<=", start(q))
     return Report((*claims, *inside, apart))
+
+
+def check_owner(env: ShapeEnv, shards: Sharding, owner: Callable[[Int], Int]) -> Report:
+    """Check for all elements that the rank that is said to own one has it in its shard."""
+    (name,) = free_names(env, "e")
+    with env.for_all(name, 0, shards.size) as element:
+        rank, nouns = owner(element), {name: "element"}
+        before, behind = (f"the element is not {side} the shard of its owner" for side in ("before", "behind"))
+        return Report(
+            (
+                among(env, "the owner of an element is a rank", rank, shards.ranks, nouns),
+                claimed(env, before, shards.start(rank), "<=", element, nouns),
+                claimed(env, behind, element, "<", shards.stop(rank), nouns),
+            )
+        )
+
+
+def check_gather(env: ShapeEnv, shards: Sharding, padded: Int) -> Report:
+    """Check for all ranks and elements that shards padded to a common length, one after the other, begin with the axis:
+    an all-gather of them needs no more than to be cut."""
+    rank, name = free_names(env, "r", "k")
+    with env.for_all(rank, 0, shards.ranks) as r:
+        claims = [claimed(env, "a shard fits the padded length", shards.length(r), "<=", padded)]
+        with env.for_all(name, 0, shards.length(r)) as k:
+            text = "an element is gathered where it belongs"
+            nouns = {name: "element"}
+            claims.append(claimed(env, text, r * padded + k, "==", shards.start(r) + k, nouns))
+    claims.append(claimed(env, "the gathered shards are as long as the axis", shards.size, "<=", shards.ranks * padded))
+    return Report(tuple(claims))
+
+
+def among(env: ShapeEnv, text: str, rank: Int, ranks: Int, nouns: Mapping[str, str] | None = None) -> Claim:
+    """The claim that this is a rank: the end of the range that it is beyond, if it is."""
+    low = claimed(env, text, 0, "<=", rank, nouns)
+    return claimed(env, text, rank, "<", ranks, nouns) if low.proven else low
 
 
 def _inside(env: ShapeEnv, shards: Sharding, r: Int) -> Claim:

@@ -113,9 +113,7 @@ def pad_shard(env: ShapeEnv, self: Shape, dim: int, num_chunks: Int) -> Shape:
 
 
 @rule("strided_shard_tensor")
-def strided_shard_tensor(
-    env: ShapeEnv, self: Shape, dim: int, split_factor: int, num_chunks: Int, rank: Int
-) -> Shape:
+def strided_shard_tensor(env: ShapeEnv, self: Shape, dim: int, split_factor: int, num_chunks: Int, rank: Int) -> Shape:
     """The rank's chunk of each of `split_factor` chunks, one after the other."""
     _require_rank(env, rank, num_chunks, "rank")
     _expect_factor(split_factor)

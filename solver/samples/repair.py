@@ -336,7 +336,8 @@ class Search(Variation):
                 if rule is None or len(rest) > len(broken):
                     return None
                 # what it is computed from can move: of u1 = n - u0 >= 0, n rises with u0
-                inside = Prop.ge(rule.image, lo) if lo is not None and trial[atom] < lo else Prop.le(rule.image, hi or 0)
+                below = lo is not None and trial[atom] < lo
+                inside = Prop.ge(rule.image, lo or 0) if below else Prop.le(rule.image, hi or 0)
                 if inside.kind != "ge":
                     return None
                 rest.append(inside)

@@ -217,7 +217,7 @@ def test_what_is_not_proven_names_the_values(env: ShapeEnv) -> None:
         with pytest.raises(NotProven, match="for all r: false at r=") as caught:
             env.lemma("min((r + 1)*ceildiv(n, w), n) - 1 == min((r + 1)*ceildiv(n, w), n)")
         sizes = caught.value.sizes
-        assert sizes is not None and list(sizes)[0] == "r" and 0 <= sizes["r"] < sizes["w"]
+        assert sizes is not None and next(iter(sizes)) == "r" and 0 <= sizes["r"] < sizes["w"]
         with pytest.raises(NotProven) as caught:
             env.lemma("(r + 1)*(n//w + 1) <= n")
         sizes = caught.value.sizes
@@ -233,8 +233,12 @@ LIMIT = 5
 SIDES = ("r", "n", "w", "r*n", "r*w", "n//w", "n % w", "min(r, n)", "max(n - r, 0)", "(r + 1)*(n//w)", "ceildiv(n, w)")
 COMPARISON = st.builds(
     lambda a, k, b, c, op: f"{k}*({a}) {op} {b} + {c}",
-    st.sampled_from(SIDES), st.integers(1, 2), st.sampled_from(SIDES), st.integers(-2, 2), st.sampled_from(["<=", "==", "!="]),
-)  # fmt: skip
+    st.sampled_from(SIDES),
+    st.integers(1, 2),
+    st.sampled_from(SIDES),
+    st.integers(-2, 2),
+    st.sampled_from(["<=", "==", "!="]),
+)
 
 
 def holds(text: str, values: dict[str, int]) -> bool:
