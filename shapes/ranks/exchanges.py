@@ -58,8 +58,8 @@ def check_exchange(
 
 
 def check_permutation(env: ShapeEnv, to: Callable[[Int], Int], source: Callable[[Int], Int], ranks: Int) -> Report:
-    """Check for all ranks that the one that r sends to, `to(r)`, receives from r, its `source`, and the other way round:
-    nobody waits, and everybody sends to another one."""
+    """Check for all ranks that the one that r sends to, `to(r)`, receives from r, its `source`, and the other way
+    round: nobody waits, and everybody sends to another one."""
     (rank,) = free_names(env, "r")
     with env.for_all(rank, 0, ranks) as r:
         return Report(
