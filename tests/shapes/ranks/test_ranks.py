@@ -1,7 +1,7 @@
 """Proofs over all ranks at once against enumeration and z3, and mistakes that were planted.
 
-If one of these fails, shards that leave rows out or overlap are said to cover a tensor, an exchange that hangs is said to
-match, or a counterexample is none.
+If one of these fails, shards that leave rows out or overlap are said to cover a tensor, an exchange that hangs is said
+to match, or a counterexample is none.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def dtensor(n: Int, world: Int) -> Sharding:
     def start(r: Int) -> Int:
         return sym_min(n, full * r)
 
-    return Sharding(
-        n, world, start, lambda r: start(r) + sym_max(0, sym_min(n, full * r + full) - full * r)
-    )
+    return Sharding(n, world, start, lambda r: start(r) + sym_max(0, sym_min(n, full * r + full) - full * r))
 
 
 def evened(n: Int, world: Int) -> Sharding:
@@ -51,9 +49,7 @@ def evened(n: Int, world: Int) -> Sharding:
 
 def remainder_last(n: Int, world: Int) -> Sharding:
     """Equal shards, of which the last one takes what is left."""
-    return Sharding(
-        n, world, lambda r: r * (n // world), lambda r: sym_ite(r == world - 1, n, (r + 1) * (n // world))
-    )
+    return Sharding(n, world, lambda r: r * (n // world), lambda r: sym_ite(r == world - 1, n, (r + 1) * (n // world)))
 
 
 def remainder_first(n: Int, world: Int) -> Sharding:
@@ -161,7 +157,9 @@ def test_planted_mistakes_have_a_counterexample(name: str) -> None:
         sizes = dict(claim.sizes)
         n, world = sizes.get("n", 0), sizes["world"]
         shards, r, q = make(n, world), sizes.get("r"), sizes.get("q")
-        assert n >= 0 and world >= 1 and (r is None or 0 <= r < world) and (q is None or r is not None and r < q < world)
+        assert (
+            n >= 0 and world >= 1 and (r is None or 0 <= r < world) and (q is None or r is not None and r < q < world)
+        )
         assert is_false(claim, shards, r, q), str(claim)
         assert r is None or f"rank r = {r}" in str(claim)
 
@@ -195,7 +193,7 @@ def test_a_number_of_ranks_that_is_known() -> None:
             assert check_shards(env, make(n, world)).proven
         assert check_gather(env, chunks(n, world), ceildiv(n, world)).proven
         early = check_shards(env, PLANTED["stops early"](n, world))
-        assert [claim.text for claim in early.false][0] == "the last shard stops at the size"
+        assert early.false[0].text == "the last shard stops at the size"
     assert early.false[1].counterexample.startswith("rank r = ")
 
 
@@ -315,4 +313,3 @@ def test_pipelines() -> None:
     with env.for_all("s", 0, stages - 1) as s, env.for_all("b", 0, batches) as b:
         env.lemma((s + 1) + b == (s + b) + 1)
         env.lemma(s + b < stages + batches - 1)
-
