@@ -24,6 +24,7 @@ from shapes.environment.hints import value_at_hints
 from shapes.environment.questions import Effort, Questions, verdict_under
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.undecided import undecided, undefined, valueless
+from shapes.environment.universal import Universal, instances, universals
 from shapes.errors import Contradiction, FalseAtHint, Undefined
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Policy, Refuse, TakeHint
@@ -32,6 +33,7 @@ from solver.decide.assume import assume
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Conflict
 from solver.proofs.fact import Fact, Kind
+from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 
@@ -54,9 +56,29 @@ class Commands:
 
     def assume(self, question: Question, kind: Kind) -> None:
         """Assume a fact of this kind."""
+        ledger = self.ledger
         prop, domain = self.reader.read(question)
-        fact = self.ledger.fact(prop, domain, kind, _written(question))
-        self.ledger.add(fact, Assumed(fact))
+        fact = ledger.fact(prop, domain, kind, _written(question))
+        if not ledger.ranges:
+            ledger.add(fact, Assumed(fact))
+            return
+        mark = ledger.position()
+        try:
+            ledger.add(fact, Assumed(fact))
+            for each in universals(ledger.commitments, ledger.ranges):
+                if each.fact is fact:
+                    self.instantiate(each)
+        except BaseException:
+            ledger.return_to(mark)
+            raise
+
+    def instantiate(self, each: Universal, at: Atom | None = None) -> None:
+        """State instances of an assumption about every value of bound variables."""
+        ledger = self.ledger
+        for values in instances(each, ledger.ranges, at):
+            fact = each.instance(values, len(ledger.commitments))
+            if fact.prop.kind != "true":
+                ledger.add(fact, Assumed(fact))
 
     def suppose(self, question: Question) -> Prop:
         """Assume a hypothesis, until a rollback."""

@@ -37,7 +37,7 @@ from shapes.environment.declaring import Declarations
 from shapes.environment.questions import Effort
 from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import lasting
-from shapes.environment.universal import BoundRange
+from shapes.environment.universal import BoundRange, universals
 from shapes.errors import NotProven, ShapeError
 from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always
@@ -82,7 +82,10 @@ def open_range(commands: Commands, declarations: Declarations, name: str, low: S
         commands.suppose_prop(Prop.le(first, variable), first_domain, f"{name} >= {_written(low)}")
     commands.suppose_prop(Prop.lt(variable, end), end_domain, f"{name} < {_written(high)}")
     ledger.hypotheses = (*ledger.hypotheses, occurs)
+    before = list(universals(ledger.commitments, ledger.ranges)) if ledger.ranges else []
     ledger.ranges = (*ledger.ranges, BoundRange(variable.atom, first, end, position))
+    for each in before:
+        commands.instantiate(each, variable.atom)
     return variable, occurs
 
 

@@ -1,4 +1,4 @@
-"""Assumptions about every value of a bound variable: open answers are checked for all values of their witnesses.
+"""Assumptions about every value of a bound variable: instances of them, and open answers that satisfy all of them.
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)
@@ -8,11 +8,13 @@
     ...     print(type(env.ask((world - 1) * k <= n)).__name__)
     Always
 
-Inside of `for_all` an assumption about r is a fact about the symbol r. That proves what follows for every r, but other
-instances of the assumption follow from no fact. So an open answer is judged by its witnesses: where the assumption
-fails at some value of the range, the instance at that value becomes a fact and the question is asked again (model-based
-quantifier instantiation, as in SMT solvers). An instance is preferred at another bound variable or at an end of the
-range, if the witness has that value there.
+Inside of `for_all` an assumption about r is a fact about the symbol r, which proves what follows for every r. Its
+instances at the ends of the range and at other bound variables become facts beside it, until the end of the scope.
+
+Others follow from no fact. So an open answer is judged by its witnesses: where the assumption fails at some value of
+the range, the question is asked again with the instance at that value (model-based quantifier instantiation, as in SMT
+solvers), until the witnesses satisfy the assumption everywhere. Where it turns out to be decided, the answer is
+unknown, and names the instance: evidence rests on facts that were stated.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ class Universal:
             inside += [Prop.le(each.low.substitute(at), value), Prop.lt(value, each.high.substitute(at))]
         outside = join(interner, "and", inside).negation
         parts = [join(interner, "or", (outside, p.substitute(at))) for p in (fact.domain, fact.prop)]
-        where = ", ".join([f"{atom.name} = {value}" for atom, value in at.items()])
+        where = ", ".join([f"{atom.name} = {value}" for atom, value in at.items() if value is not atom.expr])
         text = f"{fact.text}, at {where}"
         return Fact(join(interner, "and", parts), true, "hypothesis", text, fact.origin, fact.line, serial)
 
@@ -116,6 +118,17 @@ def _closed(over: Sequence[BoundRange], ranges: Sequence[BoundRange]) -> tuple[B
     return tuple([each for each in ranges if each.variable in wanted])
 
 
+def instances(each: Universal, ranges: Sequence[BoundRange], at: Atom | None = None) -> Iterator[Mapping[Atom, Expr]]:
+    """The values at which an assumption is stated beside itself: one variable at a time at the ends of its range and at
+    other variables, or, where one is opened later, `at` that one only."""
+    own = {r.variable: r.variable.expr for r in each.over}
+    for r in each.over:
+        others = [other.variable for other in ranges if other.variable is not r.variable]
+        terms = [r.high - 1, r.low, *[atom.expr for atom in others]] if at is None else [at.expr]
+        for term in terms:
+            yield {**own, r.variable: term}
+
+
 def judged(
     verdict: Verdict,
     facts: Facts,
@@ -123,24 +136,25 @@ def judged(
     ranges: Sequence[BoundRange],
     ask: Callable[[Facts], Verdict],
 ) -> Verdict:
-    """The verdict under all instances of the assumptions, as far as its witnesses show which ones matter."""
+    """An open answer, with witnesses that satisfy the assumptions at every value; unknown if there are none."""
+    prop, domain = verdict.prop, verdict.domain
     assumptions = list(universals(commitments, ranges))
+    last = ""
+    larger: Facts | Conflict = facts
     for _ in range(ROUNDS):
-        if not isinstance(verdict, Depends):
-            return verdict
+        if not isinstance(verdict, Depends) or isinstance(larger, Conflict):
+            return GaveUp(prop, domain, f"it is decided where `{last}` is stated too: assume that", ())
         try:
-            fact = _missing(verdict, assumptions, ranges, facts.count)
+            fact = _missing(verdict, assumptions, ranges, larger.count)
         except (OverflowError, KeyError):
-            return GaveUp(verdict.prop, verdict.domain, "an assumption about every value was not checked", ())
+            return GaveUp(prop, domain, "an assumption about every value was not checked", ())
         if fact is None:
-            return verdict
-        larger = assume(facts, fact)
-        if isinstance(larger, Conflict):
-            return GaveUp(verdict.prop, verdict.domain, f"`{fact.text}` contradicts what is known", ())
-        facts, verdict = larger, ask(larger)
-    if not isinstance(verdict, Depends):
-        return verdict
-    return GaveUp(verdict.prop, verdict.domain, "an assumption about every value needs more instances", ())
+            return verdict if larger is facts else verdict.shown_under(facts)
+        last = fact.text
+        larger = assume(larger, fact)
+        if isinstance(larger, Facts):
+            verdict = ask(larger)
+    return GaveUp(prop, domain, "an assumption about every value needs more instances", ())
 
 
 def _missing(

@@ -32,7 +32,7 @@ FORK: Final = 1_000
 """The cost, in the same unit, of a hypothesis and of each statement learned from it."""
 STEP: Final = 150
 POINT: Final = 12_000
-"""The most that one point of a linear relaxation may cost that is tried as a witness; the search counts what it does."""
+"""The most that a point of a linear relaxation may cost that is tried as a witness."""
 TRIED: Final = 1_000
 """The cost of trying a point beside that of the search."""
 POINTS: Final = 6

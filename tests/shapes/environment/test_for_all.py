@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -78,6 +79,34 @@ def test_an_assumption_about_the_variable_is_about_every_value(env: ShapeEnv) ->
         with env.for_all("q", 0, "w"):
             assert isinstance(env.ask("q * q <= n"), Always)
     assert isinstance(env.ask("n >= 9"), Depends)
+
+
+def test_what_follows_from_an_instance_that_nobody_stated_is_unknown(env: ShapeEnv) -> None:
+    """Evidence rests on stated facts: the answer names the instance, and is decided once that is assumed."""
+    env.assume("w >= 3")
+    with env.for_all("r", 0, "w"):
+        env.assume("n % (r + 1) == 0")
+        assert isinstance(env.ask("n % w == 0"), Always), "an end of the range"
+        verdict = env.ask("n % 2 == 0")
+        assert isinstance(verdict, GaveUp) and "at r = 1" in verdict.reason
+        env.assume("n % 2 == 0")
+        verdict = env.ask("n % 2 == 0")
+        assert isinstance(verdict, Always) and verdict.check()
+
+
+def test_sessions_saved_inside_have_the_same_answers(env: ShapeEnv, tmp_path: Path) -> None:
+    """Instances of assumptions are facts of the record: questions that rest on them are answered as they were."""
+    file = tmp_path / "inside.jsonl"
+    questions = ("w <= n + 1", "w <= n", "q <= n", "q + 1 <= n")
+    with env.for_all("r", 0, "w"):
+        env.assume("r <= n")
+        with env.for_all("q", 0, "w"):
+            verdicts = [type(env.ask(question)) for question in questions]
+            exported = env.export("smtlib")
+            env.save(file)
+            copy = ShapeEnv.load(file)
+            assert [type(copy.ask(question)) for question in questions] == verdicts
+    assert verdicts == [Always, Depends, Always, Depends] and exported.count("status unsat") >= 2
 
 
 def test_an_assumption_goes_with_a_rollback(env: ShapeEnv) -> None:
