@@ -11,8 +11,8 @@ from shapes import Always, GaveUp, ShapeEnv
 from shapes.errors import ShapeError, UndecidedGuard
 from solver.rungs.effort import WORK
 
-FACT = "x*y == x + y + 5"
-HARD = "x <= 7"  # takes more than a question may cost by default
+FACT = "x*y == 2*x + y + 9"
+HARD = "x <= 12"  # takes more than a question may cost by default
 
 
 def hard(*, solvers: bool = True) -> ShapeEnv:
