@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from shapes.accepted import by_name, did_you_mean, is_truth, one_of, shown
@@ -28,6 +28,7 @@ from shapes.environment.questions import RANKS, Effort, Questions, check_cost
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.undecided import undefined, valueless
+from shapes.environment.universal import BoundRange
 from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
@@ -36,7 +37,7 @@ from solver.decide.verdict import Always, Verdict
 from solver.knowledge.facts import Conflict, Consistent, Facts, Unknown
 from solver.proofs.fact import Fact
 from solver.syntax.tokens import Decimals
-from solver.terms.expr import Expr
+from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
@@ -112,6 +113,11 @@ class Asking(ABC):
     def known(self) -> Facts:
         """The known facts, as the solver's value."""
         return self._ledger.facts
+
+    @property
+    def ranges(self) -> tuple[BoundRange, ...]:
+        """The bound variables of the open `for_all` with their ranges, outermost first."""
+        return self._ledger.ranges
 
     def facts(self) -> tuple[Fact, ...]:
         """The facts in the order in which they were learned: ranges, assumptions, guards, run-time checks, hypotheses;
@@ -275,6 +281,14 @@ class Asking(ABC):
                 raise valueless(self._ledger, expr, domain, "a symbol in it has no hint")
             value = lo
         return int(value)
+
+    @synchronized
+    def counterexample(self, verdict: Verdict, about: Collection[Atom] = ()) -> dict[str, int] | None:
+        """Small sizes at which a question is false, of bound variables first, from its verdict; None where none were
+        found. They have a value for all symbols that the question is `about`."""
+        from shapes.environment.counterexample import counterexample
+
+        return counterexample(self._ledger, verdict, about)
 
     @synchronized
     def explain(self, question: Question) -> Explanation:

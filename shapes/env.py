@@ -52,7 +52,10 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
+    from shapes.environment.for_all import Lemma
     from shapes.environment.layout import Layout
+    from shapes.environment.questions import Effort
+    from shapes.environment.universal import BoundRange
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
@@ -384,6 +387,31 @@ class ShapeEnv(Asking):
             yield tuple([self._size(variable) for variable in variables])
 
     @contextmanager
+    def for_all(self, name: str, low: Size, high: Size) -> Iterator[SymInt]:
+        """A bound variable that has every value from `low` up to `high`, which is not included: what is proven inside
+        holds for all of them. `lemma` keeps it, an assumption about the variable is about every value, and nothing
+        about it is left at the end.
+
+        Raises:
+            Contradiction: the range is empty, so nothing inside is about anything.
+        """
+        from shapes.environment.for_all import quantifying
+
+        with self._scope(), quantifying(self._commands, self._declarations, name, low, high) as variable:
+            yield self._size(variable)
+
+    @synchronized
+    def lemma(self, question: Question, *, effort: Effort = "thorough") -> Lemma:
+        """Prove a proposition for all values of the bound variables, to use it where they are gone.
+
+        Raises:
+            NotProven: it does not follow; with values for which it is false, where they were found.
+        """
+        from shapes.environment.for_all import lemma
+
+        return lemma(self._commands, question, effort, partial(SymBool, self))
+
+    @contextmanager
     def _scope(self) -> Iterator[None]:
         """Open a scope whose facts are for this thread alone."""
         self._enter_scope()
@@ -400,9 +428,9 @@ class ShapeEnv(Asking):
         self._access_changed()
 
     @synchronized
-    def fork(self, *, under: Question | None = None) -> Self:
+    def fork(self, *, under: Question | None = None, for_all: tuple[str, Size, Size] | None = None) -> Self:
         """An environment of its own that begins with everything known here, and with one more hypothesis if there is
-        one.
+        one, or inside of `for_all` with these arguments.
 
         The two share the interner, so sizes of this one may be asked about there.
         """
@@ -413,6 +441,10 @@ class ShapeEnv(Asking):
         other._ledger.inherit(self._ledger)
         if under is not None:
             other._ledger.hypotheses = (*other._ledger.hypotheses, other._commands.suppose(under))
+        if for_all is not None:
+            from shapes.environment.for_all import open_range
+
+            open_range(other._commands, other._declarations, *for_all)
         return other
 
     @synchronized
@@ -439,7 +471,8 @@ class ShapeEnv(Asking):
         origin = pickled_provider(self.origin)
         empty = partial(type(self), policy=self.policy, origin=origin, solvers=self.solvers, decimals=self.decimals)
         ledger = self._ledger
-        return _restored, (empty, self.known, self.events, ledger.hypotheses, tuple(ledger.table.strict))
+        scopes = ledger.hypotheses, ledger.ranges
+        return _restored, (empty, self.known, self.events, scopes, tuple(ledger.table.strict))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
@@ -466,11 +499,11 @@ def _restored(
     empty: partial[ShapeEnv],
     facts: Facts,
     commitments: tuple[Commitment, ...],
-    hypotheses: tuple[Prop, ...],
+    scopes: tuple[tuple[Prop, ...], tuple[BoundRange, ...]],
     strict: tuple[Atom, ...],
 ) -> ShapeEnv:
     """An environment as it was pickled: an empty one with the interner of its facts, and these."""
     env = empty(interner=facts.interner)
-    env._ledger.restore(facts, commitments, hypotheses)
+    env._ledger.restore(facts, commitments, *scopes)
     env._ledger.table.strict |= {atom: atom.name for atom in strict}
     return env

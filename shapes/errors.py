@@ -40,6 +40,7 @@ __all__ = [
     "InvalidArgument",
     "NotExported",
     "NotExpressible",
+    "NotProven",
     "ParseError",
     "RuleViolation",
     "ShapeError",
@@ -121,6 +122,22 @@ class UndecidedGuard(ShapeError):
         if self.origin is not None:
             lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
         return bounded("\n".join([*lines, f"  fix:    {self.fix}"]))
+
+
+class NotProven(ShapeError):
+    """A proposition that was to be proven for all values of bound variables. `sizes` are values for which it is false,
+    by name, where they were found."""
+
+    def __init__(
+        self, question: str, verdict: Verdict, variables: tuple[str, ...], sizes: Mapping[str, int] | None
+    ) -> None:
+        self.question, self.verdict, self.variables, self.sizes = question, verdict, variables, sizes
+        super().__init__(question, verdict, variables, sizes)
+
+    def __str__(self) -> str:
+        over = f" for all {', '.join(self.variables)}" if self.variables else ""
+        outcome = outcome_of(self.verdict) if self.sizes is None else f"false at {sizes_text(self.sizes)}"
+        return bounded(f"cannot prove `{self.question}`{over}: {outcome}")
 
 
 class SpecializedDynamic(ShapeError):

@@ -20,8 +20,10 @@ from pathlib import Path
 import shapes.rules
 
 FOLDER = Path(shapes.rules.__file__ or "").parent
-NOT_RULES = ("__init__", "__main__", "expectations", "reference", "registry", "shape", "promotion", "collectives")
-"""The functions that give no sizes, and those that another test compares with simulated ranks."""
+NOT_RULES = (
+    *("__init__", "__main__", "expectations", "reference", "registry", "shape", "promotion", "collectives", "sharding"),
+)
+"""The functions that give no sizes, and those that another test compares with simulated ranks or with DTensor."""
 OF_NUMPY = ("_backwards", "numpy_getitem")
 """The attributes that only arrays of NumPy have; these are compared with it in tests of their own."""
 REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "agree_all", "expandable")

@@ -19,11 +19,12 @@ run-time check s >= u0: more tokens than slots
 
 from __future__ import annotations
 
-from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Guarded, Specialized
+from shapes.environment.events import Asked, Assumed, Chosen, Deferred, Guarded, Specialized, symbols_of
 from shapes.environment.hints import value_at_hints
 from shapes.environment.questions import Effort, Questions, verdict_under
 from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.undecided import undecided, undefined, valueless
+from shapes.environment.universal import Universal, instances, universals
 from shapes.errors import Contradiction, FalseAtHint, Undefined
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Policy, Refuse, TakeHint
@@ -32,6 +33,7 @@ from solver.decide.assume import assume
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Conflict
 from solver.proofs.fact import Fact, Kind
+from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
 
@@ -54,14 +56,38 @@ class Commands:
 
     def assume(self, question: Question, kind: Kind) -> None:
         """Assume a fact of this kind."""
+        ledger = self.ledger
         prop, domain = self.reader.read(question)
-        fact = self.ledger.fact(prop, domain, kind, _written(question))
-        self.ledger.add(fact, Assumed(fact))
+        fact = ledger.fact(prop, domain, kind, _written(question))
+        if not ledger.ranges:
+            ledger.add(fact, Assumed(fact))
+            return
+        mark = ledger.position()
+        try:
+            ledger.add(fact, Assumed(fact))
+            for each in universals(ledger.commitments, ledger.ranges):
+                if each.fact is fact:
+                    self.instantiate(each)
+        except BaseException:
+            ledger.return_to(mark)
+            raise
+
+    def instantiate(self, each: Universal, at: Atom | None = None) -> None:
+        """State instances of an assumption about every value of bound variables."""
+        ledger = self.ledger
+        for values in instances(each, ledger.ranges, at):
+            fact = each.instance(values, len(ledger.commitments))
+            if fact.prop.kind != "true":
+                ledger.add(fact, Assumed(fact))
 
     def suppose(self, question: Question) -> Prop:
         """Assume a hypothesis, until a rollback."""
         prop, domain = self.reader.read(question)
-        fact = self.ledger.fact(prop, domain, "hypothesis", question if isinstance(question, str) else str(prop))
+        return self.suppose_prop(prop, domain, question if isinstance(question, str) else str(prop))
+
+    def suppose_prop(self, prop: Prop, domain: Prop, text: str) -> Prop:
+        """`suppose`, of a proposition that was read before."""
+        fact = self.ledger.fact(prop, domain, "hypothesis", text)
         self.ledger.add(fact, Assumed(fact))
         return self.within(prop, domain)
 
@@ -111,7 +137,21 @@ class Commands:
             ledger.add_tested(fact, Guarded(fact, prop, True, message))
             return
         fact = ledger.fact(prop, domain, "assert", text)
-        ledger.add_tested(fact, Deferred(fact, message, ledger.hypotheses, error))
+        ledger.add_tested(fact, self._deferred(fact, message, error))
+
+    def _deferred(self, fact: Fact, why: str, error: type[Exception] = RuntimeError) -> Deferred:
+        """A check that runs with the program.
+
+        Raises:
+            UndecidedGuard: it is about every value of a bound variable, and no run has them all.
+        """
+        ledger = self.ledger
+        names = [each.variable.name for each in ledger.ranges if each.variable in symbols_of(fact)]
+        if names:
+            verdict = self.questions.answer(fact.prop, fact.domain)
+            fix = f"no run checks it for all {', '.join(names)}: assume what makes it hold, or ask(...)"
+            raise undecided(ledger, fact.prop, verdict, fact.written, fix=fix)
+        return Deferred(fact, why, ledger.hypotheses, error)
 
     def specialize(self, size: SymInt | str, why: str) -> int:
         """The value of a size as a constant: guards on it and logs why."""
@@ -192,7 +232,7 @@ class Commands:
             decisive = self._decisive(both)
             if decisive is None:
                 fact = ledger.fact(taken, domain, "assert", text if side else None)
-                ledger.add_tested(fact, Deferred(fact, why, ledger.hypotheses))
+                ledger.add_tested(fact, self._deferred(fact, why))
                 return
             taken, domain, text = decisive, self.true, None
         fact = ledger.fact(taken, domain, "guard", text if side else None)
@@ -240,9 +280,7 @@ class Commands:
             return False
         fact = ledger.fact(domain, self.true, kind)
         why = f"`{prop}` needs it"
-        ledger.add(
-            fact, Guarded(fact, domain, True, why) if kind == "guard" else Deferred(fact, why, ledger.hypotheses)
-        )
+        ledger.add(fact, Guarded(fact, domain, True, why) if kind == "guard" else self._deferred(fact, why))
         return True
 
     # ------------------------------------------------------------------ what decides

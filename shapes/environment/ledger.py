@@ -37,6 +37,7 @@ from shapes.environment.events import (
 from shapes.environment.hints import truth_at_hints
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.trail import Revocable
+from shapes.environment.universal import BoundRange
 from shapes.errors import Contradiction, FalseAtHint, SpecializedDynamic, StaleCheckpoint, Undefined
 from shapes.origin import OriginProvider
 from solver.decide.assume import assume
@@ -74,6 +75,7 @@ class Ledger:
         "interner",
         "listeners",
         "origin",
+        "ranges",
         "table",
         "trails",
     )
@@ -86,6 +88,8 @@ class Ledger:
         self.commitments: list[Commitment] = []
         self.hypotheses: tuple[Prop, ...] = ()
         """The hypotheses of the open scopes, outermost first."""
+        self.ranges: tuple[BoundRange, ...] = ()
+        """The bound variables of the open `for_all`, outermost first."""
         self.listeners: tuple[Listener, ...] = ()
         self.trails: tuple[Revocable, ...] = ()
         """The other state that a rollback undoes."""
@@ -96,14 +100,20 @@ class Ledger:
         """Begin with everything that another ledger has; the trails are empty."""
         self.facts = other.facts
         self.commitments += other.commitments
-        self.hypotheses = other.hypotheses
+        self.hypotheses, self.ranges = other.hypotheses, other.ranges
         self._positions += [(0,) * len(self.trails)] * len(other.commitments)
 
-    def restore(self, facts: Facts, commitments: Iterable[Commitment], hypotheses: tuple[Prop, ...]) -> None:
+    def restore(
+        self,
+        facts: Facts,
+        commitments: Iterable[Commitment],
+        hypotheses: tuple[Prop, ...],
+        ranges: tuple[BoundRange, ...],
+    ) -> None:
         """Begin with what a ledger of another process had; the table registers its symbols, the trails are empty."""
         self.facts = facts
         self.commitments += commitments
-        self.hypotheses = hypotheses
+        self.hypotheses, self.ranges = hypotheses, ranges
         self._positions += [(0,) * len(self.trails)] * len(self.commitments)
         for commitment in self.commitments:
             if type(commitment) is Declared:

@@ -29,6 +29,7 @@ from shapes.environment.events import Declared, fact_of
 from shapes.environment.ledger import Ledger
 from shapes.environment.reader import Reader
 from shapes.environment.trail import Trail
+from shapes.environment.universal import judged
 from shapes.errors import Contradiction, InvalidArgument
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, Never, Verdict
@@ -118,6 +119,8 @@ class Questions:
             return known.verdict
         if known.facts is facts or not isinstance(known.verdict, Depends) or not self._admits(known):
             return None
+        if self.ledger.ranges:
+            return None  # an assumption since then may be about other values of a bound variable
         # Entered anew, so that a rollback takes this away and never an older position with it.
         del self.answers[key]
         verdict = known.verdict.under(facts)
@@ -129,6 +132,12 @@ class Questions:
         ledger = self.ledger
         facts = ledger.facts
         verdict = verdict_under(facts, prop, domain, effort, timeout, solvers=self.solvers)
+        if ledger.ranges and isinstance(verdict, Depends):
+
+            def ask(more: Facts) -> Verdict:
+                return verdict_under(more, prop, domain, effort, timeout, solvers=self.solvers)
+
+            verdict = judged(verdict, facts, ledger.commitments, ledger.ranges, ask)
         if self.answers.make_room():
             self._forget()
         tried = RANKS[effort] if timeout is None else RANKS["fast"] - 1

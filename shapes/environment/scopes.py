@@ -72,14 +72,14 @@ def supposing(
         props = [commands.suppose(question) for question in questions]
         ledger.hypotheses = (*outer, *props)
         yield variables
-        lasting = _lasting(ledger.commitments[mark.position :], commands.interner.conjunction(props))
+        kept = lasting(ledger.commitments[mark.position :], commands.interner.conjunction(props))
     except BaseException:
         ledger.hypotheses = outer
         ledger.return_to(mark)
         raise
     ledger.hypotheses = outer
     ledger.return_to(mark)
-    ledger.commit_all(lasting)
+    ledger.commit_all(kept)
 
 
 def _new_names(questions: Sequence[Question], known: Collection[str]) -> list[str]:
@@ -91,27 +91,29 @@ def _new_names(questions: Sequence[Question], known: Collection[str]) -> list[st
     ]
 
 
-def _lasting(since: Sequence[Commitment], scope: Prop) -> list[Commitment]:
+def lasting(since: Sequence[Commitment], scope: Prop) -> list[Commitment]:
     """The commitments made inside of a scope, as they hold outside."""
     local = {atom for event in since if isinstance(event, Declared) for atom in event.symbol.symbols}
     conditional = local.isdisjoint(scope.symbols)
-    lasting: list[Commitment] = []
+    kept: list[Commitment] = []
     for event in since:
         fact = fact_of(event)
         if fact is not None and not local.isdisjoint(symbols_of(fact)):
             continue
         match event:
             case Guarded() | Specialized() | Sourced() | Chosen():
-                lasting.append(event)
+                kept.append(event)
             case Assumed(fact=fact) if conditional and fact.kind != "hypothesis":
-                lasting.append(replace(event, fact=_implied(scope, fact)))
+                kept.append(replace(event, fact=_implied(scope, fact)))
             case Deferred(fact=fact) if conditional:
-                lasting.append(replace(event, fact=_implied(scope, fact)))
-    return lasting
+                kept.append(replace(event, fact=_implied(scope, fact)))
+    return kept
 
 
 def _implied(scope: Prop, fact: Fact) -> Fact:
     """The fact where the scope holds."""
+    if scope.kind == "true":
+        return fact
     outside, join = scope.negation, Prop.join
     domain = fact.domain if fact.domain.kind == "true" else join(scope.interner, "or", (outside, fact.domain))
     prop = join(scope.interner, "or", (outside, fact.prop))

@@ -53,7 +53,7 @@ COMMANDS: Final[Mapping[str, str]] = {
         "not needed here: every question is about integers, and has a budget",
     ),
     **dict.fromkeys(
-        ("forall", "ForAll", "exists", "Exists"),
+        ("ForAll", "exists", "Exists"),
         "not written here: `ask` is about all sizes that the facts allow, and `model P` looks for one",
     ),
 }

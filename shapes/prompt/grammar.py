@@ -86,6 +86,7 @@ USAGE: Mapping[str, Usage] = {
     "facts": Usage("facts", "all that is known, with line numbers", "nothing"),
     "undo": Usage("undo", "undo the last declaration, fact or guard", "nothing"),
     "drop": Usage("drop 2", "take back the declaration, fact or guard of a line, and keep those after it", "number"),
+    "forall": Usage("forall r < world: r*k < n", "is it so for every r? Without a question, until `pop`", "text"),
     "push": Usage("push", "mark a point to return to", "nothing"),
     "pop": Usage("pop", "return to the last `push`, or, with a number, to the last but so many", "perhaps number"),
     "reset": Usage("reset", "begin again", "nothing"),
@@ -116,8 +117,9 @@ def parse_command(line: str) -> Command:
         return Command("")
     if text.endswith("?"):
         word = _WORD.match(text)
-        begin = word.end() if word is not None and word[1] == "ask" and text[word.end() :][:1] in (" ", "\t") else start
-        return Command("ask", _argument(line, begin, len(text) - 1, "ask"))
+        named = word is not None and word[1] in ("ask", "forall") and text[word.end() :][:1] in (" ", "\t")
+        name, begin = (word[1], word.end()) if word is not None and named else ("ask", start)
+        return Command(name, _argument(line, begin, len(text) - 1, name))
     word = _WORD.match(text)
     if word is None:
         return Command("ask", _argument(line, start, len(text), "ask"))

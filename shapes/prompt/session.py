@@ -36,6 +36,7 @@ from shapes.prompt.evidence import reasons_page
 from shapes.prompt.foreign import advised
 from shapes.prompt.grammar import USAGE, Argument, Command, Symbol, parse_command
 from shapes.prompt.page import Page, Span, columns, line, span
+from shapes.prompt.quantifying import read_ranges
 from shapes.prompt.solving import model, optimum
 from shapes.sessions.session import Record, lines_so_far, question_record, questions_of, save
 from solver.decide.verdict import Verdict
@@ -46,7 +47,9 @@ Value = TypeVar("Value")
 
 PLACE = "line"
 """The file name of origins that are lines of this session."""
-CHANGES: Final = ("sizes", "symbol", "unbacked", "let", "assume", "guard", "expect_true", "load", "reset", "push")
+SCOPES: Final = ("push", "forall")
+"""The commands that `pop` returns to."""
+CHANGES: Final = ("sizes", "symbol", "unbacked", "let", "assume", "guard", "expect_true", "load", "reset", *SCOPES)
 """The commands that `undo` takes back."""
 
 RETURNS: Final = ("undo", "pop", "drop")
@@ -87,7 +90,8 @@ class Session:
         """The changes and questions that stand, in order."""
         self._questions: tuple[tuple[int, Record], ...] = ()
         """The questions that were asked, as a saved session has them."""
-        self._last: tuple[str, Verdict] | None = None
+        self._last: tuple[str, Verdict, ShapeEnv] | None = None
+        """The last question, its answer, and the environment that it is about."""
 
     def label(self, fact: Fact) -> str:
         """The number of the line that made a fact; a fact of a loaded program keeps its place there."""
@@ -117,7 +121,7 @@ class Session:
                 if command.name not in RETURNS:
                     self._go_back(step)
                 raise
-            if command.name in (*CHANGES, "ask"):
+            if command.name in (*CHANGES, "ask") and not (command.name == "forall" and self.env is step.env):
                 self._steps.append(step)
             return Reply(page, ended=command.name == "quit")
         except Contradiction as error:
@@ -167,6 +171,8 @@ class Session:
                 self._questions, self._last = (), None
             case "ask":
                 return self._ask(argument, text)
+            case "forall":
+                return self._for_all(argument, text)
             case "why":
                 return self._why()
             case "bounds":
@@ -239,7 +245,7 @@ class Session:
         raise ShapeError("nothing to undo")
 
     def _pop(self, count: int) -> Page:
-        pushes = [position for position, step in enumerate(self._steps) if step.command == "push"]
+        pushes = [position for position, step in enumerate(self._steps) if step.command in SCOPES]
         if not 1 <= count <= len(pushes):
             raise ShapeError(f"there are {len(pushes)} points to return to; `push` marks one")
         position = pushes[-count]
@@ -303,13 +309,31 @@ class Session:
             if value is None:
                 raise
             return value
-        self._last = (argument.text, verdict)
+        self._last = (argument.text, verdict, self.env)
         prop, domain = self.env.parse(argument.text)
         asked = question_record(self.env, Asked(prop, domain, argument.text, verdict, "person", False))
         self._questions = (*self._questions, (lines_so_far(self.env), asked))
         where = display.obligation(self.env, argument.text)
         page = display.verdict_page(verdict, label=self.label, first=names_in(argument.text), where=where)
         return [*page, *powers_note(argument.text)]
+
+    def _for_all(self, argument: Argument, text: str) -> Page:
+        """Open a scope of bound variables, for one question or until `pop`."""
+        ranges, question = read_ranges(text, argument)
+        outside, asked = self.env, self._questions
+        try:
+            for each in ranges:
+                low = self._reading(text, each.low, self.env.size) + each.above
+                high = self._reading(text, each.high, self.env.size) + each.included
+                self.env = self.env.fork(for_all=(each.name, low, high))
+            if question is None:
+                return ()
+            page = self._ask(question, text)
+        except BaseException:
+            self.env = outside
+            raise
+        self.env, self._questions = outside, asked
+        return page
 
     def _model(self, text: str, argument: Argument) -> Page:
         try:
@@ -324,8 +348,8 @@ class Session:
     def _why(self) -> Page:
         if self._last is None:
             raise ShapeError("nothing was asked yet; `help ask` shows how")
-        question, verdict = self._last
-        return reasons_page(self.env, verdict, question, label=self.label)
+        question, verdict, env = self._last
+        return reasons_page(env, verdict, question, label=self.label)
 
     def _export(self, path: str) -> Page:
         """The last answer for Coq, or the environment for SMT solvers, as the name of the file says."""

@@ -50,7 +50,7 @@ Output = Shape | tuple["Output", ...] | None
 FAMILIES: Final = (
     "activations", "attention", "collectives", "convolution", "creation", "diagonals",
     "embedding", "folding", "indexing", "joining", "linalg", "losses", "matmul", "norms", "padding", "pointwise",
-    "pooling", "reductions", "resampling", "scans", "selecting", "slicing", "solving",
+    "pooling", "reductions", "resampling", "scans", "selecting", "sharding", "slicing", "solving",
     "splitting", "transforms", "views",
 )  # fmt: skip
 """The modules of this folder that hold rules, loaded when a rule is looked for."""

@@ -338,6 +338,13 @@ class Depends(Answer):
         verdict._shown, verdict.written = self._shown, text
         return verdict
 
+    def shown_under(self, facts: Facts) -> Depends:
+        """The same answer under fewer facts, with the same witnesses: other facts may have chosen them."""
+        true, false = Witness.of(self.true_values), Witness.of(self.false_values)
+        verdict = Depends(self.prop, self.domain, self.rung, facts, true, false)
+        verdict._cancelled, verdict._shown, verdict.written = self._cancelled, self._small(), self.written
+        return verdict
+
     def under(self, facts: Facts) -> Depends:
         """The same answer under more facts, which both witnesses satisfy as they were found."""
         return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))

@@ -32,8 +32,11 @@ FORK: Final = 1_000
 """The cost, in the same unit, of a hypothesis and of each statement learned from it."""
 STEP: Final = 150
 POINT: Final = 12_000
+"""The most that a point of a linear relaxation may cost that is tried as a witness."""
+TRIED: Final = 1_000
+"""The cost of trying a point beside that of the search."""
 POINTS: Final = 6
-"""Points of linear relaxations tried as witnesses for one question."""
+"""Points tried for one question."""
 
 
 class Open(Exception):
@@ -178,7 +181,8 @@ class Prover(ABC):
         if self.opposite is None or not self.points or self.work < POINT or "search" not in self.rungs:
             return
         self.points -= 1
-        self.work -= POINT
-        found = repaired(self.facts, self.opposite, values, row=self.base, solved=self.solved)
+        budget = self.budget_of(POINT - TRIED)
+        found = repaired(self.facts, self.opposite, values, row=self.base, solved=self.solved, budget=budget)
+        self.work -= POINT - budget.work
         if found is not None:
             raise Open(found)

@@ -133,6 +133,8 @@ class Search(Variation):
                     if deeper is not None and inner is not source:
                         symbols.update(dict.fromkeys(declared_symbols(deeper.image)))
         free = [atom for atom in symbols if atom not in moved and atom.definition is None]
+        if len(free) > SYMBOLS and target.kind == "ge" and not target.schedule and target.expr.degree == 1:
+            free = [atom for atom in free if self.can_raise(target.expr, atom, moved)]
         touching = self.samples.touching
 
         def crowd(atom: Atom) -> int:
@@ -140,6 +142,14 @@ class Search(Variation):
             return 0 if facts is None else facts.count
 
         return sorted(free, key=lambda atom: (crowd(atom), atom.key))[:SYMBOLS]
+
+    def can_raise(self, e: Expr, atom: Atom, moved: dict[Atom, int]) -> bool:
+        """Return True unless a symbol is at the end of its range to which it would have to move for a linear expression
+        to grow."""
+        slope = self.slope(e, atom)
+        lo, hi = self.samples.limits.get(atom.serial) or (None, None)
+        end = hi if slope > 0 else lo
+        return not slope or end is None or self.value(atom, moved) != end
 
     def places(self, target: Prop, atom: Atom, moved: dict[Atom, int]) -> list[int]:
         """Candidate values for a symbol, the promising ones first."""
@@ -322,7 +332,15 @@ class Search(Variation):
                 continue
             lo, hi = self.samples.limits.get(atom.serial) or (None, None)
             if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
-                return None
+                rule = self.facts.solved.get(atom.monomial)
+                if rule is None or len(rest) > len(broken):
+                    return None
+                # what it is computed from can move: of u1 = n - u0 >= 0, n rises with u0
+                below = lo is not None and trial[atom] < lo
+                inside = Prop.ge(rule.image, lo or 0) if below else Prop.le(rule.image, hi or 0)
+                if inside.kind != "ge":
+                    return None
+                rest.append(inside)
             touching = self.samples.touching.get(atom.serial)
             if touching is not None and touching.count > TOUCHED:
                 if touching.count > self.limit:

@@ -11,8 +11,8 @@ from shapes import Always, GaveUp, ShapeEnv
 from shapes.errors import ShapeError, UndecidedGuard
 from solver.rungs.effort import WORK
 
-FACT = "x*y == x + y + 5"
-HARD = "x <= 7"  # takes more than a question may cost by default
+FACT = "x*y == 2*x + y + 9"
+HARD = "x <= 12"  # takes more than a question may cost by default
 
 
 def hard(*, solvers: bool = True) -> ShapeEnv:
@@ -82,7 +82,7 @@ def test_one_form_is_tried_once() -> None:
     env = hard(solvers=False)
     first = env.ask(HARD)
     assert isinstance(first, GaveUp) and first.work > 0
-    for other in ("7 >= x", "x > 7", "2*x - 7 <= x", "not (x >= 8)"):
+    for other in ("12 >= x", "x > 12", "2*x - 12 <= x", "not (x >= 13)"):
         verdict = env.ask(other)
         assert isinstance(verdict, GaveUp) and verdict.tried == first.tried
         assert verdict is first or verdict.work == 0
@@ -102,5 +102,5 @@ def test_a_branch_that_is_given_up_says_so() -> None:
     env.unbacked("x", 1)
     env.unbacked("y", 1)
     env.expect_true(FACT)
-    with pytest.raises(UndecidedGuard, match="x <= 7"):
+    with pytest.raises(UndecidedGuard, match="x <= 12"):
         env.guard(HARD)

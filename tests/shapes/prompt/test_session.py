@@ -256,3 +256,55 @@ def test_a_saved_session_keeps_its_questions(tmp_path: Path) -> None:
     assert lines[0] == lines[1]
     assert [json.loads(line)["op"] for line in lines[0]] == ["symbol", "ask", "assume", "ask", "ask"]
     assert [json.loads(line).get("truth") for line in lines[0]][1::2] == ["depends", "always"]
+
+
+def test_for_all_values_of_a_variable() -> None:
+    """A question about every rank is answered inside of its scope, of which nothing is left."""
+    session = Session()
+    start = ("sizes n", "symbol world lo=1")
+    asked = "forall r < world, r < q < world: min((r + 1)*ceildiv(n, world), n) <= min(q*ceildiv(n, world), n)"
+    replies = talk(*start, asked, "forall 1 <= r <= world: r*(n//world) <= n ?", session=session)
+    assert replies[2] == "always    because  n >= 0 [1]   world >= 1 [2]   q >= r + 1 [3]"
+    assert replies[3].startswith("always")
+    replies = talk("forall r < world: (r + 1)*ceildiv(n, world) <= n", "why", session=session)
+    assert replies[0] == "depends   true at n=2, world=2, r=1   false at n=1, world=2, r=1"
+    assert replies[1].endswith("the 4 facts hold at both; verified")
+    assert session.names == ["n", "world"]
+
+
+def test_a_scope_of_bound_variables_ends_with_pop() -> None:
+    """An assumption about every rank holds until `pop`, and `undo` takes the scope back."""
+    session = Session()
+    scope = ("forall r < world", "assume r <= n", "world <= n + 1 ?", "pop")
+    replies = talk(
+        "sizes n", "symbol world lo=1", *scope, "world <= n + 1 ?", "forall r < world", "undo", session=session
+    )
+    assert replies[4] == "always    because  world >= 1 [2]   r <= n, at r = world - 1 [4]"
+    assert replies[5] == "back to [3]" and replies[6].startswith("depends")
+    assert replies[8] == "undid [8] forall r < world" and session.names == ["n", "world"]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "reason"),
+    [
+        ("forall r in 0..world: r > 3", 7, "expected the range of a variable"),
+        ("forall r < wrld: r > 3", 11, "did you mean `world`"),
+        ("forall r < world, q: r > 3", 17, "expected the range of a variable"),
+        ("forall r < world:", 17, "a question is missing"),
+        ("forall not < world: n > 2", 7, "`not` is a word of the language"),
+        ("forall r < world: r > wrld", 22, "did you mean `world`"),
+        ("forall n < world: n > 2", None, "there is a symbol of this name already"),
+        ("forall r < 0: r > 2", None, "contradicts what is known"),
+    ],
+)
+def test_mistakes_in_ranges(line: str, column: int | None, reason: str) -> None:
+    """A mistake points at its column, and leaves no scope open."""
+    session = Session()
+    talk("sizes n world", session=session)
+    reply = session.run(line)
+    shown = text_of_page(reply.page).split("\n")
+    assert not reply.ok and reason in shown[0], shown
+    if column is not None:
+        assert shown[2].index("^") == column + 2
+    assert session.names == ["n", "world"] and talk("facts", session=session) == talk("facts", session=session)
+    assert not session.run("pop").ok

@@ -39,10 +39,14 @@ without_strategy = {
     "all_to_all": (0, 1, 4),
     "all_to_all_single": (None, None, 4),
     "broadcast": (0, 4),
+    "compute_local_shape_and_global_offset": ((2, 2), (1, 0), (0, None)),
     "numpy.getitem": (0,),
+    "pad_shard": (0, 4),
     "permute_tensor": ([1, 0], 2),
     "reduce_scatter_single": ("sum", 0, 4),
     "reduce_scatter_tensor": ("sum", 0, 4),
+    "shard_tensor": (0, 4, 3),
+    "strided_shard_tensor": (0, 2, 4, 3),
     "wait_tensor": (),
 }
 

@@ -16,7 +16,7 @@ from shapes.sessions.recording import open_recording, read_sessions
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.minimal_core import WORK, Deletion, minimized
-from solver.decide.verdict import Always, Never
+from solver.decide.verdict import Always, GaveUp, Never
 from solver.errors import Contradictory, Undefined
 from solver.interop.z3 import objection
 from solver.knowledge.facts import Conflict, Facts, range_prop
@@ -226,19 +226,33 @@ def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:
 
 
 def test_a_core_is_not_called_minimal_where_a_question_was_not_decided_without_a_fact() -> None:
-    """The question without the range of s is not decided: that s is needed was not shown, and is not (s divides
-    what a ceiling of it times s is, which is even more than -2)."""
+    """The question without the bounds of w and e is not decided: that they are needed was not shown, and they are not
+    (a ceiling of n/w is at most a floor and one, and a quotient times its divisor at most the dividend)."""
+    env = ShapeEnv(solvers=False)
+    for name, least in (("n", 0), ("w", 1), ("e", 0)):
+        env.symbol(name, least)
+    question = "min(n, ceildiv(n, w)*(e//(n//w + 1))) <= e"
+    assert isinstance(env.ask(question), GaveUp)
+    env.assume("w <= 3")
+    env.assume("e <= 3")
+    verdict = env.ask(question)
+    assert isinstance(verdict, Always)
+    assert (len(verdict.core), verdict.core_minimal) == (4, False)
+
+
+def test_a_core_is_minimal_where_the_question_is_decided_without_each_other_fact() -> None:
+    """The range of s is left out although the question has operations of s in all its parts but one."""
     question = (
         "(((s*s + (p - s)) % s) == gcd(8 % 8, 8)) or ((ceildiv((p * 2), s)*s) != 2) "
         "or ((1//p + (1 if (p * 2) < 1 % p else 0)) <= min(2, w))"
     )
-    for lo, hi, core, minimal in ((1, 6, 2, False), (None, None, 1, True)):
+    for lo, hi in ((1, 6), (None, None)):
         env = ShapeEnv(solvers=False)
         for name, least, most in (("s", lo, hi), ("p", -1, 0), ("w", -1, 2)):
             env.symbol(name, least, most)
         verdict = env.ask(question)
         assert isinstance(verdict, Always)
-        assert (len(verdict.core), verdict.core_minimal) == (core, minimal)
+        assert (len(verdict.core), verdict.core_minimal) == (1, True)
 
 
 @pytest.mark.parametrize(
