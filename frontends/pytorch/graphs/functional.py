@@ -34,7 +34,7 @@ from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.functionalize import Values
 from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import computed_again
-from frontends.pytorch.graphs.split import Split, needed, split, told_later
+from frontends.pytorch.graphs.split import Split, needed, split
 from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
@@ -70,7 +70,7 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
     if values.unwritten():
         raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
-    checked = [check.prop.symbols for check in told_later(program)[1]]
+    checked = [check.prop.symbols for check in program.told_later[1]]
     forward = values.operations[:cut]
     backward = unused_removed(values.operations[cut:], [gradients, *checked])
     changed = {operation.args[0] for operation in forward if operation.target is aten.copy_.default}
