@@ -177,6 +177,7 @@ def _traced(
         inputs = [with_offset(env, each) for each in inputs]
     return Variant(
         env=env,
+        kinds=recorder.kinds,
         recording=recorder.recording,
         inputs=tuple(inputs),
         outputs=tuple(outputs),

@@ -31,7 +31,7 @@ from shapes.rules.broadcasting import agree, agree_all, broadcast, same
 from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.structure import count, empty, filled, typed
+from shapes.rules.structure import count, empty, filled, trues, typed
 from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
 
 WHOLE = ("int64", "int32", "int16", "int8", "uint8")
@@ -40,7 +40,7 @@ WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 @rule("nonzero")
 def nonzero(env: ShapeEnv, input: Shape, *, as_tuple: bool = False) -> Shape | tuple[Shape, ...]:
     """A row of coordinates for each element that is not 0, or one list of them for each axis."""
-    number = count(env, numel(input))
+    number = trues(env, input)
     if not as_tuple:
         return Shape((number, len(input)), dtype="int64")
     return tuple([Shape((number,), dtype="int64") for _ in range(max(len(input), 1))])
@@ -49,7 +49,7 @@ def nonzero(env: ShapeEnv, input: Shape, *, as_tuple: bool = False) -> Shape | t
 @rule("argwhere")
 def argwhere(env: ShapeEnv, input: Shape) -> Shape:
     """A row of coordinates for each element that is not 0."""
-    return Shape((count(env, numel(input)), len(input)), dtype="int64")
+    return Shape((trues(env, input), len(input)), dtype="int64")
 
 
 @rule("nonzero_static")
@@ -63,7 +63,9 @@ def nonzero_static(env: ShapeEnv, input: Shape, *, size: Int, fill_value: int = 
 def masked_select(env: ShapeEnv, input: Shape, mask: Shape) -> Shape:
     """One element for each True in the mask, which broadcasts with the input."""
     typed(mask, ("bool",), "mask")
-    return Shape((count(env, numel(broadcast(env, input, mask))),), dtype=input.dtype)
+    sizes = broadcast(env, input, mask)
+    as_large = len(sizes) == len(mask) and all(map(same, sizes, mask))
+    return Shape((trues(env, mask) if as_large else count(env, numel(sizes)),), dtype=input.dtype)
 
 
 @rule("item")

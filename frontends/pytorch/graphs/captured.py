@@ -19,6 +19,7 @@ import torch
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import told_by, unused_removed
 from frontends.pytorch.recording.operations import Operation, Recording
+from frontends.pytorch.symbolic.metadata import Kinds
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 
@@ -60,9 +61,11 @@ class Captured:
         relations: the aliasing of outputs, with each other and with the arguments.
         bases: the bases of outputs that are views, which the graph of a program with gradients returns after them.
         written: the tensors that it writes, inputs by index, each with the number of writes.
+        kinds: the metadata of its tensors.
     """
 
     env: ShapeEnv
+    kinds: Kinds
     recording: Recording
     inputs: tuple[Input, ...]
     outputs: tuple[object, ...]

@@ -16,6 +16,7 @@ import torch
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
+from frontends.pytorch.recording.contents import Contents
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
@@ -30,6 +31,7 @@ from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from shapes.rules.elements import Elements
 
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
@@ -45,6 +47,7 @@ class Recorder(Trace):
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
         """Results that a detached tensor stands for."""
+        self.contents: Final = Contents(self.recording)
         self.draws: Final = Draws()
         """The random numbers that may be drawn again."""
         self.versions: Final[Versions] = {}
@@ -197,6 +200,12 @@ class Recorder(Trace):
         made = tensor_of(found.metadata, found)
         made.lifted = tensor
         return made
+
+    def elements(self, tensor: torch.Tensor) -> Elements | None:
+        return self.contents.of(self.result_of(tensor))
+
+    def learn(self, tensor: torch.Tensor, elements: Elements) -> None:
+        self.contents.learn(self.result_of(tensor), elements)
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""
