@@ -11,13 +11,15 @@ operator raises an error because of one.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from frontends.pytorch.graphs.selection import NotMasked, Site
+from frontends.pytorch.graphs.graph import is_symbol
+from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
 from frontends.pytorch.recording.operations import Argument, has_effects, is_custom
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
@@ -86,7 +88,7 @@ def pointwise(site: Site) -> None:
     args = [broadcast(site, value, axis, rank) for value in site.operation.args]
     if site.operation.target in DIVIDING and not args[-1].dtype.is_floating_point:
         args[-1] = divisor(site, args[-1])
-    if any(isinstance(value, Node) and site.selection.atom in value_symbols(value) for value in site.operation.args):
+    if any(isinstance(value, Node) and site.selection.atom in atoms_of(value) for value in site.operation.args):
         site.stands(by_count(site, args))
         return
     kwargs = {name: broadcast(site, value, axis, rank) for name, value in site.operation.kwargs.items()}
@@ -126,10 +128,6 @@ def divisor(site: Site, whole: Tensor) -> Tensor:
     return site.filled(value, 1) if isinstance(value, Result) and site.axis(value) is not None else whole
 
 
-def value_symbols(value: Node) -> frozenset[object]:
-    return frozenset() if value.is_plain else value.value.expr.symbols if value.kind == "int" else frozenset()
-
-
 def numbered(site: Site) -> None:
     """An operator on other tensors that reads how many elements are selected."""
     site.gives(by_count(site, [outside(site, value) for value in site.operation.args]))
@@ -144,44 +142,72 @@ def outside(site: Site, value: Argument) -> Any:
     return site.whole(value) if isinstance(value, Result) else value
 
 
+ARITHMETIC: Final = tuple(
+    [getattr(packet, each) for packet in (aten.add, aten.sub, aten.mul, aten.div) for each in ("Tensor", "Scalar")]
+)
+QUOTIENTS: Final = (aten.div.Tensor, aten.div.Scalar)
+
+
 def by_count(site: Site, args: Sequence[Any]) -> Tensor:
-    """A product or quotient of a tensor and how many elements are selected, where that is the second argument.
+    """Arithmetic of a tensor and a number made of how many elements are selected, which is a tensor here."""
+    target, operands = site.operation.target, site.operation.args
+    if target in ARITHMETIC and len(args) == 2 and not site.operation.kwargs and isinstance(operands[1], Node):
+        whole = args[0]
+        if whole.dtype.is_floating_point or (target in QUOTIENTS and not whole.dtype.is_complex):
+            wide = torch.float64 if whole.dtype is torch.float64 else torch.float32
+            made = target(whole.to(wide), number_tensor(site, operands[1]).to(wide))
+            return made.to(whole.dtype if whole.dtype.is_floating_point else torch.get_default_dtype())
+    # the number is read once
+    return target(*args, **{name: outside(site, value) for name, value in site.operation.kwargs.items()})
+
+
+def number_tensor(site: Site, number: Node) -> Tensor:
+    """A number made of sizes, as a double.
 
     Raises:
-        NotMasked: another operator, or another number.
+        NotMasked: it is no polynomial of them, nor a quotient of such.
     """
-    dividing = site.operation.target in (aten.div.Scalar, aten.div.Tensor)
-    if len(args) != 2 or not (dividing or site.operation.target in (aten.mul.Scalar, aten.mul.Tensor)):
-        return keeping(site, args)
-    first, number = site.operation.args
-    if not isinstance(first, Result) or not isinstance(number, Node) or number.kind != "int":
-        return keeping(site, args)
-    ones = {site.selection.atom: site.selection.number.value.expr.interner.constant(1)}
-    rest = number.value.expr.replace(ones)
-    if number.value.expr is not rest * site.selection.number.value.expr:
-        return keeping(site, args)
-    whole = args[0]
-    wide = counted_as(whole.dtype)
-    if wide is None:
-        return keeping(site, args)
-    factor = site.count(wide)
-    if not (rest.is_constant and rest.constant == 1):
-        operations = number.value.operations
-        factor = factor * site.rewriting.recorder.nodes.wrap(operations.integer(rest, operations.true))
-    made = whole.to(wide) / factor if dividing else whole.to(wide) * factor
-    return made.to(whole.dtype if whole.dtype.is_floating_point else made.dtype)
+    value = number.value
+    if number.kind == "int":
+        return polynomial(site, value.expr)
+    if number.kind == "float":
+        return quotient(site, value.value.program.node, value.value.arguments)
+    raise NotMasked("a truth value made of how many elements are selected")
 
 
-def counted_as(dtype: torch.dtype) -> torch.dtype | None:
-    """The dtype in which a tensor is divided by how many elements are selected; None for complex numbers."""
-    if dtype.is_complex:
-        return None
-    return torch.float64 if dtype is torch.float64 else torch.float32
+def polynomial(site: Site, expr: Expr) -> Tensor:
+    count, monomials = site.count(torch.float64), expr.interner.monomials
+    total = torch.full((), expr.constant, dtype=torch.float64, device=count.device)
+    operations = site.selection.number.value.operations
+    for monomial, coefficient in expr.terms:
+        product: Any = float(coefficient)
+        for atom in monomials[monomial]:
+            if atom is site.selection.atom:
+                product = count * product
+            elif is_symbol(atom.expr) and atom.definition is None:
+                size = site.rewriting.recorder.nodes.wrap(operations.integer(atom.expr, operations.true))
+                product = size * product
+            else:
+                raise NotMasked(str(expr))
+        total = total + product
+    return total
 
 
-def keeping(site: Site, args: Sequence[Any]) -> Tensor:
-    """The operator with the number, which is read once."""
-    return site.operation.target(*args, **site.operation.kwargs)
+STEPS: Final = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "truediv": operator.truediv}
+
+
+def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
+    """A float computed from sizes."""
+    if step.operation == "constant":
+        return torch.full((), step.value, dtype=torch.float64, device=site.count(torch.int64).device)
+    if step.operation == "integer":
+        return polynomial(site, arguments[step.place])
+    operands = [quotient(site, each, arguments) for each in step.operands]
+    if step.operation == "float":
+        return operands[0]
+    if step.operation not in STEPS:
+        raise NotMasked(step.operation)
+    return STEPS[step.operation](*operands)
 
 
 # ---------------------------------------------------------------------- reading and writing by the mask
@@ -191,9 +217,33 @@ def keeping(site: Site, args: Sequence[Any]) -> Tensor:
 def selected(site: Site) -> None:
     """All elements stand for those that the mask selects."""
     source, indices = site.operation.args
-    if [index is not None for index in indices].count(True) != 1 or site.axis(source) is not None:
-        raise NotMasked("several indices")
+    if site.axis(source) is not None:
+        raise NotMasked("an index of selected elements")
+    picks_by(site, indices)
     site.stands(site.rewriting.tensor(source))
+
+
+@rule(aten.nonzero.default)
+def coordinates(site: Site) -> None:
+    """The coordinates of selected elements, which are read axis by axis."""
+    site.rewriting.coordinates[site.operation.output] = None
+
+
+def coordinate(site: Site, output: Result, axis: int) -> None:
+    """The coordinate of each element along an axis of the mask."""
+    site.rewriting.coordinates[output] = axis
+    sizes = mask_sizes(site)
+    along = torch.arange(sizes[axis], device=site.rewriting.kind(output).device)
+    site.stands(along.view([-1 if other == axis else 1 for other in range(len(sizes))]).expand(sizes), output)
+
+
+@rule(aten.unbind.int)
+def unbound(site: Site) -> None:
+    source, dim = site.given["self"], site.given["dim"]
+    if source not in site.rewriting.coordinates or dim % 2 != 1:
+        raise NotMasked("parts of the selected elements")
+    for axis, output in enumerate(site.operation.outputs):
+        coordinate(site, output, axis)
 
 
 @rule(aten.masked_select.default)
@@ -207,13 +257,18 @@ def mask_sizes(site: Site) -> Sequence[Any]:
 
 
 def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
-    """The axis in front of which a mask picks.
+    """The axis in front of which the mask picks, or its coordinates one after another.
 
     Raises:
         NotMasked: there are other indices.
     """
     places = [place for place, index in enumerate(indices) if index is not None]
-    if len(places) != 1 or indices[places[0]].metadata.dtype is not torch.bool:
+    given = [index for index in indices if index is not None]
+    if len(given) == 1 and given[0].metadata is not None and given[0].metadata.dtype is torch.bool:
+        return places[0]
+    known = site.rewriting.coordinates
+    follow = places == list(range(places[0], places[0] + site.rank))
+    if not follow or [known.get(each) for each in given] != list(range(site.rank)):
         raise NotMasked("indices beside the mask")
     return places[0]
 
@@ -294,6 +349,12 @@ def along(site: Site) -> None:
     """A view along another axis."""
     source, *rest = site.operation.args
     dim = (rest[0] if rest else 0) % len(source.metadata.sizes)
+    if source in site.rewriting.coordinates:
+        is_squeeze = site.operation.target is aten.squeeze.dim
+        if dim == 0 or not (is_squeeze or isinstance(rest[1], int)):
+            raise NotMasked("a part of the coordinates")
+        coordinate(site, site.operation.output, 0 if is_squeeze else rest[1] % site.rank)
+        return
     axis = site.axis(source)
     if dim == axis or axis is None:
         raise NotMasked("a part of the selected elements")

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.graphs.masked_operators import moved, rule, spread
+from frontends.pytorch.graphs.masked_operators import broadcast, moved, rule, spread
 from frontends.pytorch.graphs.selection import NotMasked, Site
 from frontends.pytorch.recording.operations import Argument
 from frontends.pytorch.symbolic.tensor import Result
@@ -151,3 +151,178 @@ def masked_sum(
     for dim in sorted(dims) if keepdim else ():
         made = made.unsqueeze(dim)
     return made
+
+
+# ---------------------------------------------------------------------- along the selected elements
+
+ALONG: Final = {
+    aten._softmax.default: least, aten._log_softmax.default: least, aten.cumsum.default: zero, aten.cumprod.default: one,
+    aten._softmax_backward_data.default: zero, aten._log_softmax_backward_data.default: zero,
+}  # fmt: skip
+"""Operators along an axis that give a tensor of the same sizes, with the number that changes no other element."""
+
+
+@rule(*ALONG)
+def along(site: Site) -> None:
+    """The elements of several axes of a mask are one axis, in the order in which they are selected."""
+    given, target = dict(site.given), site.operation.target
+    output = site.operation.output
+    axis, rank = site.axis(output), len(site.rewriting.kind(output).sizes)
+    assert axis is not None
+    tensors = [name for name, value in given.items() if isinstance(value, Result)]
+    dim = given["dim"] % rank
+    for name in tensors:
+        value = given[name]
+        if site.axis(value) != axis or len(site.rewriting.kind(value).sizes) != rank:
+            raise NotMasked("other tensors along the selected elements")
+        identity = ALONG[target](site.rewriting.kind(value).dtype)
+        whole = site.filled(value, identity) if dim == axis else site.whole(value)
+        given[name] = whole.flatten(axis, axis + site.rank - 1) if dim == axis else whole
+    given["dim"] = dim if dim == axis else moved(site, output, dim)
+    declared = target._schema.arguments
+    made = target(
+        *[given[each.name] for each in declared if not each.kwarg_only],
+        **{each.name: given[each.name] for each in declared if each.kwarg_only},
+    )
+    site.stands(made.reshape(site.sizes(output)) if dim == axis else made)
+
+
+@rule(aten.argmax.default, aten.argmin.default)
+def extreme_place(site: Site) -> None:
+    """The index of the extreme element among the selected ones: as many are selected before it."""
+    given, source = site.given, site.given["self"]
+    kind = site.rewriting.kind(source)
+    if len(kind.sizes) != 1 or given["keepdim"]:
+        raise NotMasked("an index along one of several axes")
+    identity = least if site.operation.target is aten.argmax.default else most
+    place = site.operation.target(site.filled(source, identity(kind.dtype)).flatten())
+    before = site.mask(0).flatten().cumsum(0) - 1
+    # where all selected elements are the identity, another one may come first
+    site.gives(before.index_select(0, place.view(1)).clamp(min=0).view(()))
+
+
+@rule(aten.max.dim, aten.min.dim)
+def extreme_along(site: Site) -> None:
+    """The extreme rows; their indices are read by the gradient only, which has those among all elements."""
+    given, source = site.given, site.given["self"]
+    kind, target = site.rewriting.kind(source), site.operation.target
+    axis, dim = site.axis(source), given["dim"] % len(kind.sizes)
+    if dim != axis or site.rank != 1:
+        raise NotMasked("extreme elements along another axis")
+    identity = least if target is aten.max.dim else most
+    values, places = target(site.filled(source, identity(kind.dtype)), dim, given["keepdim"])
+    first, second = site.operation.outputs
+    site.rewriting.places[second] = places
+    site.gives(values, first)
+
+
+@rule(aten.scatter.src)
+def scattered(site: Site) -> None:
+    """The gradient of extreme rows."""
+    target, dim, index, source = site.operation.args
+    places = site.rewriting.places
+    if site.axis(target) != dim or places.get(index) is None or site.axis(source) is not None:
+        raise NotMasked("a scatter to selected elements")
+    site.stands(site.whole(target).scatter(dim, places[index], site.whole(source)))
+
+
+# ---------------------------------------------------------------------- losses
+
+LOSSES: Final = {
+    aten.mse_loss.default: 2, aten.smooth_l1_loss.default: 2, aten.huber_loss.default: 2,
+    aten.binary_cross_entropy.default: 3, aten.binary_cross_entropy_with_logits.default: 4,
+}  # fmt: skip
+"""Losses with a reduction, by their number of tensors."""
+GRADIENTS: Final = {
+    aten.mse_loss_backward.default: 3, aten.smooth_l1_loss_backward.default: 3, aten.huber_loss_backward.default: 3,
+    aten.binary_cross_entropy_backward.default: 4,
+}  # fmt: skip
+NONE, MEAN = 0, 1
+
+
+def operands(site: Site, names: Sequence[str], like: Result, wide: torch.dtype) -> list[Tensor | None]:
+    """A loss's tensors, in the dtype in which means accumulate; with zeros where nothing is selected, of which no loss
+    raises an error."""
+    axis, rank = site.axis(like), len(site.rewriting.kind(like).sizes)
+    assert axis is not None
+    found: list[Tensor | None] = []
+    for name in names:
+        value = site.given[name]
+        if isinstance(value, Result) and site.axis(value) is not None:
+            broadcast(site, value, axis, rank)
+            found.append(site.filled(value, 0).to(wide))
+        else:
+            found.append(None if value is None else broadcast(site, value, axis, rank).to(wide))
+    return found
+
+
+@rule(*LOSSES)
+def lost(site: Site) -> None:
+    given, target = site.given, site.operation.target
+    declared = [each.name for each in target._schema.arguments]
+    tensors, rest = declared[: LOSSES[target]], declared[LOSSES[target] + 1 :]
+    source = given["self"]
+    axis, kind = site.axis(source), site.rewriting.kind(source)
+    if axis is None:
+        raise NotMasked("a loss of which only targets are selected")
+    wide = accumulated_in(kind.dtype)
+    each = target(*operands(site, tensors, source, wide), NONE, *[given[name] for name in rest])
+    if given["reduction"] == NONE:
+        site.stands(each.to(kind.dtype))
+        return
+    dims = range(len(kind.sizes))
+    total = torch.where(site.mask(len(kind.sizes) - axis - 1), each, torch.zeros((), dtype=wide, device=each.device)).sum()
+    if given["reduction"] == MEAN:
+        total = total / count_over(site, kind.sizes, axis, dims, wide)
+    site.gives(total.to(kind.dtype))
+
+
+@rule(*GRADIENTS)
+def lost_gradient(site: Site) -> None:
+    given, target = site.given, site.operation.target
+    declared = [each.name for each in target._schema.arguments]
+    tensors, rest = declared[: GRADIENTS[target]], declared[GRADIENTS[target] + 1 :]
+    output = site.operation.output
+    axis, kind = site.axis(output), site.rewriting.kind(output)
+    if axis is None:
+        raise NotMasked("a loss of which only targets are selected")
+    wide = accumulated_in(kind.dtype)
+    gradient, *others = operands(site, tensors, output, wide)
+    assert gradient is not None
+    if given["reduction"] == MEAN:
+        gradient = gradient / count_over(site, kind.sizes, axis, range(len(kind.sizes)), wide)
+    gradient = gradient.expand(site.sizes(output))
+    site.stands(target(gradient, *others, NONE, *[given[name] for name in rest]).to(kind.dtype))
+
+
+@rule(aten.nll_loss_forward.default)
+def likelihood(site: Site) -> None:
+    """Rows that are not selected have the class that is ignored."""
+    given = site.given
+    rows, classes = given["self"], given["target"]
+    if site.rank != 1 or site.axis(rows) != 0 or len(site.rewriting.kind(rows).sizes) != 2 or site.axis(classes) != 0:
+        raise NotMasked("classes of other elements than rows")
+    weight = None if given["weight"] is None else site.whole(given["weight"])
+    ignored = site.filled(classes, given["ignore_index"])
+    options = given["reduction"], given["ignore_index"]
+    loss, total = aten.nll_loss_forward.default(site.filled(rows, 0), ignored, weight, *options)
+    first, second = site.operation.outputs
+    if given["reduction"] == NONE:
+        site.stands(loss, first)
+    else:
+        site.gives(loss, first)
+    site.gives(total, second)
+
+
+@rule(aten.nll_loss_backward.default)
+def likelihood_gradient(site: Site) -> None:
+    given = site.given
+    rows, classes = given["self"], given["target"]
+    if site.rank != 1 or site.axis(rows) != 0 or len(site.rewriting.kind(rows).sizes) != 2:
+        raise NotMasked("classes of other elements than rows")
+    weight = None if given["weight"] is None else site.whole(given["weight"])
+    gradient = given["grad_output"]
+    whole = site.filled(gradient, 0) if site.axis(gradient) is not None else site.whole(gradient)
+    ignored = site.filled(classes, given["ignore_index"])
+    options = given["reduction"], given["ignore_index"], site.whole(given["total_weight"])
+    site.stands(aten.nll_loss_backward.default(whole, site.filled(rows, 0), ignored, weight, *options))

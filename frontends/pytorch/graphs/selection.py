@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.recording.operations import Argument, Operation, bound
+from frontends.pytorch.recording.operations import Argument, Operation, bound, replaced
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Traced
@@ -156,8 +156,10 @@ class Site:
             if like is None or made.dtype is not kind.dtype:
                 raise NotMasked(f"{self.operation.target}: {made.metadata} is laid out unlike {kind}")
             operations.append(Operation(aten.copy.default, (like, made.result), {}, result))
-        elif operations and operations[-1].output is made.result:
-            operations[-1] = replace(operations[-1], output=result)
+            return
+        last = operations[-1]
+        if any(each is made.result for each in last.outputs):
+            operations[-1] = replace(last, output=replaced(last.output, {made.result: result}))
         else:
             operations.append(Operation(aten.clone.default, (made.result,), {}, result))
 

@@ -7,11 +7,11 @@
     >>> [str(node.target) for node in functional(variant).graph.graph.nodes if node.op == "call_function"]
     ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.dim_IntList']
 
-`x[mask]` has an axis with one element for each True. A tensor with such an axis stands for one with the axes of the mask
-instead, of which only the elements under the mask mean something: pointwise operators compute all elements, a reduction
-over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are in
-`masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator without such a rule
-reads it.
+`x[mask]` has an axis with one element for each True. A tensor with the axes of the mask instead stands for each tensor
+with such an axis, and only its elements under the mask mean something: pointwise operators compute all elements, a
+reduction over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are
+in `masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator
+without such a rule reads it.
 
 The number of selected elements is a sum. Where a number of the program needs it, the sum is read by one `item`, with
 the symbol that was the size; a check that there is an element is made of the mask itself.
@@ -45,7 +45,7 @@ from solver.terms.expr import Atom
 importlib.import_module("frontends.pytorch.graphs.masked_reductions")
 
 aten: Final = torch.ops.aten
-SELECTING: Final = (aten.index.Tensor, aten.masked_select.default)
+SELECTING: Final = (aten.index.Tensor, aten.masked_select.default, aten.nonzero.default)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def mask_of(operation: Operation) -> Result | None:
         source, mask = operation.args
         whole = len(mask.metadata.sizes) >= len(source.metadata.sizes)
         return mask if whole else None
-    given = [each for each in operation.args[1] if each is not None]
+    is_nonzero = operation.target is aten.nonzero.default
+    given = [each for each in ([operation.args[0]] if is_nonzero else operation.args[1]) if each is not None]
     is_mask = len(given) == 1 and given[0].metadata.dtype is torch.bool and bool(given[0].metadata.sizes)
     return given[0] if is_mask else None
 
@@ -122,6 +123,10 @@ class Rewriting:
         self.selections = {atom: Selection(atom, number, mask) for atom, (mask, number) in masks.items()}
         self.whole: dict[Result, Traced] = {}
         """For each tensor with an axis of selected elements the one that stands for it."""
+        self.coordinates: dict[Result, int | None] = {}
+        """The tensors that are coordinates of selected elements along one axis of the mask, or along all."""
+        self.places: dict[Result, Traced] = {}
+        """For each tensor of indices into selected elements that of the indices into all of them."""
 
     @property
     def operations(self) -> list[Operation]:

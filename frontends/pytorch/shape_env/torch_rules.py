@@ -60,6 +60,15 @@ def tangent(mode: Any, operator: Any, like: torch.Tensor, primal: torch.Tensor, 
         return like.new_empty_strided((*batch, *primal.shape), strides)
 
 
+def logarithm_of_sum(mode: Any, operator: Any, tensor: torch.Tensor, dim: Any, keepdim: bool = False) -> Any:
+    """The shape rule of `logsumexp` in an environment of ours: that of a sum. Torch's asks if there are elements."""
+    if not isinstance(mode.shape_env, EngineShapeEnv):
+        return NotImplemented
+    is_float = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    with mode:
+        return tensor.sum(dim, keepdim, dtype=tensor.dtype if is_float else torch.get_default_dtype())
+
+
 RECURRENT: Final = {
     each: dict(each.py_kernels)
     for each in (aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input)
@@ -100,9 +109,11 @@ def asks_sizes_alone(tensor: torch.Tensor) -> bool:
     )
 
 
+ADDED: Final[dict[Any, object]] = {TANGENT: tangent, aten.logsumexp.default: logarithm_of_sum}
+"""By operator, rules that torch has elsewhere."""
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
-    TANGENT: tangent,
+    **ADDED,
     **{
         operator: {key: recurrent(operator, key) for key in kernels}
         for operator, kernels in RECURRENT.items()
@@ -113,7 +124,7 @@ RULES: Final[dict[Any, object]] = {
 
 def replace() -> None:
     """Put the rules into torch's tables."""
-    op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
+    op_implementations_dict.update({**dict.fromkeys(VIEWS, view), **ADDED})
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -121,7 +132,8 @@ def replace() -> None:
 def restore() -> None:
     """Put torch's own rules back."""
     op_implementations_dict.update(VIEWS)
-    op_implementations_dict.pop(TANGENT, None)
+    for operator in ADDED:
+        op_implementations_dict.pop(operator, None)
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 
