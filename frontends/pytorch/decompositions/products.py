@@ -13,6 +13,7 @@ they stay.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -26,10 +27,10 @@ Tensor: TypeAlias = torch.Tensor
 
 
 class Reduction(torch.autograd.Function):
-    """An operator with a gradient of ours: `formula` has the gradient, the tensor, the result and the axes."""
+    """An operator with a gradient of ours: `formula` is given the gradient, the tensor, the result and the axes."""
 
     @staticmethod
-    def forward(ctx: Any, operator: Any, formula: Any, self: Tensor, dims: list[int], keepdim: bool, call: Any) -> Any:
+    def forward(ctx: Any, call: Any, formula: Any, self: Tensor, dims: list[int], keepdim: bool) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
             value = call()
         ctx.save_for_backward(self, value)
@@ -42,7 +43,7 @@ class Reduction(torch.autograd.Function):
         if not ctx.keepdim:
             for dim in sorted(ctx.dims):
                 grad, value = grad.unsqueeze(dim), value.unsqueeze(dim)
-        return None, None, ctx.formula(grad, self, value, ctx.dims), None, None, None
+        return None, None, ctx.formula(grad, self, value, ctx.dims), None, None
 
 
 def reduction(operator: torch._ops.OpOverload, formula: Any) -> None:
@@ -56,10 +57,9 @@ def reduction(operator: torch._ops.OpOverload, formula: Any) -> None:
         dim = given.get("dim")
         listed = [dim] if isinstance(dim, int) else list(dim or range(self.dim()))
         dims = [each % self.dim() for each in listed]
-        correction = given.get("correction")
-        bound = (lambda *values: formula(*values, 1 if correction is None else correction)) if corrects(operator) else formula
-        call = lambda: operator(self, *args, **kwargs)  # noqa: E731
-        return Reduction.apply(operator, bound, self, dims, bool(given.get("keepdim")), call)
+        options = [1 if given.get("correction") is None else given["correction"]] if corrects(operator) else []
+        call = partial(operator, self, *args, **kwargs)
+        return Reduction.apply(call, partial(formula, *options), self, dims, bool(given.get("keepdim")))
 
     composite(operator)(whole)
 
@@ -83,15 +83,15 @@ def of_product(grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Te
     return grad * torch.where(zero, torch.where(alone, rest, 0), value / self)
 
 
-def of_variance(grad: Tensor, self: Tensor, value: Tensor, dims: list[int], correction: float) -> Tensor:
+def of_variance(correction: float, grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
     """With as many elements as the correction, or fewer, a quotient by 0."""
     wide = torch.float64 if self.dtype is torch.float64 else torch.float32
     freedom = torch.ones_like(self, dtype=wide).sum(dims, keepdim=True) - correction
     return (2 / freedom * grad).to(self.dtype) * (self - self.mean(dims, keepdim=True))
 
 
-def of_deviation(grad: Tensor, self: Tensor, value: Tensor, dims: list[int], correction: float) -> Tensor:
-    return of_variance((grad / (value * 2)).masked_fill(value == 0, 0), self, value, dims, correction)
+def of_deviation(correction: float, grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
+    return of_variance(correction, (grad / (value * 2)).masked_fill(value == 0, 0), self, value, dims)
 
 
 reduction(aten.prod.default, of_product)

@@ -1,4 +1,4 @@
-"""Rules by which operators on selected elements become operators on all of them (`frontends.pytorch.graphs.selections`).
+"""Rules by which operators on selected elements become operators on all of them, for `selections` beside this file.
 
     >>> import torch
     >>> from frontends.pytorch.graphs.masked_operators import RULES
@@ -23,6 +23,8 @@ from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
 from frontends.pytorch.recording.operations import Argument, has_effects, is_custom
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
+from solver.floats.programs import Node as Step
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 Rule = Callable[[Site], None]
@@ -155,7 +157,7 @@ def by_count(site: Site, args: Sequence[Any]) -> Tensor:
         whole = args[0]
         if whole.dtype.is_floating_point or (target in QUOTIENTS and not whole.dtype.is_complex):
             wide = torch.float64 if whole.dtype is torch.float64 else torch.float32
-            made = target(whole.to(wide), number_tensor(site, operands[1]).to(wide))
+            made = target.overloadpacket.Tensor(whole.to(wide), number_tensor(site, operands[1]).to(wide))
             return made.to(whole.dtype if whole.dtype.is_floating_point else torch.get_default_dtype())
     # the number is read once
     return target(*args, **{name: outside(site, value) for name, value in site.operation.kwargs.items()})
@@ -193,7 +195,9 @@ def polynomial(site: Site, expr: Expr) -> Tensor:
     return total
 
 
-STEPS: Final = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "truediv": operator.truediv}
+STEPS: Final = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "truediv": operator.truediv,
+}  # fmt: skip
 
 
 def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
@@ -208,6 +212,19 @@ def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
     if step.operation not in STEPS:
         raise NotMasked(step.operation)
     return STEPS[step.operation](*operands)
+
+
+@rule(aten._assert_scalar.default)
+def checked(site: Site) -> None:
+    """A check that an element is selected is made of the mask; another one reads how many there are."""
+    condition, message = site.operation.args
+    truth = condition.value
+    ways = [site.selection.number.value >= 1, site.selection.number.value != 0]
+    mask = site.rewriting.tensor(site.selection.mask)
+    if mask.device.type == "cpu" and any(truth.prop is way.prop and truth.domain is way.domain for way in ways):
+        aten._assert_async.msg(mask.any(), message)
+    else:
+        site.rewriting.operations.append(site.operation)
 
 
 # ---------------------------------------------------------------------- reading and writing by the mask
@@ -248,8 +265,7 @@ def unbound(site: Site) -> None:
 
 @rule(aten.masked_select.default)
 def selected_elements(site: Site) -> None:
-    source, mask = site.operation.args
-    site.stands(site.rewriting.tensor(source).expand(mask_sizes(site)))
+    site.stands(site.rewriting.tensor(site.operation.args[0]).expand(mask_sizes(site)))
 
 
 def mask_sizes(site: Site) -> Sequence[Any]:
@@ -340,6 +356,11 @@ def new(site: Site) -> None:
 @rule(aten.unsqueeze.default)
 def unsqueezed(site: Site) -> None:
     source, dim = site.operation.args
+    if source in site.rewriting.places:
+        atom, places = site.rewriting.places[source]
+        site.rewriting.places[site.operation.output] = atom, places.unsqueeze(dim)
+        site.rewriting.operations.append(site.operation)
+        return
     dim %= len(source.metadata.sizes) + 1
     site.stands(site.whole(source).unsqueeze(moved(site, source, dim)))
 

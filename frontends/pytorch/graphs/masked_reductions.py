@@ -135,7 +135,7 @@ def count_over(site: Site, sizes: Sequence[Any], axis: int, dims: Sequence[int],
     """The number of elements that are reduced to one, of a tensor with these sizes."""
     count = site.count(dtype)
     for dim in dims:
-        if dim != axis and sizes[dim] != 1:
+        if dim != axis and not (isinstance(sizes[dim], int) and sizes[dim] == 1):
             count = count * sizes[dim]
     return count
 
@@ -156,7 +156,8 @@ def masked_sum(
 # ---------------------------------------------------------------------- along the selected elements
 
 ALONG: Final = {
-    aten._softmax.default: least, aten._log_softmax.default: least, aten.cumsum.default: zero, aten.cumprod.default: one,
+    aten._softmax.default: least, aten._log_softmax.default: least,
+    aten.cumsum.default: zero, aten.cumprod.default: one,
     aten._softmax_backward_data.default: zero, aten._log_softmax_backward_data.default: zero,
 }  # fmt: skip
 """Operators along an axis that give a tensor of the same sizes, with the number that changes no other element."""
@@ -203,7 +204,7 @@ def extreme_place(site: Site) -> None:
 
 @rule(aten.max.dim, aten.min.dim)
 def extreme_along(site: Site) -> None:
-    """The extreme rows; their indices are read by the gradient only, which has those among all elements."""
+    """The extreme rows with their indices; the gradient has those among all elements."""
     given, source = site.given, site.given["self"]
     kind, target = site.rewriting.kind(source), site.operation.target
     axis, dim = site.axis(source), given["dim"] % len(kind.sizes)
@@ -212,18 +213,47 @@ def extreme_along(site: Site) -> None:
     identity = least if target is aten.max.dim else most
     values, places = target(site.filled(source, identity(kind.dtype)), dim, given["keepdim"])
     first, second = site.operation.outputs
-    site.rewriting.places[second] = places
     site.gives(values, first)
+    mask = site.mask(0)
+    # where all selected elements are the identity, another one may come first
+    is_selected = mask.index_select(0, places.flatten()).view(places.shape)
+    places = torch.where(is_selected, places, mask.to(torch.uint8).argmax())
+    before = mask.cumsum(0) - 1
+    site.gives(before.index_select(0, places.flatten()).view(places.shape), second)
+    site.rewriting.places[second] = site.selection.atom, places
+
+
+@rule(aten.var.correction, aten.std.correction)
+def variance(site: Site) -> None:
+    """The mean of squared deviations; as in eager torch, NaN without a degree of freedom."""
+    given, source = site.given, site.given["self"]
+    dims, keepdim = dims_of(site)
+    axis, kind = site.axis(source), site.rewriting.kind(source)
+    assert axis is not None
+    if axis not in dims:
+        reduce(site, lambda: site.whole(source))
+        return
+    wide = accumulated_in(kind.dtype)
+    whole, over = site.filled(source, 0).to(wide), spread(site, source, dims)
+    count = count_over(site, kind.sizes, axis, dims, wide)
+    away = whole - whole.sum(over, keepdim=True) / count
+    zero = torch.zeros((), dtype=wide, device=whole.device)
+    squares = torch.where(site.mask(len(kind.sizes) - axis - 1), away * away, zero).sum(over)
+    correction = 1 if given["correction"] is None else given["correction"]
+    made = squares / (count - correction).clamp(min=0)
+    for dim in sorted(dims) if keepdim else ():
+        made = made.unsqueeze(dim)
+    site.gives((made.sqrt() if site.operation.target is aten.std.correction else made).to(kind.dtype))
 
 
 @rule(aten.scatter.src)
 def scattered(site: Site) -> None:
     """The gradient of extreme rows."""
     target, dim, index, source = site.operation.args
-    places = site.rewriting.places
-    if site.axis(target) != dim or places.get(index) is None or site.axis(source) is not None:
+    known = site.rewriting.places
+    if site.axis(target) != dim or index not in known or site.axis(source) is not None:
         raise NotMasked("a scatter to selected elements")
-    site.stands(site.whole(target).scatter(dim, places[index], site.whole(source)))
+    site.stands(site.whole(target).scatter(dim, known[index][1], site.whole(source)))
 
 
 # ---------------------------------------------------------------------- losses
@@ -271,7 +301,8 @@ def lost(site: Site) -> None:
         site.stands(each.to(kind.dtype))
         return
     dims = range(len(kind.sizes))
-    total = torch.where(site.mask(len(kind.sizes) - axis - 1), each, torch.zeros((), dtype=wide, device=each.device)).sum()
+    none = torch.zeros((), dtype=wide, device=each.device)
+    total = torch.where(site.mask(len(kind.sizes) - axis - 1), each, none).sum()
     if given["reduction"] == MEAN:
         total = total / count_over(site, kind.sizes, axis, dims, wide)
     site.gives(total.to(kind.dtype))

@@ -125,7 +125,7 @@ class Rewriting:
         """For each tensor with an axis of selected elements the one that stands for it."""
         self.coordinates: dict[Result, int | None] = {}
         """The tensors that are coordinates of selected elements along one axis of the mask, or along all."""
-        self.places: dict[Result, Traced] = {}
+        self.places: dict[Result, tuple[Atom, Traced]] = {}
         """For each tensor of indices into selected elements that of the indices into all of them."""
 
     @property
@@ -160,8 +160,11 @@ class Rewriting:
 
     def touched(self, operation: Operation) -> set[Atom]:
         """The selections whose elements or number an operator reads or gives."""
-        values = flat((*operation.arguments, operation.output))
-        return {atom for value in values for atom in atoms_of(value) if atom in self.selections}
+        values = list(flat((*operation.arguments, operation.output)))
+        found = {atom for value in values for atom in atoms_of(value) if atom in self.selections}
+        if operation.target is aten.unsqueeze.default and operation.args[0] in self.places:
+            found.add(self.places[operation.args[0]][0])
+        return found
 
     # ------------------------------------------------------------------ how many are selected
 

@@ -77,6 +77,15 @@ def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwarg
     return recorder.number(func, args, kwargs, value)
 
 
+@special(aten._assert_scalar.default)
+def asserted(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+    """A fact from here on; the run checks it, unless it is proven."""
+    condition, message = args
+    if isinstance(condition, torch.SymBool) and condition.node.expect(str(message)):
+        return None
+    return NotImplemented
+
+
 @special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)
 def without_cudnn(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """cuDNN needs concrete lengths; torch's own loss works on all devices."""
