@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -68,3 +70,25 @@ def place_of(error: BaseException) -> Origin | None:
             found = Origin.of_instruction(step.tb_frame.f_code, step.tb_lasti)
         step = step.tb_next
     return found
+
+
+def tested_truth(question: str, origin: Origin | None) -> str:
+    """The text of a boolean that a line branches on, where the question is if a symbol is 1; empty elsewhere."""
+    if origin is None or not re.fullmatch(r"\w+ == 1", question):
+        return ""
+    for text in (origin.segment, f"{origin.segment} pass", f"({origin.segment})"):
+        try:
+            (tree,) = ast.parse(text.strip()).body
+        except (SyntaxError, ValueError):
+            continue
+        test = tree.value if isinstance(tree, ast.Expr) else getattr(tree, "test", None)
+        test = test.test if isinstance(test, ast.IfExp) else test
+        return ast.unparse(test) if isinstance(test, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else ""
+    return ""
+
+
+def checks_of_truth(tested: str) -> str:
+    """The checks by which a program states what a boolean always is."""
+    named = tested if tested.isidentifier() else "flag"
+    read = "" if named == tested else f"flag = {tested}; "
+    return f"{read}torch._check({named}) or torch._check(torch.sym_not({named})), whichever always holds"
