@@ -149,7 +149,7 @@ def repeat_interleave(
         if len(input) != 1:
             raise ShapeError(f"repeats: expected 1 axis, not {len(input)}")
         typed(input, ("int64", "int32"), "repeats")
-        return Shape((_repeated(env, input[0], output_size),), dtype=input.dtype)
+        return Shape((_repeated(env, input[0], output_size, input),), dtype=input.dtype)
     if dim is None:
         sizes: tuple[Int, ...] = (numel(input),)
         axis = 0
@@ -168,13 +168,15 @@ def repeat_interleave(
     typed(repeats, ("int64", "int32"), "repeats")
     if repeats and not same(repeats[0], length):
         env.require(sym_or(repeats[0] == length, repeats[0] == 1), "repeats: not one for each element")
-    return Shape(replaced(sizes, axis, _repeated(env, length, output_size)), dtype=input.dtype)
+    return Shape(replaced(sizes, axis, _repeated(env, length, output_size, repeats)), dtype=input.dtype)
 
 
-def _repeated(env: ShapeEnv, length: Int, output_size: Int | None) -> Int:
+def _repeated(env: ShapeEnv, length: Int, output_size: Int | None, repeats: Shape) -> Int:
     """The sum of the repeats of so many elements: zero for no element."""
     if output_size is not None:
         return output_size
+    if repeats and repeats.elements is not None and repeats.elements.total is not None and same(repeats[0], length):
+        return repeats.elements.total
     total = env.unbacked(lo=0)
     if not is_positive(length):
         env.postulate(sym_or(length != 0, total == 0))

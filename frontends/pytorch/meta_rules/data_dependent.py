@@ -68,7 +68,7 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
 def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
     """The shape of an index, with what is known of its elements."""
     shape = metadata_of(recorder, tensor).shape
-    if shape.dtype != "bool":
+    if shape.dtype not in ("bool", "int64", "int32"):
         return shape
     return Shape(shape, dtype=shape.dtype, strides=shape.strides, elements=recorder.elements(tensor))
 
@@ -128,8 +128,16 @@ def picked_strides(
 
 
 kind_rules(
-    aten.bincount.default, aten.repeat_interleave.Tensor, aten.one_hot.default, once=True
+    aten.bincount.default, aten.one_hot.default, once=True
 )(by_rule_alone)
+
+
+@kind_rule(aten.repeat_interleave.Tensor, once=True)
+def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: Any = None) -> object:
+    """As many indices as the repeats add up to."""
+    shape = ruled(recorder, aten.repeat_interleave.Tensor, known(recorder, repeats), output_size=output_size)
+    recorder.learn(repeats, Elements(total=shape[0]))
+    return packed(recorder, shape, repeats.dtype, repeats.device)
 
 
 @kind_rules(

@@ -47,7 +47,7 @@ class Recorder(Trace):
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
         """Results that a detached tensor stands for."""
-        self.contents: Final = Contents(self.recording)
+        self.contents: Final = Contents(self.recording, env)
         self.draws: Final = Draws()
         """The random numbers that may be drawn again."""
         self.versions: Final[Versions] = {}

@@ -73,13 +73,22 @@ def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """An unbacked number: one for each element, as long as that is not written."""
     (tensor,) = args
-    read, number = recorder.contents.read, recorder.contents.number(recorder.result_of(tensor))
-    if number not in read:
-        dtype = tensor.dtype
-        kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
+    contents = recorder.contents
+    number = contents.number(recorder.result_of(tensor))
+    if number in contents.read:
+        return contents.read[number]
+    dtype = tensor.dtype
+    kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
+    known = contents.value(number) if kind == "int" else None
+    if known is not None:
+        found = recorder.nodes.wrap(known)
+    else:
         value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
-        read[number] = recorder.number(func, args, kwargs, value)
-    return read[number]
+        found = recorder.number(func, args, kwargs, value)
+        if kind == "int":
+            contents.noted(number, value)
+    contents.read[number] = found
+    return found
 
 
 @special(aten._assert_scalar.default)

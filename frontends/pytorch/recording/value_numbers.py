@@ -18,7 +18,8 @@ somebody asks, so programs that read no data pay nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
 from frontends.pytorch.recording.operations import (
     STATISTICS,
@@ -33,6 +34,15 @@ from frontends.pytorch.recording.operations import (
     written_and_read,
 )
 from frontends.pytorch.symbolic.tensor import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """An operator with the index of one of its results, and the numbers of its arguments as it read them."""
+
+    operation: Operation
+    index: int
+    read: Mapping[Result, Hashable]
 
 
 class ValueNumbers:
@@ -50,6 +60,7 @@ class ValueNumbers:
         """The owners of memory that the program has made."""
         self._outside = -1
         """The last operator that has written to other memory."""
+        self._producers: dict[int, Producer] = {}
 
     def of(self, result: Result) -> Hashable:
         """The number of a result as its elements are now."""
@@ -57,6 +68,11 @@ class ValueNumbers:
             self._number(place, self._recording.operations[place])
         self._done = len(self._recording.operations)
         return self._now(result)
+
+    def producer(self, number: Hashable) -> Producer | None:
+        """The operator that has made the elements with a number; None if they were written, or given."""
+        assert isinstance(number, tuple)
+        return self._producers.get(number[0]) if number[1] == -1 else None
 
     def _now(self, result: Result) -> Hashable:
         number = self._numbers.get(result)
@@ -77,14 +93,19 @@ class ValueNumbers:
                 self._writes[root] = place
                 if root not in self._made:
                     self._outside = place
-        if is_mutable or not is_deterministic(operation):
+        if is_mutable or is_custom(operation.target):
             return
+        is_equal = is_deterministic(operation)
         arguments = [self._key(each) for each in operation.args]
         named = [(name, self._key(value)) for name, value in sorted(operation.kwargs.items())]
         for index, output in enumerate(operation.outputs):
             if isinstance(output, Result) and output not in self._numbers:
                 key = (operation.target, *arguments, None, *named, index)
-                self._numbers[output] = self._known.setdefault(key, len(self._known))
+                number = self._known.setdefault(key if is_equal else output, len(self._known))
+                self._numbers[output] = number
+                if number not in self._producers:
+                    read = {each: self._now(each) for each in results_of(operation.arguments)}
+                    self._producers[number] = Producer(operation, index, read)
 
     def _key(self, value: Argument) -> Hashable:
         """An argument as a part of a key: -0.0 differs from 0.0, and True from 1."""
@@ -96,9 +117,7 @@ class ValueNumbers:
 
 
 def is_deterministic(operation: Operation) -> bool:
-    """Return True if an operator's results depend on its arguments alone."""
+    """Return True if the results of one of torch's operators depend on its arguments alone."""
     target = operation.target
-    if is_custom(target) or draws_numbers(target):
-        return False
-    # memory without values
-    return is_view(target) or "empty" not in target._schema.name
+    # "empty": memory without values
+    return is_view(target) or not (draws_numbers(target) or "empty" in target._schema.name)
