@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import os
 import re
 import sys
@@ -76,9 +77,11 @@ def tested_truth(question: str, origin: Origin | None) -> str:
     """The text of a boolean that a line branches on, where the question is if a symbol is 1; empty elsewhere."""
     if origin is None or not re.fullmatch(r"\w+ == 1", question):
         return ""
-    for text in (origin.segment, f"{origin.segment} pass", f"({origin.segment})"):
+    # the segment of an instruction may be a part of what is tested
+    line = linecache.getline(origin.file, origin.line).strip() or origin.segment
+    for text in (line, f"{line} pass"):
         try:
-            (tree,) = ast.parse(text.strip()).body
+            (tree,) = ast.parse(text).body
         except (SyntaxError, ValueError):
             continue
         test = tree.value if isinstance(tree, ast.Expr) else getattr(tree, "test", None)
