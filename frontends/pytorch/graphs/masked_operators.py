@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
@@ -27,8 +27,8 @@ from solver.floats.programs import Node as Step
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-Rule = Callable[[Site], None]
-Tensor = torch.Tensor
+Rule: TypeAlias = Callable[[Site], None]
+Tensor: TypeAlias = torch.Tensor
 RULES: Final[dict[object, Rule]] = {}
 
 

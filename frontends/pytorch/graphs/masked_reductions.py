@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -23,7 +23,7 @@ from frontends.pytorch.recording.operations import Argument
 from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 def zero(dtype: torch.dtype) -> float:
@@ -96,11 +96,10 @@ def applied(target: Any, whole: Tensor, over: Sequence[int], given: dict[str, Ar
     if "dim" not in given:
         return target(whole, **{name: given[name] for name in ("dtype",) if given.get(name) is not None})
     if any(str(each.type) == "int" for each in target._schema.arguments if each.name == "dim"):
-        first = min(over)
-        if len(over) > 1:
-            whole = whole.flatten(first, max(over))
-        over = first
-    fresh = given | {"self": whole, "dim": over, "keepdim": False}
+        whole = whole.flatten(min(over), max(over)) if len(over) > 1 else whole
+        fresh = given | {"self": whole, "dim": min(over), "keepdim": False}
+    else:
+        fresh = given | {"self": whole, "dim": over, "keepdim": False}
     declared = target._schema.arguments
     positional = [fresh[each.name] for each in declared if not each.kwarg_only]
     return target(*positional, **{each.name: fresh[each.name] for each in declared if each.kwarg_only})

@@ -6,20 +6,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
+from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.recording.operations import Argument, Operation, bound, replaced
+from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node, TorchValue
-from frontends.pytorch.symbolic.tensor import Result, Traced
+from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
+from shapes.symbolic.choices import Truth
 from solver.decide.verdict import Always
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from frontends.pytorch.graphs.selections import Rewriting
 
 aten: Final = torch.ops.aten
 
@@ -53,6 +53,45 @@ def atoms_of(value: object) -> set[Atom]:
         return set() if value.is_plain else set(symbols_of(value.value))
     sizes = value.metadata.sizes if isinstance(value, Result) and value.metadata is not None else ()
     return {atom for size in sizes if isinstance(size, torch.SymInt) for atom in symbols_of(size.node.value)}
+
+
+class Rewriting:
+    """A program while it is rewritten, in which these symbols count selected elements.
+
+    Attributes:
+        recorder: records the operators of the new program.
+    """
+
+    def __init__(self, program: Captured, masks: dict[Atom, tuple[Result, Node]]) -> None:
+        self.env = program.env
+        self.program = program
+        self.recorder: Final = Recorder(program.env, program.kinds.nodes, program.kinds)
+        self.selections = {atom: Selection(atom, number, mask) for atom, (mask, number) in masks.items()}
+        self.whole: dict[Result, Traced] = {}
+        """For each tensor with an axis of selected elements the one that stands for it."""
+        self.coordinates: dict[Result, int | None] = {}
+        """The tensors that are coordinates of selected elements along one axis of the mask, or along all."""
+        self.places: dict[Result, tuple[Atom, Traced]] = {}
+        """For each tensor of indices into selected elements that of the indices into all of them."""
+
+    @property
+    def operations(self) -> list[Operation]:
+        return self.recorder.recording.operations
+
+    def count(self, selection: Selection) -> Traced:
+        """The number of selected elements, as a tensor."""
+        if selection.counting is None:
+            aten.sum.default(self.tensor(selection.mask))
+            selection.counting = self.operations[-1]
+        return self.tensor(selection.counting.output)
+
+    def tensor(self, result: Result) -> Traced:
+        return tensor_of(self.kind(result), result)
+
+    def kind(self, result: Result) -> Metadata:
+        if result.metadata is None:
+            raise NotMasked("a tensor of unknown dtype")
+        return result.metadata
 
 
 @dataclass(frozen=True)
@@ -170,5 +209,5 @@ class Site:
         pairs = zip((*one.shape, *(one.shape.strides or ())), (*other.shape, *(other.shape.strides or ())))
         return all(a is b or self._holds(a == b) for a, b in pairs)
 
-    def _holds(self, truth: object) -> bool:
+    def _holds(self, truth: Truth) -> bool:
         return truth if isinstance(truth, bool) else isinstance(self.rewriting.env.ask(truth), Always)

@@ -30,13 +30,11 @@ from torch._dispatch.python import enable_python_dispatcher
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import check_text, is_symbol
 from frontends.pytorch.graphs.masked_operators import rewritten
-from frontends.pytorch.graphs.selection import NotMasked, Selection, Site, atoms_of
+from frontends.pytorch.graphs.selection import NotMasked, Rewriting, Selection, Site, atoms_of
 from frontends.pytorch.recording.operations import Operation, flat, results_of
-from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced
-from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
-from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.guards.guards import RuntimeAssert
 from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Atom
@@ -73,7 +71,7 @@ def without_selections(
         wanted = {atom: mask for atom, mask in masks.items() if atom not in kept}
         if not wanted:
             return unchanged
-        found = Rewriting(program, wanted).run(operations, cut, outputs)
+        found = SelectionPass(program, wanted).run(operations, cut, outputs)
         if isinstance(found, Rewritten):
             return found
         kept |= found
@@ -86,8 +84,10 @@ def selections(program: Captured, operations: Iterable[Operation]) -> Iterator[t
     for operation in operations:
         if operation.target in SELECTING:
             mask = mask_of(operation)
+            if mask is None:
+                continue
             (result,) = operation.outputs
-            for size in result.metadata.sizes if mask is not None else ():
+            for size in result.metadata.sizes:
                 if isinstance(size, torch.SymInt) and is_symbol(size.node.value.expr):
                     (atom,) = size.node.value.expr.symbols
                     if atom not in seen and atom.name in known:
@@ -107,30 +107,8 @@ def mask_of(operation: Operation) -> Result | None:
     return given[0] if is_mask else None
 
 
-class Rewriting:
-    """The rewriting of a program in which these symbols count selected elements.
-
-    Attributes:
-        recorder: records the operators of the new program.
-    """
-
-    def __init__(self, program: Captured, masks: dict[Atom, tuple[Result, Node]]) -> None:
-        assert program.kinds is not None
-        self.env = program.env
-        self.program = program
-        self.recorder: Final = Recorder(program.env, program.kinds.nodes)
-        self.recorder.kinds = program.kinds
-        self.selections = {atom: Selection(atom, number, mask) for atom, (mask, number) in masks.items()}
-        self.whole: dict[Result, Traced] = {}
-        """For each tensor with an axis of selected elements the one that stands for it."""
-        self.coordinates: dict[Result, int | None] = {}
-        """The tensors that are coordinates of selected elements along one axis of the mask, or along all."""
-        self.places: dict[Result, tuple[Atom, Traced]] = {}
-        """For each tensor of indices into selected elements that of the indices into all of them."""
-
-    @property
-    def operations(self) -> list[Operation]:
-        return self.recorder.recording.operations
+class SelectionPass(Rewriting):
+    """Rewrites a program in which these symbols count selected elements."""
 
     def run(self, operations: Sequence[Operation], cut: int, outputs: Sequence[object]) -> Rewritten | set[Atom]:
         """The program, or the selections that stay."""
@@ -165,15 +143,6 @@ class Rewriting:
         if operation.target is aten.unsqueeze.default and operation.args[0] in self.places:
             found.add(self.places[operation.args[0]][0])
         return found
-
-    # ------------------------------------------------------------------ how many are selected
-
-    def count(self, selection: Selection) -> Traced:
-        """The number of selected elements, as a tensor."""
-        if selection.counting is None:
-            aten.sum.default(self.tensor(selection.mask))
-            selection.counting = self.operations[-1]
-        return self.tensor(selection.counting.output)
 
     def _counted(self, cut: int, outputs: Sequence[object]) -> Rewritten:
         """The operators with those that read how many elements are selected, as far as something needs them."""
@@ -226,16 +195,6 @@ class Rewriting:
             Operation(aten.any.default, (mask,), {}, some),
             Operation(aten._assert_async.msg, (some, check_text(check)), {}, None),
         ]
-
-    # ------------------------------------------------------------------ tensors
-
-    def tensor(self, result: Result) -> Traced:
-        return tensor_of(self.kind(result), result)
-
-    def kind(self, result: Result) -> Metadata:
-        if result.metadata is None:
-            raise NotMasked("a tensor of unknown dtype")
-        return result.metadata
 
 
 def is_nonempty(check: RuntimeAssert, number: SymInt) -> bool:

@@ -122,7 +122,7 @@ class Contents:
         return found[producer.index] if isinstance(found, tuple) else found
 
     def _ruled(self, name: str, producer: Producer) -> Any:
-        given = {}
+        given: dict[str, Any] = {}
         target, args, kwargs = producer.operation.target, producer.operation.args, producer.operation.kwargs
         for argument, value in bound(target, args, kwargs):
             given["input" if argument.name == "self" else argument.name] = self._argument(value, producer)
@@ -135,7 +135,7 @@ class Contents:
         operation = producer.operation
         named = {argument.name: value for argument, value in bound(operation.target, operation.args, operation.kwargs)}
         shapes = [output.metadata.shape for output in operation.outputs]
-        found = FACTS["unique"](operation.args[0].metadata.shape, shapes[0], named.get("dim"))
+        found: Any = FACTS["unique"](operation.args[0].metadata.shape, shapes[0], named.get("dim"))
         # what the program has not asked for has no elements
         return tuple([None if shape == (0,) else each for shape, each in zip(shapes, found)])
 

@@ -23,7 +23,7 @@ from frontends.pytorch.recording.randomness import Draws, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
-from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.metadata import Kinds, Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from frontends.pytorch.symbolic.values import Value
@@ -40,8 +40,8 @@ TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 class Recorder(Trace):
     """The mode that sees every operator."""
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
-        super().__init__(env, nodes)
+    def __init__(self, env: ShapeEnv, nodes: Nodes, kinds: Kinds | None = None) -> None:
+        super().__init__(env, nodes, kinds)
         self.recording: Final = Recording()
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""

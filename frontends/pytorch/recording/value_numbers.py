@@ -104,8 +104,8 @@ class ValueNumbers:
                 number = self._known.setdefault(key if is_equal else output, len(self._known))
                 self._numbers[output] = number
                 if number not in self._producers:
-                    read = {each: self._now(each) for each in results_of(operation.arguments)}
-                    self._producers[number] = Producer(operation, index, read)
+                    operands = {each: self._now(each) for each in results_of(operation.arguments)}
+                    self._producers[number] = Producer(operation, index, operands)
 
     def _key(self, value: Argument) -> Hashable:
         """An argument as a part of a key: -0.0 differs from 0.0, and True from 1."""

@@ -94,11 +94,11 @@ class Trace(TorchDispatchMode, ABC):
         marks_asked: True if it has read a tensor's conjugate or negative bit.
     """
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+    def __init__(self, env: ShapeEnv, nodes: Nodes, kinds: Kinds | None = None) -> None:
         super().__init__()
         self.env: Final = env
         self.nodes: Final = nodes
-        self.kinds: Final = Kinds(nodes)
+        self.kinds: Final = Kinds(nodes) if kinds is None else kinds
         self.gradients = False
         self.backward = False
         self.marks_asked = False
