@@ -37,6 +37,7 @@ from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced
+from frontends.pytorch.source_location import checks_of_truth, tested_truth
 from frontends.pytorch.symbolic.autocast import casting_anew
 from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
@@ -100,7 +101,9 @@ def trace(
     except UndecidedGuard as error:
         if error.fix.startswith(EXPECT):
             condition = error.fix.removeprefix(EXPECT).partition("), or ask")[0]
-            error.fix = f"torch._check({condition}) if it always holds; else torch.where, or torch.cond of both sides"
+            tested = tested_truth(error.question, error.origin)
+            checks = checks_of_truth(tested) if tested else f"torch._check({condition}) if it always holds"
+            error.fix = f"{checks}; else torch.where, or torch.cond of both sides"
         raise
     except TraceError as error:
         located(error)
@@ -177,6 +180,7 @@ def _traced(
         inputs = [with_offset(env, each) for each in inputs]
     return Variant(
         env=env,
+        kinds=recorder.kinds,
         recording=recorder.recording,
         inputs=tuple(inputs),
         outputs=tuple(outputs),

@@ -29,7 +29,7 @@ from shapes.rules.broadcasting import agree, agree_all, broadcast, broadcast_siz
 from shapes.rules.expectations import expect_axes
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.structure import alike, count, empty, filled, pickable, typed
+from shapes.rules.structure import alike, empty, filled, pickable, trues, typed
 from shapes.symbolic.choices import Int, sym_and, sym_or
 
 MASKS = ("bool", "uint8")
@@ -76,7 +76,7 @@ def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None
         elif index.dtype in MASKS:
             agree_all(env, sizes[axis:], index, "indices: a mask has other sizes than the axes that it picks from")
             if index:
-                picks.append((count(env, numel(index)),))
+                picks.append((trues(env, index),))
             picked += range(axis, axis + len(index))
             axis += len(index)
         else:

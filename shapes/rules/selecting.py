@@ -31,7 +31,7 @@ from shapes.rules.broadcasting import agree, agree_all, broadcast, same
 from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.structure import count, empty, filled, typed
+from shapes.rules.structure import count, empty, filled, trues, typed
 from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
 
 WHOLE = ("int64", "int32", "int16", "int8", "uint8")
@@ -40,7 +40,7 @@ WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 @rule("nonzero")
 def nonzero(env: ShapeEnv, input: Shape, *, as_tuple: bool = False) -> Shape | tuple[Shape, ...]:
     """A row of coordinates for each element that is not 0, or one list of them for each axis."""
-    number = count(env, numel(input))
+    number = trues(env, input)
     if not as_tuple:
         return Shape((number, len(input)), dtype="int64")
     return tuple([Shape((number,), dtype="int64") for _ in range(max(len(input), 1))])
@@ -49,7 +49,7 @@ def nonzero(env: ShapeEnv, input: Shape, *, as_tuple: bool = False) -> Shape | t
 @rule("argwhere")
 def argwhere(env: ShapeEnv, input: Shape) -> Shape:
     """A row of coordinates for each element that is not 0."""
-    return Shape((count(env, numel(input)), len(input)), dtype="int64")
+    return Shape((trues(env, input), len(input)), dtype="int64")
 
 
 @rule("nonzero_static")
@@ -63,7 +63,9 @@ def nonzero_static(env: ShapeEnv, input: Shape, *, size: Int, fill_value: int = 
 def masked_select(env: ShapeEnv, input: Shape, mask: Shape) -> Shape:
     """One element for each True in the mask, which broadcasts with the input."""
     typed(mask, ("bool",), "mask")
-    return Shape((count(env, numel(broadcast(env, input, mask))),), dtype=input.dtype)
+    sizes = broadcast(env, input, mask)
+    as_large = len(sizes) == len(mask) and all(map(same, sizes, mask))
+    return Shape((trues(env, mask) if as_large else count(env, numel(sizes)),), dtype=input.dtype)
 
 
 @rule("item")
@@ -147,7 +149,7 @@ def repeat_interleave(
         if len(input) != 1:
             raise ShapeError(f"repeats: expected 1 axis, not {len(input)}")
         typed(input, ("int64", "int32"), "repeats")
-        return Shape((_repeated(env, input[0], output_size),), dtype=input.dtype)
+        return Shape((_repeated(env, input[0], output_size, input),), dtype=input.dtype)
     if dim is None:
         sizes: tuple[Int, ...] = (numel(input),)
         axis = 0
@@ -166,13 +168,15 @@ def repeat_interleave(
     typed(repeats, ("int64", "int32"), "repeats")
     if repeats and not same(repeats[0], length):
         env.require(sym_or(repeats[0] == length, repeats[0] == 1), "repeats: not one for each element")
-    return Shape(replaced(sizes, axis, _repeated(env, length, output_size)), dtype=input.dtype)
+    return Shape(replaced(sizes, axis, _repeated(env, length, output_size, repeats)), dtype=input.dtype)
 
 
-def _repeated(env: ShapeEnv, length: Int, output_size: Int | None) -> Int:
+def _repeated(env: ShapeEnv, length: Int, output_size: Int | None, repeats: Shape) -> Int:
     """The sum of the repeats of so many elements: zero for no element."""
     if output_size is not None:
         return output_size
+    if repeats and repeats.elements is not None and repeats.elements.total is not None and same(repeats[0], length):
+        return repeats.elements.total
     total = env.unbacked(lo=0)
     if not is_positive(length):
         env.postulate(sym_or(length != 0, total == 0))

@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shapes.environment.layout import Layout, contiguous_strides
+from shapes.rules.elements import Elements
 from shapes.symbolic.choices import Int
 
 
 class Shape(tuple[Int, ...]):
-    """Sizes, outermost first. `dtype` is a name as in "float32"; strides and offset count elements."""
+    """Sizes, outermost first. `dtype` is a name as in "float32"; strides and offset count elements; `elements` are
+    facts about these, where some are known."""
 
     dtype: str | None
     strides: tuple[Int, ...] | None
     storage_offset: Int
+    elements: Elements | None
 
     def __new__(
         cls,
@@ -30,11 +33,13 @@ class Shape(tuple[Int, ...]):
         dtype: str | None = None,
         strides: Iterable[Int] | None = None,
         storage_offset: Int = 0,
+        elements: Elements | None = None,
     ) -> Shape:
         self = super().__new__(cls, sizes)
         self.dtype = dtype
         self.strides = None if strides is None else tuple(strides)
         self.storage_offset = storage_offset
+        self.elements = elements
         return self
 
     @property

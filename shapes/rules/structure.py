@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shapes.env import ShapeEnv
-from shapes.environment.layout import is_positive
+from shapes.environment.layout import is_positive, numel
 from shapes.errors import ShapeError
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_or
@@ -58,6 +58,14 @@ def count(env: ShapeEnv, most: Int) -> Int:
     number = env.unbacked(lo=0)
     env.postulate(number <= most)
     return number
+
+
+def trues(env: ShapeEnv, tensor: Shape) -> Int:
+    """The number of elements of a tensor that are not 0: of a mask whose total is known, that."""
+    known = tensor.elements
+    if known is not None and known.total is not None and tensor.dtype == "bool":
+        return known.total
+    return count(env, numel(tensor))
 
 
 def pickable(env: ShapeEnv, size: Int, indices: Sequence[Int], *exceptions: Truth) -> None:

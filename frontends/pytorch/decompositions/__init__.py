@@ -19,7 +19,10 @@ from typing import Final
 
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
-FAMILIES: Final = ("linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema", "recurrent")
+FAMILIES: Final = (
+    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema",
+    "products", "recurrent",
+)  # fmt: skip
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.decompositions.{family}")

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import unused_removed
+from frontends.pytorch.graphs.graph import told_by, unused_removed
 from frontends.pytorch.recording.operations import Operation, Recording
+from frontends.pytorch.symbolic.metadata import Kinds
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 
@@ -60,9 +61,11 @@ class Captured:
         relations: the aliasing of outputs, with each other and with the arguments.
         bases: the bases of outputs that are views, which the graph of a program with gradients returns after them.
         written: the tensors that it writes, inputs by index, each with the number of writes.
+        kinds: the metadata of its tensors.
     """
 
     env: ShapeEnv
+    kinds: Kinds
     recording: Recording
     inputs: tuple[Input, ...]
     outputs: tuple[object, ...]
@@ -84,8 +87,21 @@ class Captured:
 
     @cached_property
     def graph(self) -> torch.fx.GraphModule:
-        """The graph, built lazily; it returns a list of the outputs that are tensors or sizes."""
-        return self.form(self.recording.operations, self.outputs, self.runtime_asserts).graph
+        """The graph of the forward, built lazily; it returns a list of the outputs that are tensors or sizes."""
+        forward = [each for each in self.recording.operations if not each.backward]
+        _, deferred = self.told_later
+        checks = [check for check in self.runtime_asserts if check not in deferred]
+        return self.form(forward, self.outputs, checks).graph
+
+    @property
+    def told_later(self) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
+        """The unbacked numbers and sizes of the backward, such as the number of selected elements of a gradient, and
+        the checks that need them."""
+        given = [self.env.names[symbol].symbols for each in self.inputs for symbol, _ in each.symbols]
+        ran = self.recording.operations
+        forward, backward = [told_by([each for each in ran if each.backward is is_later]) for is_later in (False, True)]
+        later = frozenset(backward.difference(forward, self.number_atoms, *given))
+        return later, [check for check in self.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
 
     def form(
         self, operations: Sequence[Operation], outputs: Sequence[object], checks: Sequence[RuntimeAssert]

@@ -16,6 +16,8 @@ Aliased tensors are chains of views of one base. A write to a view becomes a new
 the views; views that are read afterwards are regenerated from it. Outputs keep their aliasing with arguments and with
 each other.
 
+Selections by masks are rewritten so that no size depends on data (`frontends.pytorch.graphs.selections`).
+
 The form is valid if nothing in `changed` overlaps another argument (`overlaps`); the mutating graph needs no such
 condition.
 """
@@ -34,7 +36,8 @@ from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.functionalize import Values
 from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import computed_again
-from frontends.pytorch.graphs.split import Split, needed, split, told_later
+from frontends.pytorch.graphs.selections import without_selections
+from frontends.pytorch.graphs.split import Split, needed, split
 from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
@@ -48,7 +51,9 @@ def functional(program: Captured) -> Form:
     """
     values = functionalized(program)
     outputs = [values.argument(output) for output in program.outputs]
-    return program.form(values.operations, outputs, program.runtime_asserts)
+    found = without_selections(program, values.operations, len(values.operations), outputs)
+    checks = [check for check in program.runtime_asserts if check not in found.settled]
+    return program.form(found.operations, outputs, checks)
 
 
 def functional_joint(program: Captured, lowered: Container[object], decisions: Decisions | None = None) -> Split:
@@ -70,14 +75,15 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
     if values.unwritten():
         raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
-    checked = [check.prop.symbols for check in told_later(program)[1]]
-    forward = values.operations[:cut]
-    backward = unused_removed(values.operations[cut:], [gradients, *checked])
+    found = without_selections(program, values.operations, cut, [*results, *gradients])
+    checked = [check.prop.symbols for check in program.told_later[1] if check not in found.settled]
+    forward = found.operations[: found.cut]
+    backward = unused_removed(found.operations[found.cut :], [gradients, *checked])
     changed = {operation.args[0] for operation in forward if operation.target is aten.copy_.default}
     there = {each for each in results if isinstance(each, Result)}
     read, _ = needed(backward, joint.tangents, gradients)
     backward = [*computed_again(decisions, forward, read, there, changed, lowered), *backward]
-    return split(program, forward, backward, results, gradients)
+    return split(program, forward, backward, results, gradients, found.settled)
 
 
 def functionalized(program: Captured) -> Values:

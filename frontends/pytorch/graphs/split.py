@@ -77,11 +77,14 @@ def split(
     backward: Sequence[Operation],
     results: Sequence[object],
     gradients: Sequence[Result | None],
+    settled: Collection[RuntimeAssert] = (),
 ) -> Split:
-    """Forward and backward of a program with these operators, without unused ones."""
+    """Forward and backward of a program with these operators, without unused ones; checks that are `settled` are among
+    the operators."""
     assert program.joint is not None
     tangents = program.joint.tangents
-    later, deferred = told_later(program)
+    later, deferred = program.told_later
+    deferred = [check for check in deferred if check not in settled]
     checked = [check.prop.symbols for check in deferred]
     backward = unused_removed(backward, [gradients, *checked])
     saved, symbols = needed(backward, tangents, gradients)
@@ -90,7 +93,7 @@ def split(
     read = sizes_in([saved, tangents, [operation.output for operation in backward]])
     atoms = [*symbols, *[atom for atom in read if atom in made], *[atom for each in checked for atom in each]]
     symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
-    first = [check for check in program.runtime_asserts if check not in deferred]
+    first = [check for check in program.runtime_asserts if check not in (*deferred, *settled)]
     inputs = (*numbered("saved", saved), *numbered("tangent", tangents))
     return Split(
         program.form(forward, [*results, *saved, *symbols], first),
@@ -122,16 +125,6 @@ def needed(
         made.update([output for output in results_of(operation.output) if output not in saved])
     read(gradients)
     return list(saved), list(symbols)
-
-
-def told_later(program: Captured) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
-    """The unbacked numbers and sizes of the backward, such as the number of selected elements of a gradient, and the
-    checks that need them."""
-    given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
-    ran = program.recording.operations
-    forward, backward = [told_by([each for each in ran if each.backward is is_later]) for is_later in (False, True)]
-    later = frozenset(backward.difference(forward, program.number_atoms, *given))
-    return later, [check for check in program.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
 
 
 def checkable(

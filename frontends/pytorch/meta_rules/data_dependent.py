@@ -17,12 +17,15 @@ from frontends.pytorch.meta_rules.registry import (
     kind_rules,
     made,
     metadata_of,
+    packed,
     ruled,
     sizes_of,
 )
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
+from shapes.rules.broadcasting import same
+from shapes.rules.elements import Elements
 from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
@@ -31,7 +34,8 @@ aten: Final = torch.ops.aten
 @kind_rule(aten.nonzero.default, once=True)
 def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     """A row of coordinates for each element that is not 0, stored column by column."""
-    shape = ruled(recorder, aten.nonzero.default, self)
+    shape = ruled(recorder, aten.nonzero.default, known(recorder, self))
+    learn_count(recorder, self, shape[0])
     kind = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
     if self.dim() > 1:
         # with one row or none, every order is correct
@@ -48,13 +52,41 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
     has_mask = any(is_mask(kind) for kind in given)
     if not has_mask and all(is_packed(kind) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
         return NotImplemented
-    shape = ruled(recorder, aten.index.Tensor, self, indices)
+    shapes = [None if each is None else known(recorder, each) for each in indices]
+    shape = ruled(recorder, aten.index.Tensor, self, shapes)
+    if len(given) == 1:
+        (place,) = [place for place, each in enumerate(indices) if each is not None]
+        learn_count(recorder, indices[place], shape[place] if given[0].sizes else None)
     strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
     if strides is None and not has_mask:
         unsupported(
             "indices that lie in different orders, so that the result may lie in either", "`.contiguous()` of each"
         )
     return recorder.kinds.laid(shape, strides, 0, self.dtype, self.device)
+
+
+def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
+    """The shape of an index, with what is known of its elements."""
+    shape = metadata_of(recorder, tensor).shape
+    if shape.dtype not in ("bool", "int64", "int32"):
+        return shape
+    return Shape(shape, dtype=shape.dtype, strides=shape.strides, elements=recorder.elements(tensor))
+
+
+def learn_count(recorder: Trace, tensor: torch.Tensor | None, count: Int | None) -> None:
+    """Another selection by an equal mask has as many elements."""
+    if tensor is not None and tensor.dtype is torch.bool and count is not None:
+        recorder.learn(tensor, Elements(total=count))
+
+
+@kind_rule(aten.masked_select.default, once=True)
+def masked_select(recorder: Trace, self: torch.Tensor, mask: torch.Tensor) -> object:
+    """One element for each True in the mask, which broadcasts with the tensor."""
+    shape = ruled(recorder, aten.masked_select.default, self, known(recorder, mask))
+    sizes, own = metadata_of(recorder, self).shape, metadata_of(recorder, mask).shape
+    if len(own) >= len(sizes) and all(map(same, sizes[::-1], own[::-1])):
+        learn_count(recorder, mask, shape[0])
+    return packed(recorder, shape, self.dtype, self.device)
 
 
 def is_mask(kind: Metadata) -> bool:
@@ -96,8 +128,16 @@ def picked_strides(
 
 
 kind_rules(
-    aten.masked_select.default, aten.bincount.default, aten.repeat_interleave.Tensor, aten.one_hot.default, once=True
+    aten.bincount.default, aten.one_hot.default, once=True
 )(by_rule_alone)
+
+
+@kind_rule(aten.repeat_interleave.Tensor, once=True)
+def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: Any = None) -> object:
+    """As many indices as the repeats add up to."""
+    shape = ruled(recorder, aten.repeat_interleave.Tensor, known(recorder, repeats), output_size=output_size)
+    recorder.learn(repeats, Elements(total=shape[0]))
+    return packed(recorder, shape, repeats.dtype, repeats.device)
 
 
 @kind_rules(

@@ -68,6 +68,8 @@ def sizes_of(value: object) -> Ruled:
     """An argument converted for a shape rule."""
     if type(value) is Metadata:
         return value.shape
+    if isinstance(value, Shape):
+        return value
     if isinstance(value, Traced):
         return value.metadata.shape
     if isinstance(value, torch.Tensor):

@@ -16,13 +16,14 @@ import torch
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
+from frontends.pytorch.recording.contents import Contents
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
-from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.metadata import Kinds, Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from frontends.pytorch.symbolic.values import Value
@@ -30,6 +31,7 @@ from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from shapes.rules.elements import Elements
 
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
@@ -38,13 +40,14 @@ TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 class Recorder(Trace):
     """The mode that sees every operator."""
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
-        super().__init__(env, nodes)
+    def __init__(self, env: ShapeEnv, nodes: Nodes, kinds: Kinds | None = None) -> None:
+        super().__init__(env, nodes, kinds)
         self.recording: Final = Recording()
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
         """Results that a detached tensor stands for."""
+        self.contents: Final = Contents(self.recording, env)
         self.draws: Final = Draws()
         """The random numbers that may be drawn again."""
         self.versions: Final[Versions] = {}
@@ -197,6 +200,12 @@ class Recorder(Trace):
         made = tensor_of(found.metadata, found)
         made.lifted = tensor
         return made
+
+    def elements(self, tensor: torch.Tensor) -> Elements | None:
+        return self.contents.of(self.result_of(tensor))
+
+    def learn(self, tensor: torch.Tensor, elements: Elements) -> None:
+        self.contents.learn(self.result_of(tensor), elements)
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""

@@ -18,6 +18,8 @@ aten = torch.ops.aten
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
 
 
+GENERATED: Final = "Runtime assertion failed for expression"
+"""The beginning of Dynamo's message where the program has given none: the check has its own text."""
 CONTROL: Final = "a loop or branch in Python, or tensor operators"
 
 
@@ -69,12 +71,34 @@ def lift_fresh(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 
 @special(aten._local_scalar_dense.default)
 def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """An unbacked number, unless it is a literal."""
+    """An unbacked number: one for each element, as long as that is not written."""
     (tensor,) = args
+    contents = recorder.contents
+    number = contents.number(recorder.result_of(tensor))
+    if number in contents.read:
+        return contents.read[number]
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
-    value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
-    return recorder.number(func, args, kwargs, value)
+    known = contents.value(number) if kind == "int" else None
+    if known is not None:
+        found = recorder.nodes.wrap(known)
+    else:
+        value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
+        found = recorder.number(func, args, kwargs, value)
+        if kind == "int":
+            contents.noted(number, value)
+    contents.read[number] = found
+    return found
+
+
+@special(aten._assert_scalar.default)
+def asserted(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+    """A fact from here on; the run checks it, unless it is proven."""
+    condition, message = args
+    said = "" if str(message).startswith(GENERATED) else str(message)
+    if isinstance(condition, torch.SymBool) and condition.node.expect(said):
+        return None
+    return NotImplemented
 
 
 @special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sympy
 import torch
 
-from frontends.pytorch.source_location import is_users
+from frontends.pytorch.source_location import checks_of_truth, is_users, tested_truth
 from shapes.errors import UndecidedGuard, written_condition
 from shapes.origin import Origin
 from solver.terms.expr import Expr
@@ -49,6 +49,9 @@ def advise(error: UndecidedGuard, words: Mapping[sympy.Symbol, Expr | None]) -> 
     if error.fix.startswith("keep it symbolic"):
         number = renamed(error.fix.partition("expect_true(")[2].partition(" == ...")[0], words, names)
         return f"keep it symbolic, or torch._check({number} == ...) with the number that it always is{breaks}"
+    tested = tested_truth(error.question, error.origin)
+    if tested:
+        return f"{checks_of_truth(tested)}; {OTHERWISE}{breaks}"
     condition = written_condition(error.origin) if is_plain(error.origin) else ""
     condition = condition or renamed(error.question, words, names)
     return f"{whichever_holds(condition)}; {OTHERWISE}{breaks}"

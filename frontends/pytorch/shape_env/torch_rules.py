@@ -1,4 +1,5 @@
-"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes: views, and recurrent layers.
+"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes: views, recurrent layers, and
+`logsumexp`.
 
     >>> from frontends.pytorch.shape_env.torch_rules import RULES
     >>> sorted(str(operator) for operator in RULES)[:3]
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import torch
 from torch._C import DispatchKey
+from torch._decomp import decomposition_table
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
@@ -60,6 +62,17 @@ def tangent(mode: Any, operator: Any, like: torch.Tensor, primal: torch.Tensor, 
         return like.new_empty_strided((*batch, *primal.shape), strides)
 
 
+LOGARITHM: Final = decomposition_table[aten.logsumexp.default]
+"""Torch's shape rule of `logsumexp`, which asks if there are elements."""
+
+
+def logarithm_of_sum(tensor: torch.Tensor, dim: Any, keepdim: bool = False) -> Any:
+    """The shape rule of `logsumexp` in an environment of ours: that of a sum."""
+    if not (type(tensor) is FakeTensor and asks_an_engine(tensor) and tensor.is_floating_point()):
+        return LOGARITHM(tensor, dim, keepdim)
+    return tensor.sum(dim, keepdim)
+
+
 RECURRENT: Final = {
     each: dict(each.py_kernels)
     for each in (aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input)
@@ -90,19 +103,24 @@ def recurrent(operator: Any, key: DispatchKey) -> Callable[..., Any]:
 
 
 def asks_sizes_alone(tensor: torch.Tensor) -> bool:
-    """A fake tensor of an environment of ours, while no graph of operators is recorded from it."""
+    """A batch of sequences of which only sizes are asked."""
     return (
         type(tensor) is FakeTensor
         and tensor.dim() == 3
-        and isinstance(tensor.fake_mode.shape_env, EngineShapeEnv)
+        and asks_an_engine(tensor)
         and tensor.fake_mode.shape_env.policies.oblivious
-        and get_proxy_mode() is None
     )
+
+
+def asks_an_engine(tensor: FakeTensor) -> bool:
+    """A fake tensor of an environment of ours, while no graph of operators is recorded from it."""
+    return isinstance(tensor.fake_mode.shape_env, EngineShapeEnv) and get_proxy_mode() is None
 
 
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
+    aten.logsumexp.default: logarithm_of_sum,
     **{
         operator: {key: recurrent(operator, key) for key in kernels}
         for operator, kernels in RECURRENT.items()
@@ -114,6 +132,7 @@ RULES: Final[dict[Any, object]] = {
 def replace() -> None:
     """Put the rules into torch's tables."""
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
+    decomposition_table[aten.logsumexp.default] = logarithm_of_sum
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -122,6 +141,7 @@ def restore() -> None:
     """Put torch's own rules back."""
     op_implementations_dict.update(VIEWS)
     op_implementations_dict.pop(TANGENT, None)
+    decomposition_table[aten.logsumexp.default] = LOGARITHM
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 

@@ -22,6 +22,7 @@ from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.node import Nodes
     from shapes.env import ShapeEnv
+    from shapes.rules.elements import Elements
 
 DATA: Final = torch.Tensor.data
 
@@ -93,11 +94,11 @@ class Trace(TorchDispatchMode, ABC):
         marks_asked: True if it has read a tensor's conjugate or negative bit.
     """
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+    def __init__(self, env: ShapeEnv, nodes: Nodes, kinds: Kinds | None = None) -> None:
         super().__init__()
         self.env: Final = env
         self.nodes: Final = nodes
-        self.kinds: Final = Kinds(nodes)
+        self.kinds: Final = Kinds(nodes) if kinds is None else kinds
         self.gradients = False
         self.backward = False
         self.marks_asked = False
@@ -115,6 +116,14 @@ class Trace(TorchDispatchMode, ABC):
     @abstractmethod
     def lift(self, tensor: torch.Tensor) -> Traced:
         """Lift a tensor of the program (a parameter, a buffer, a constant) into the graph."""
+
+    @abstractmethod
+    def elements(self, tensor: torch.Tensor) -> Elements | None:
+        """The facts about a tensor's elements as they are now."""
+
+    @abstractmethod
+    def learn(self, tensor: torch.Tensor, elements: Elements) -> None:
+        """Add facts about a tensor's elements as they are now."""
 
 
 def current_trace() -> Trace:

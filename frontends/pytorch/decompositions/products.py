@@ -1,0 +1,100 @@
+"""Products and variances of a number of elements that data decides: gradients that branch on no size.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def gradient(x):
+    ...     return torch.autograd.grad(x[x > 0].prod(), x)
+    >>> trace(gradient, (torch.ones(3, requires_grad=True),)).graph(torch.tensor([-1.0, 3.0, 2.0]))[0].tolist()
+    [0.0, 2.0, 3.0]
+
+Torch's formulas are right for one element and more, or ask how many there are. Where the sizes are those of arguments,
+they stay.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch._C import DispatchKey
+
+from frontends.pytorch.decompositions.registry import composite
+from frontends.pytorch.symbolic.node import ours
+
+aten: Final = torch.ops.aten
+Tensor: TypeAlias = torch.Tensor
+
+
+class Reduction(torch.autograd.Function):
+    """An operator with a gradient of ours: `formula` is given the gradient, the tensor, the result and the axes."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Any, formula: Any, self: Tensor, dims: list[int], keepdim: bool) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            value = call()
+        ctx.save_for_backward(self, value)
+        ctx.formula, ctx.dims, ctx.keepdim = formula, dims, keepdim
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        self, value = ctx.saved_tensors
+        if not ctx.keepdim:
+            for dim in sorted(ctx.dims):
+                grad, value = grad.unsqueeze(dim), value.unsqueeze(dim)
+        return None, None, ctx.formula(grad, self, value, ctx.dims), None, None
+
+
+def reduction(operator: torch._ops.OpOverload, formula: Any) -> None:
+    """Register an operator; within transforms of functions and for known sizes the formula is torch's."""
+
+    def whole(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        follows = torch.is_grad_enabled() and self.requires_grad and kwargs.get("dtype") is None
+        if not follows or torch._C._are_functorch_transforms_active() or self.is_complex() or not is_counted(self):
+            return operator._op_dk(DispatchKey.Autograd, self, *args, **kwargs)
+        given = dict(zip([each.name for each in operator._schema.arguments[1:]], args)) | kwargs
+        dim = given.get("dim")
+        listed = [dim] if isinstance(dim, int) else list(dim or range(self.dim()))
+        dims = [each % self.dim() for each in listed]
+        options = [1 if given.get("correction") is None else given["correction"]] if corrects(operator) else []
+        call = partial(operator, self, *args, **kwargs)
+        return Reduction.apply(call, partial(formula, *options), self, dims, bool(given.get("keepdim")))
+
+    composite(operator)(whole)
+
+
+def corrects(operator: torch._ops.OpOverload) -> bool:
+    return operator in (aten.var.correction, aten.std.correction)
+
+
+def is_counted(tensor: Tensor) -> bool:
+    """Return True if a size of a tensor has no hint: data decides it."""
+    return any(ours(size) and size.node.hint is None for size in tensor.shape)
+
+
+def of_product(grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
+    """The product of the other elements: the quotient, and where one element is 0 that of the rest."""
+    zero = self == 0
+    rest = torch.where(zero, 1, self)
+    for dim in dims:
+        rest = rest.prod(dim, keepdim=True)
+    alone = zero & (zero.sum(dims, keepdim=True) == 1)
+    return grad * torch.where(zero, torch.where(alone, rest, 0), value / self)
+
+
+def of_variance(correction: float, grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
+    """With as many elements as the correction, or fewer, a quotient by 0."""
+    wide = torch.float64 if self.dtype is torch.float64 else torch.float32
+    freedom = torch.ones_like(self, dtype=wide).sum(dims, keepdim=True) - correction
+    return (2 / freedom * grad).to(self.dtype) * (self - self.mean(dims, keepdim=True))
+
+
+def of_deviation(correction: float, grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
+    return of_variance(correction, (grad / (value * 2)).masked_fill(value == 0, 0), self, value, dims)
+
+
+reduction(aten.prod.default, of_product)
+reduction(aten.prod.dim_int, of_product)
+reduction(aten.var.correction, of_variance)
+reduction(aten.std.correction, of_deviation)

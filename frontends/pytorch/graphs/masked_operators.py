@@ -1,0 +1,432 @@
+"""Rules by which operators on selected elements become operators on all of them, for `selections` beside this file.
+
+    >>> import torch
+    >>> from frontends.pytorch.graphs.masked_operators import RULES
+    >>> torch.ops.aten.index_put.default in RULES
+    True
+
+Elements outside of the mask have any value, NaN as well. A rule sees to it that none reaches a result, and that no
+operator raises an error because of one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from frontends.pytorch.graphs.graph import is_symbol
+from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
+from frontends.pytorch.recording.operations import Argument, has_effects, is_custom
+from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
+from solver.floats.programs import Node as Step
+from solver.terms.expr import Expr
+
+aten: Final = torch.ops.aten
+Rule: TypeAlias = Callable[[Site], None]
+Tensor: TypeAlias = torch.Tensor
+RULES: Final[dict[object, Rule]] = {}
+
+
+def rule(*operators: object) -> Callable[[Rule], Rule]:
+    """Register a rule of these operators."""
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(operators, function))
+        return function
+
+    return register
+
+
+def rewritten(site: Site) -> None:
+    """Record the operators that stand for one.
+
+    Raises:
+        NotMasked: there is no rule.
+    """
+    found = RULES.get(site.operation.target)
+    if found is not None:
+        found(site)
+    elif is_pointwise(site):
+        pointwise(site)
+    else:
+        raise NotMasked(str(site.operation.target))
+
+
+# ---------------------------------------------------------------------- elementwise
+
+COPIES: Final = (
+    aten._to_copy.default, aten.detach.default, aten.alias.default, aten.masked_fill.Tensor, aten.copy.default,
+    aten.fill.Scalar, aten.fill.Tensor, aten.zeros_like.default, aten.ones_like.default, aten.full_like.default,
+    aten.floor_divide.default, aten._conj.default, aten.real.default, aten.imag.default,
+)  # fmt: skip
+"""Operators that compute each element from elements in the same place, without torch's tag."""
+DIVIDING: Final = (
+    aten.div.Tensor_mode, aten.floor_divide.default, aten.remainder.Tensor, aten.fmod.Tensor,
+    aten.remainder.Scalar_Tensor,
+)  # fmt: skip
+"""Operators that raise an error where an integer is divided by 0."""
+
+
+def is_pointwise(site: Site) -> bool:
+    target = site.operation.target
+    if is_custom(target) or has_effects(site.operation) or len(target._schema.returns) != 1:
+        return False
+    return target in COPIES or torch.Tag.pointwise in target.tags
+
+
+def pointwise(site: Site) -> None:
+    """The operator on all elements; a number that counts the selected ones is a tensor."""
+    output = site.operation.output
+    axis = site.axis(output)
+    if axis is None:
+        numbered(site)
+        return
+    rank = len(output.metadata.sizes)
+    args = [broadcast(site, value, axis, rank) for value in site.operation.args]
+    if site.operation.target in DIVIDING and not args[-1].dtype.is_floating_point:
+        args[-1] = divisor(site, args[-1])
+    if any(isinstance(value, Node) and site.selection.atom in atoms_of(value) for value in site.operation.args):
+        site.stands(by_count(site, args))
+        return
+    kwargs = {name: broadcast(site, value, axis, rank) for name, value in site.operation.kwargs.items()}
+    if kwargs.get("memory_format") not in (None, torch.preserve_format, torch.contiguous_format):
+        raise NotMasked("an image's memory format")
+    site.stands(site.operation.target(*args, **kwargs))
+
+
+def broadcast(site: Site, value: Argument, axis: int, rank: int) -> Any:
+    """An argument that broadcasts with all elements: one axis of it becomes those of the mask."""
+    if isinstance(value, Node):
+        return value.outside
+    if isinstance(value, list):
+        return [broadcast(site, each, axis, rank) for each in value]
+    if not isinstance(value, Result):
+        return value
+    own = site.axis(value)
+    kind = site.rewriting.kind(value)
+    place = axis - (rank - len(kind.sizes))
+    whole = site.whole(value)
+    if own is not None:
+        if own != place:
+            raise NotMasked("selected elements along another axis")
+        return whole
+    if place >= 0:
+        size = kind.sizes[place]
+        if not (isinstance(size, int) and size == 1):
+            raise NotMasked("an axis that may be as long as the selection")
+        for _ in range(site.rank - 1):
+            whole = whole.unsqueeze(place)
+    return whole
+
+
+def divisor(site: Site, whole: Tensor) -> Tensor:
+    """A divisor that is 1 where nothing is selected."""
+    value = site.operation.args[-1]
+    return site.filled(value, 1) if isinstance(value, Result) and site.axis(value) is not None else whole
+
+
+def numbered(site: Site) -> None:
+    """An operator on other tensors that reads how many elements are selected."""
+    site.gives(by_count(site, [outside(site, value) for value in site.operation.args]))
+
+
+def outside(site: Site, value: Argument) -> Any:
+    """An argument as torch takes it."""
+    if isinstance(value, list):
+        return [outside(site, each) for each in value]
+    if isinstance(value, Node):
+        return value.outside
+    return site.whole(value) if isinstance(value, Result) else value
+
+
+ARITHMETIC: Final = tuple(
+    [getattr(packet, each) for packet in (aten.add, aten.sub, aten.mul, aten.div) for each in ("Tensor", "Scalar")]
+)
+QUOTIENTS: Final = (aten.div.Tensor, aten.div.Scalar)
+
+
+def by_count(site: Site, args: Sequence[Any]) -> Tensor:
+    """Arithmetic of a tensor and a number made of how many elements are selected, which is a tensor here."""
+    target, operands = site.operation.target, site.operation.args
+    if target in ARITHMETIC and len(args) == 2 and not site.operation.kwargs and isinstance(operands[1], Node):
+        whole = args[0]
+        if whole.dtype.is_floating_point or (target in QUOTIENTS and not whole.dtype.is_complex):
+            wide = torch.float64 if whole.dtype is torch.float64 else torch.float32
+            made = target.overloadpacket.Tensor(whole.to(wide), number_tensor(site, operands[1]).to(wide))
+            return made.to(whole.dtype if whole.dtype.is_floating_point else torch.get_default_dtype())
+    # the number is read once
+    return target(*args, **{name: outside(site, value) for name, value in site.operation.kwargs.items()})
+
+
+def number_tensor(site: Site, number: Node) -> Tensor:
+    """A number made of sizes, as a double.
+
+    Raises:
+        NotMasked: it is no polynomial of them, nor a quotient of such.
+    """
+    value = number.value
+    if number.kind == "int":
+        return polynomial(site, value.expr)
+    if number.kind == "float":
+        return quotient(site, value.value.program.node, value.value.arguments)
+    raise NotMasked("a truth value made of how many elements are selected")
+
+
+def polynomial(site: Site, expr: Expr) -> Tensor:
+    count, monomials = site.count(torch.float64), expr.interner.monomials
+    total = torch.full((), expr.constant, dtype=torch.float64, device=count.device)
+    operations = site.selection.number.value.operations
+    for monomial, coefficient in expr.terms:
+        product: Any = float(coefficient)
+        for atom in monomials[monomial]:
+            if atom is site.selection.atom:
+                product = count * product
+            elif is_symbol(atom.expr) and atom.definition is None:
+                size = site.rewriting.recorder.nodes.wrap(operations.integer(atom.expr, operations.true))
+                product = size * product
+            else:
+                raise NotMasked(str(expr))
+        total = total + product
+    return total
+
+
+STEPS: Final = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "truediv": operator.truediv,
+}  # fmt: skip
+
+
+def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
+    """A float computed from sizes."""
+    if step.operation == "constant":
+        return torch.full((), step.value, dtype=torch.float64, device=site.count(torch.int64).device)
+    if step.operation == "integer":
+        return polynomial(site, arguments[step.place])
+    operands = [quotient(site, each, arguments) for each in step.operands]
+    if step.operation == "float":
+        return operands[0]
+    if step.operation not in STEPS:
+        raise NotMasked(step.operation)
+    return STEPS[step.operation](*operands)
+
+
+@rule(aten._assert_scalar.default)
+def checked(site: Site) -> None:
+    """A check that an element is selected is made of the mask; another one reads how many there are."""
+    condition, message = site.operation.args
+    truth = condition.value
+    ways = [site.selection.number.value >= 1, site.selection.number.value != 0]
+    mask = site.rewriting.tensor(site.selection.mask)
+    if mask.device.type == "cpu" and any(truth.prop is way.prop and truth.domain is way.domain for way in ways):
+        aten._assert_async.msg(mask.any(), message)
+    else:
+        site.rewriting.operations.append(site.operation)
+
+
+# ---------------------------------------------------------------------- reading and writing by the mask
+
+
+@rule(aten.index.Tensor)
+def selected(site: Site) -> None:
+    """All elements stand for those that the mask selects."""
+    source, indices = site.operation.args
+    if site.axis(source) is not None:
+        raise NotMasked("an index of selected elements")
+    picks_by(site, indices)
+    site.stands(site.rewriting.tensor(source))
+
+
+@rule(aten.nonzero.default)
+def coordinates(site: Site) -> None:
+    """The coordinates of selected elements, which are read axis by axis."""
+    site.rewriting.coordinates[site.operation.output] = None
+
+
+def coordinate(site: Site, output: Result, axis: int) -> None:
+    """The coordinate of each element along an axis of the mask."""
+    site.rewriting.coordinates[output] = axis
+    sizes = mask_sizes(site)
+    along = torch.arange(sizes[axis], device=site.rewriting.kind(output).device)
+    site.stands(along.view([-1 if other == axis else 1 for other in range(len(sizes))]).expand(sizes), output)
+
+
+@rule(aten.unbind.int)
+def unbound(site: Site) -> None:
+    source, dim = site.given["self"], site.given["dim"]
+    if source not in site.rewriting.coordinates or dim % 2 != 1:
+        raise NotMasked("parts of the selected elements")
+    for axis, output in enumerate(site.operation.outputs):
+        coordinate(site, output, axis)
+
+
+@rule(aten.masked_select.default)
+def selected_elements(site: Site) -> None:
+    site.stands(site.rewriting.tensor(site.operation.args[0]).expand(mask_sizes(site)))
+
+
+def mask_sizes(site: Site) -> Sequence[Any]:
+    return site.rewriting.kind(site.selection.mask).sizes
+
+
+def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
+    """The axis in front of which the mask picks, or its coordinates one after another.
+
+    Raises:
+        NotMasked: there are other indices.
+    """
+    places = [place for place, index in enumerate(indices) if index is not None]
+    given = [index for index in indices if index is not None]
+    if len(given) == 1 and given[0].metadata is not None and given[0].metadata.dtype is torch.bool:
+        return places[0]
+    known = site.rewriting.coordinates
+    follow = places == list(range(places[0], places[0] + site.rank))
+    if not follow or [known.get(each) for each in given] != list(range(site.rank)):
+        raise NotMasked("indices beside the mask")
+    return places[0]
+
+
+@rule(aten.index_put.default)
+def written(site: Site) -> None:
+    """A choice between the new values and the old ones."""
+    given = site.given
+    target, values = given["self"], given["values"]
+    axis = picks_by(site, given["indices"])
+    kind = site.rewriting.kind(target)
+    rank = len(kind.sizes) - site.rank + 1
+    if site.axis(target) is not None or site.rewriting.kind(values).dtype is not kind.dtype:
+        raise NotMasked("the target is selected, or has another dtype")
+    whole = site.rewriting.tensor(target)
+    fresh = broadcast(site, values, axis, rank)
+    chosen = whole + fresh if given["accumulate"] else fresh
+    site.gives(torch.where(site.mask(rank - axis - 1), chosen, whole), like=target)
+
+
+@rule(aten.masked_scatter.default)
+def scattered(site: Site) -> None:
+    """What the same mask has selected is written where it was."""
+    target, _, source = site.operation.args
+    kind = site.rewriting.kind(target)
+    if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(kind.sizes) != site.rank:
+        raise NotMasked("other elements than those of the mask")
+    site.gives(torch.where(site.mask(0), site.whole(source), site.rewriting.tensor(target)), like=target)
+
+
+@rule(aten.masked_scatter_backward.default)
+def scattered_gradient(site: Site) -> None:
+    """The gradient of what is written by the mask is what the mask selects of it."""
+    gradient = site.operation.args[0]
+    if site.axis(site.operation.output) != 0 or len(site.operation.output.metadata.sizes) != 1:
+        raise NotMasked("other elements than those of the mask")
+    site.stands(site.rewriting.tensor(gradient).expand(mask_sizes(site)))
+
+
+# ---------------------------------------------------------------------- new tensors and views
+
+
+@rule(aten.expand.default)
+def expanded(site: Site) -> None:
+    source, output = site.operation.args[0], site.operation.output
+    axis = site.axis(output)
+    assert axis is not None
+    site.stands(broadcast(site, source, axis, len(output.metadata.sizes)).expand(site.sizes(output)))
+
+
+SIZED: Final = {
+    **dict.fromkeys((aten.zeros.default, aten.ones.default, aten.full.default, aten.empty.memory_format), 0),
+    **dict.fromkeys((aten.new_zeros.default, aten.new_ones.default, aten.new_full.default, aten.new_empty.default), 1),
+}
+
+
+@rule(*SIZED)
+def new(site: Site) -> None:
+    """A new tensor, of all sizes; or one with the dtype of selected elements."""
+    args, output = list(site.operation.args), site.operation.output
+    args[SIZED[site.operation.target]] = site.sizes(output)
+    made = site.operation.target(*[outside(site, each) for each in args], **site.operation.kwargs)
+    if site.axis(output) is None:
+        site.gives(made)
+    else:
+        site.stands(made)
+
+
+@rule(aten.unsqueeze.default)
+def unsqueezed(site: Site) -> None:
+    source, dim = site.operation.args
+    if source in site.rewriting.places:
+        atom, places = site.rewriting.places[source]
+        site.rewriting.places[site.operation.output] = atom, places.unsqueeze(dim)
+        site.rewriting.operations.append(site.operation)
+        return
+    dim %= len(source.metadata.sizes) + 1
+    site.stands(site.whole(source).unsqueeze(moved(site, source, dim)))
+
+
+@rule(aten.squeeze.dim, aten.select.int, aten.slice.Tensor)
+def along(site: Site) -> None:
+    """A view along another axis."""
+    source, *rest = site.operation.args
+    dim = (rest[0] if rest else 0) % len(source.metadata.sizes)
+    if source in site.rewriting.coordinates:
+        is_squeeze = site.operation.target is aten.squeeze.dim
+        if dim == 0 or not (is_squeeze or isinstance(rest[1], int)):
+            raise NotMasked("a part of the coordinates")
+        coordinate(site, site.operation.output, 0 if is_squeeze else rest[1] % site.rank)
+        return
+    axis = site.axis(source)
+    if dim == axis or axis is None:
+        raise NotMasked("a part of the selected elements")
+    rest = [outside(site, each) for each in rest[1:]]
+    site.stands(site.operation.target(site.whole(source), moved(site, source, dim), *rest))
+
+
+def moved(site: Site, source: Result, dim: int) -> int:
+    """The axis of all elements for one of the selected ones, not theirs; or where a new one comes."""
+    axis = site.axis(source)
+    assert axis is not None
+    return dim + site.rank - 1 if dim > axis else dim
+
+
+@rule(aten.permute.default, aten.t.default, aten.transpose.int)
+def permuted(site: Site) -> None:
+    source, *rest = site.operation.args
+    axis, rank = site.axis(source), len(source.metadata.sizes)
+    assert axis is not None
+    order = list(range(rank))
+    if site.operation.target is aten.permute.default:
+        order = [each % rank for each in rest[0]]
+    else:
+        one, other = [each % rank for each in rest] or ([0, 1] if rank == 2 else [0, 0])
+        order[one], order[other] = order[other], order[one]
+    site.stands(site.whole(source).permute(spread(site, source, order)))
+
+
+def spread(site: Site, source: Result, dims: Sequence[int]) -> list[int]:
+    """The axes of all elements for these of the selected ones."""
+    axis = site.axis(source)
+    assert axis is not None
+    own = range(axis, axis + site.rank)
+    return [each for dim in dims for each in (own if dim == axis else [moved(site, source, dim)])]
+
+
+@rule(aten.view.default, aten._unsafe_view.default)
+def viewed(site: Site) -> None:
+    """Other axes are split or merged, apart from that of the selected elements."""
+    source, output = site.operation.args[0], site.operation.output
+    before, after = site.axis(source), site.axis(output)
+    if before is None or after is None:
+        raise NotMasked("the axis of the selected elements is split or merged")
+    lengths = [product(kind.sizes[:axis]) for kind, axis in ((source.metadata, before), (output.metadata, after))]
+    if not statically_known_true(lengths[0] == lengths[1]):
+        raise NotMasked("the axis of the selected elements is split or merged")
+    site.stands(site.whole(source).reshape(site.sizes(output)))
+
+
+def product(sizes: Sequence[Any]) -> Any:
+    found: Any = 1
+    for size in sizes:
+        found = found * size
+    return found

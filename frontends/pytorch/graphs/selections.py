@@ -1,0 +1,205 @@
+"""Selections by masks become computations on all elements: no size is left that data decides.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.graphs.functional import functional
+    >>> variant = trace(lambda x: x[x > 0].sum(), (torch.randn(3, 4),))
+    >>> [str(node.target) for node in functional(variant).graph.graph.nodes if node.op == "call_function"]
+    ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.dim_IntList']
+
+`x[mask]` has an axis with one element for each True. A tensor with the axes of the mask instead stands for each tensor
+with such an axis, and only its elements under the mask mean something: pointwise operators compute all elements, a
+reduction over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are
+in `masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator
+without such a rule reads it.
+
+The number of selected elements is a sum. Where a number of the program needs it, the sum is read by one `item`, with
+the symbol that was the size; a check that there is an element is made of the mask itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+
+from frontends.pytorch.graphs.captured import Captured
+from frontends.pytorch.graphs.graph import check_text, is_symbol
+from frontends.pytorch.graphs.masked_operators import rewritten
+from frontends.pytorch.graphs.selection import NotMasked, Rewriting, Selection, Site, atoms_of
+from frontends.pytorch.recording.operations import Operation, flat, results_of
+from frontends.pytorch.recording.torch_internals import replaced
+from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.tensor import Result
+from shapes.guards.guards import RuntimeAssert
+from shapes.symbolic.numbers import SymInt
+from solver.terms.expr import Atom
+
+# its rules register themselves
+importlib.import_module("frontends.pytorch.graphs.masked_reductions")
+
+aten: Final = torch.ops.aten
+SELECTING: Final = (aten.index.Tensor, aten.masked_select.default, aten.nonzero.default)
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A functional program without the selections that have rules.
+
+    Attributes:
+        cut: the number of operators of the forward, which come first.
+        settled: the checks that are operators now.
+    """
+
+    operations: list[Operation]
+    cut: int
+    settled: tuple[RuntimeAssert, ...] = ()
+
+
+def without_selections(
+    program: Captured, operations: Sequence[Operation], cut: int, outputs: Sequence[object]
+) -> Rewritten:
+    """Rewrite the selections of a functional program, whose first `cut` operators are its forward."""
+    unchanged = Rewritten(list(operations), cut)
+    masks = dict(selections(program, operations))
+    kept = {atom for atom in masks for each in results_of(outputs) if atom in atoms_of(each)}
+    while True:
+        wanted = {atom: mask for atom, mask in masks.items() if atom not in kept}
+        if not wanted:
+            return unchanged
+        found = SelectionPass(program, wanted).run(operations, cut, outputs)
+        if isinstance(found, Rewritten):
+            return found
+        kept |= found
+
+
+def selections(program: Captured, operations: Iterable[Operation]) -> Iterator[tuple[Atom, tuple[Result, Node]]]:
+    """The symbols that count what a mask selects, each with the first mask and the symbol as a node."""
+    seen = set()
+    known = {symbol.name for symbol in program.env.symbols.values() if symbol.kind == "unbacked"}
+    for operation in operations:
+        if operation.target in SELECTING:
+            mask = mask_of(operation)
+            if mask is None:
+                continue
+            (result,) = operation.outputs
+            for size in result.metadata.sizes:
+                if isinstance(size, torch.SymInt) and is_symbol(size.node.value.expr):
+                    (atom,) = size.node.value.expr.symbols
+                    if atom not in seen and atom.name in known:
+                        seen.add(atom)
+                        yield atom, (mask, size.node)
+
+
+def mask_of(operation: Operation) -> Result | None:
+    """The one mask by which an operator selects."""
+    if operation.target is aten.masked_select.default:
+        source, mask = operation.args
+        whole = len(mask.metadata.sizes) >= len(source.metadata.sizes)
+        return mask if whole else None
+    is_nonzero = operation.target is aten.nonzero.default
+    given = [each for each in ([operation.args[0]] if is_nonzero else operation.args[1]) if each is not None]
+    is_mask = len(given) == 1 and given[0].metadata.dtype is torch.bool and bool(given[0].metadata.sizes)
+    return given[0] if is_mask else None
+
+
+class SelectionPass(Rewriting):
+    """Rewrites a program in which these symbols count selected elements."""
+
+    def run(self, operations: Sequence[Operation], cut: int, outputs: Sequence[object]) -> Rewritten | set[Atom]:
+        """The program, or the selections that stay."""
+        nodes = self.recorder.nodes
+        later = 0
+        with self.env.speculate(), self.recorder, enable_python_dispatcher(), replaced(), torch.no_grad():
+            before = self.env.known
+            for place, operation in enumerate(operations):
+                if place == cut:
+                    later = len(self.operations)
+                touched = self.touched(operation)
+                if not touched:
+                    self.operations.append(operation)
+                    continue
+                try:
+                    if len(touched) > 1:
+                        return touched
+                    with nodes.lays_out():
+                        rewritten(Site(self, operation, self.selections[next(iter(touched))]))
+                except (NotMasked, RuntimeError, IndexError, ValueError):
+                    return touched
+                if self.env.known is not before:
+                    return touched
+            later = later if cut < len(operations) else len(self.operations)
+        self.recorder.kinds.let_go_of_tensors()
+        return self._counted(later, outputs)
+
+    def touched(self, operation: Operation) -> set[Atom]:
+        """The selections whose elements or number an operator reads or gives."""
+        values = list(flat((*operation.arguments, operation.output)))
+        found = {atom for value in values for atom in atoms_of(value) if atom in self.selections}
+        if operation.target is aten.unsqueeze.default and operation.args[0] in self.places:
+            found.add(self.places[operation.args[0]][0])
+        return found
+
+    def _counted(self, cut: int, outputs: Sequence[object]) -> Rewritten:
+        """The operators with those that read how many elements are selected, as far as something needs them."""
+        numbers = [value for each in self.operations for value in flat(each.arguments) if isinstance(value, Node)]
+        used = {atom for number in (*numbers, *outputs) for atom in atoms_of(number)}
+        read = [output for each in self.operations for output in each.outputs if isinstance(output, Node)]
+        told = {atom for number in read for atom in atoms_of(number)}
+        settled: list[RuntimeAssert] = []
+        added: dict[Result, list[Operation]] = {}
+        for atom, selection in self.selections.items():
+            checks = [each for each in self.program.runtime_asserts if atom in each.prop.symbols]
+            nonempty = [each for each in checks if is_nonempty(each, selection.number.value)]
+            mask = selection.mask
+            assert mask.metadata is not None
+            if len(nonempty) == len(checks) and atom not in used and mask.metadata.device.type == "cpu":
+                for check in checks:
+                    added.setdefault(mask, []).extend(self._asserted(mask, check))
+                settled += checks
+            elif (checks or atom in used) and atom not in told:
+                added.setdefault(mask, []).extend(self._read(selection))
+        if not added:
+            return Rewritten(self.operations, cut)
+        return self._with(added, cut, settled)
+
+    def _with(self, added: dict[Result, list[Operation]], cut: int, settled: Sequence[RuntimeAssert]) -> Rewritten:
+        """The operators with some that are added as soon as the mask is known."""
+        made = {each for operation in self.operations for each in results_of(operation.output)}
+        found = [each for mask, more in added.items() if mask not in made for each in more]
+        end = len(found) + cut
+        for place, operation in enumerate(self.operations):
+            found.append(operation)
+            for result in results_of(operation.output):
+                more = added.pop(result, [])
+                found += more
+                end += len(more) if place < cut else 0
+        return Rewritten(found, end, tuple(settled))
+
+    def _read(self, selection: Selection) -> list[Operation]:
+        kind = self.recorder.kinds.packed((), torch.int64, self.kind(selection.mask).device)
+        count = self.recorder.recording.result(kind)
+        return [
+            Operation(aten.sum.default, (selection.mask,), {}, count),
+            Operation(aten._local_scalar_dense.default, (count,), {}, selection.number),
+        ]
+
+    def _asserted(self, mask: Result, check: RuntimeAssert) -> list[Operation]:
+        kind = self.recorder.kinds.packed((), torch.bool, self.kind(mask).device)
+        some = self.recorder.recording.result(kind)
+        return [
+            Operation(aten.any.default, (mask,), {}, some),
+            Operation(aten._assert_async.msg, (some, check_text(check)), {}, None),
+        ]
+
+
+def is_nonempty(check: RuntimeAssert, number: SymInt) -> bool:
+    """Return True if a check is that a selection has an element."""
+    ways: list[Any] = [number >= 1, number != 0]
+    return check.error is RuntimeError and check.domain.kind == "true" and any(check.prop is way.prop for way in ways)
+
+

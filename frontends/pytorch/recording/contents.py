@@ -1,0 +1,234 @@
+"""Facts about the elements of a trace's tensors, so that what is read from equal tensors is one symbol.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def program(x, z):
+    ...     return torch.nn.functional.mse_loss(x[x > 0], z[x > 0])
+    >>> variant = trace(program, (torch.randn(3), torch.randn(3)))
+    >>> sum(symbol.kind == "unbacked" for symbol in variant.env.symbols.values())
+    1
+    >>> trace(lambda x, m: x[m].view(m.sum().item()), (torch.randn(3), torch.ones(3) > 0)).runtime_asserts
+    ()
+
+They come from the table `shapes.rules.element_facts`, through the operators that have made a tensor, when an element is
+read or a size made of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from frontends.pytorch.recording.operations import Argument, Operation, bound
+from frontends.pytorch.recording.value_numbers import Producer, ValueNumbers
+from frontends.pytorch.symbolic.node import Node, TorchValue
+from frontends.pytorch.symbolic.tensor import Result
+from shapes.errors import Contradiction
+from shapes.rules import Shape
+from shapes.rules.element_facts import FACTS
+from shapes.rules.elements import Elements
+from shapes.symbolic.choices import Int, Truth, sym_sum
+from shapes.symbolic.numbers import SymInt
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.operations import Recording
+    from shapes.env import ShapeEnv
+
+aten: Final = torch.ops.aten
+OPERATORS: Final = {
+    "bincount": (aten.bincount.default,),
+    "nonzero": (aten.nonzero.default,),
+    "count_nonzero": (aten.count_nonzero.default, aten.count_nonzero.dim_IntList),
+    "argsort": (aten.argsort.default, aten.argsort.stable),
+    "sort": (aten.sort.default, aten.sort.stable),
+    "topk": (aten.topk.default,),
+    "argmax": (aten.argmax.default, aten.argmin.default),
+    "arange": (aten.arange.default,),
+    "randperm": (aten.randperm.default,),
+    "searchsorted": (aten.searchsorted.Tensor, aten.searchsorted.Scalar),
+    "bucketize": (aten.bucketize.Tensor, aten.bucketize.Scalar),
+    "repeat_interleave": (aten.repeat_interleave.Tensor,),
+    "sum": (aten.sum.default, aten.sum.dim_IntList),
+    "cumsum": (aten.cumsum.default,),
+    "select": (aten.select.int,),
+    "same": (aten.clone.default, aten.alias.default, aten.detach.default, aten._to_copy.default),
+    "reordered": (
+        aten.view.default, aten.t.default, aten.permute.default, aten.unsqueeze.default, aten.flip.default,
+        aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims,
+    ),
+}  # fmt: skip
+"""The operators of the table by its names."""
+NAMES: Final = {operator: name for name, overloads in OPERATORS.items() for operator in overloads}
+UNIQUE: Final = (
+    aten._unique2.default, aten.unique_consecutive.default, aten.unique_dim.default,
+    aten.unique_dim_consecutive.default,
+)  # fmt: skip
+"""Operators that give the distinct elements, inverse indices and counts."""
+INTEGERS: Final = (torch.int64, torch.int32)
+MOST_READ: Final = 32
+"""Elements of a tensor that are related one by one."""
+
+
+class Contents:
+    """The facts about elements by value number, and the numbers that were read."""
+
+    def __init__(self, recording: Recording, env: ShapeEnv) -> None:
+        self.env: Final = env
+        self._numbers: Final = ValueNumbers(recording)
+        self._known: Final[dict[Hashable, Elements]] = {}
+        self.read: Final[dict[Hashable, TorchValue]] = {}
+        """By value number of a tensor with one element, the number that the program has read."""
+        self._parts: Final[dict[Hashable, dict[int, SymInt]]] = {}
+        """By value number of a tensor with one axis, its elements that the program has read."""
+
+    def number(self, result: Result) -> Hashable:
+        """The value number of a result as its elements are now."""
+        return self._numbers.of(result)
+
+    def of(self, result: Result) -> Elements | None:
+        """The facts about a result's elements."""
+        return self._of(self.number(result))
+
+    def _of(self, number: Hashable) -> Elements | None:
+        made = self._made(number)
+        learned = self._known.get(number)
+        return made if learned is None else learned if made is None else learned.with_more(made)
+
+    def _made(self, number: Hashable) -> Elements | None:
+        """What the operator that has made elements says of them."""
+        producer = self._numbers.producer(number)
+        if producer is None:
+            return None
+        operation = producer.operation
+        kind = operation.outputs[producer.index].metadata
+        if kind is None or kind.dtype not in (*INTEGERS, torch.bool) or wraps(operation, kind.dtype):
+            return None
+        if operation.target in UNIQUE:
+            found = self._distinct(producer)
+        elif operation.target is aten.unbind.int:
+            # of the last element something else may be known
+            size = operation.args[0].metadata.shape[0]
+            place = -1 if producer.index + 1 == size else producer.index
+            found = FACTS["select"](self._shape(operation.args[0], producer), producer_dim(operation), place)
+        elif operation.target in NAMES:
+            found = self._ruled(NAMES[operation.target], producer)
+        else:
+            return None
+        return found[producer.index] if isinstance(found, tuple) else found
+
+    def _ruled(self, name: str, producer: Producer) -> Any:
+        given: dict[str, Any] = {}
+        target, args, kwargs = producer.operation.target, producer.operation.args, producer.operation.kwargs
+        for argument, value in bound(target, args, kwargs):
+            given["input" if argument.name == "self" else argument.name] = self._argument(value, producer)
+        if name == "select" and isinstance(given["index"], int):
+            size = given["input"][given["dim"]]
+            given["index"] = -1 if isinstance(size, int) and given["index"] == size - 1 else given["index"]
+        return FACTS[name](**{each: given[each] for each in parameters(name) if each in given})
+
+    def _distinct(self, producer: Producer) -> Any:
+        operation = producer.operation
+        named = {argument.name: value for argument, value in bound(operation.target, operation.args, operation.kwargs)}
+        shapes = [output.metadata.shape for output in operation.outputs]
+        found: Any = FACTS["unique"](operation.args[0].metadata.shape, shapes[0], named.get("dim"))
+        # what the program has not asked for has no elements
+        return tuple([None if shape == (0,) else each for shape, each in zip(shapes, found)])
+
+    def _argument(self, value: Argument, producer: Producer) -> object:
+        if isinstance(value, Result):
+            return self._shape(value, producer)
+        return value.value if isinstance(value, Node) else value
+
+    def _shape(self, result: Result, producer: Producer) -> Shape:
+        shape = result.metadata.shape if result.metadata is not None else Shape(())
+        return Shape(shape, dtype=shape.dtype, elements=self._of(producer.read[result]))
+
+    def learn(self, result: Result, elements: Elements) -> None:
+        """Add facts about a result's elements; those that are known stay."""
+        self._learn(self.number(result), elements)
+
+    def _learn(self, number: Hashable, elements: Elements) -> None:
+        before = self._known.get(number)
+        self._known[number] = elements if before is None else before.with_more(elements)
+
+    # ------------------------------------------------------------------ an element is read
+
+    def value(self, number: Hashable) -> Int | None:
+        """The only element of a tensor, where the facts have it."""
+        found = self._of(number)
+        return None if found is None else found.total
+
+    def noted(self, number: Hashable, value: SymInt) -> None:
+        """An element has been read: what holds of it, and of the tensor that it was read from."""
+        found = self._of(number)
+        if found is not None:
+            self._bounded(value, found)
+        producer = self._numbers.producer(number)
+        while producer is not None and producer.operation.target in (aten.view.default, aten.alias.default):
+            producer = self._numbers.producer(producer.read[producer.operation.args[0]])
+        if producer is None:
+            return
+        operation = producer.operation
+        if operation.target is aten.sum.default and operation.kwargs.get("dtype") in (None, torch.int64):
+            self._learn(producer.read[operation.args[0]], Elements(total=value))
+        elif operation.target in (aten.select.int, aten.unbind.int):
+            self._part(producer, value)
+
+    def _bounded(self, value: SymInt, found: Elements) -> None:
+        if found.lo is not None:
+            self._postulate(value >= found.lo)
+        if found.hi is not None:
+            self._postulate(value <= found.hi)
+
+    def _postulate(self, fact: Truth) -> None:
+        # an element is read that is not there, if they contradict each other: the run says so
+        with suppress(Contradiction):
+            self.env.postulate(fact)
+
+    def _part(self, producer: Producer, value: SymInt) -> None:
+        """Relate an element of a tensor with one axis to those that were read before."""
+        source = producer.operation.args[0]
+        sizes = source.metadata.sizes
+        place = producer.index if producer.operation.target is aten.unbind.int else producer.operation.args[2]
+        if len(sizes) != 1 or not isinstance(place, int) or not isinstance(sizes[0], int) or sizes[0] > MOST_READ:
+            return
+        number = producer.read[source]
+        parts = self._parts.setdefault(number, {})
+        place %= sizes[0]
+        found = self._of(number) or Elements()
+        for other, element in parts.items():
+            if found.ordered:
+                self._postulate(element <= value if other < place else value <= element)
+            if found.distinct:
+                self._postulate(element != value)
+        parts[place] = value
+        # other sums may be too large for their dtype
+        if len(parts) == sizes[0] and found.lo is not None and found.hi is not None:
+            if found.total is not None:
+                self._postulate(sym_sum(list(parts.values())) == found.total)
+            else:
+                self._learn(number, Elements(total=sym_sum(list(parts.values()))))
+
+
+def wraps(operation: Operation, dtype: torch.dtype) -> bool:
+    """Return True if a result may differ from the integers that the operator's facts are about."""
+    if operation.target is aten._to_copy.default:
+        source = operation.args[0].metadata.dtype
+        return dtype is not source and source is not torch.bool and (source, dtype) != (torch.int32, torch.int64)
+    is_sum = operation.target in (*OPERATORS["sum"], *OPERATORS["cumsum"])
+    return is_sum and dtype is not torch.int64
+
+
+def producer_dim(operation: Operation) -> int:
+    return operation.args[1] if len(operation.args) > 1 else 0
+
+
+@cache
+def parameters(name: str) -> tuple[str, ...]:
+    """The arguments of an operator that the table reads."""
+    return tuple(inspect.signature(FACTS[name]).parameters)
