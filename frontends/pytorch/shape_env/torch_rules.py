@@ -1,4 +1,5 @@
-"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes: views, and recurrent layers.
+"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes or read data: views, recurrent layers,
+and the attention of jagged tensors.
 
     >>> from frontends.pytorch.shape_env.torch_rules import RULES
     >>> sorted(str(operator) for operator in RULES)[:3]
@@ -17,6 +18,7 @@ from torch._C import DispatchKey
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.nested._internal import ops as jagged
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -100,6 +102,17 @@ def asks_sizes_alone(tensor: torch.Tensor) -> bool:
     )
 
 
+ATTENTION: Final = jagged.jagged_scaled_dot_product_attention
+"""Torch's attention of jagged tensors, which reads lengths on the CPU."""
+
+
+def attention(*given: Any, **named: Any) -> torch.Tensor:
+    """The attention of jagged tensors in an environment of ours."""
+    from frontends.pytorch.shape_env.ragged_attention import attention
+
+    return attention(ATTENTION, *given, **named)
+
+
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
@@ -114,6 +127,7 @@ RULES: Final[dict[Any, object]] = {
 def replace() -> None:
     """Put the rules into torch's tables."""
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
+    jagged.jagged_scaled_dot_product_attention = attention
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -122,6 +136,7 @@ def restore() -> None:
     """Put torch's own rules back."""
     op_implementations_dict.update(VIEWS)
     op_implementations_dict.pop(TANGENT, None)
+    jagged.jagged_scaled_dot_product_attention = ATTENTION
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 
