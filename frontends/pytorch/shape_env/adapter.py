@@ -42,6 +42,7 @@ from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch,
 from frontends.pytorch.shape_env.made import made_by
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.nodes import Operations
+from frontends.pytorch.shape_env.outer_sizes import OuterSizes
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
 from frontends.pytorch.shape_env.symbols import Symbols, whole
@@ -395,11 +396,23 @@ class EngineShapeEnv(Torchs):
 
     # ------------------------------------------------------------------ guards
 
-    def produce_guards_verbose(self, *args: Any, guards: list[ShapeGuard] | None = None, **named: Any) -> Any:
+    def produce_guards_verbose(
+        self,
+        placeholders: Sequence[Any],
+        sources: Sequence[Any],
+        *args: Any,
+        guards: list[ShapeGuard] | None = None,
+        input_contexts: Sequence[Any] | None = None,
+        **named: Any,
+    ) -> Any:
         if guards is None and self.comparison is None and self._may_be_minimal():
             guards = self.needed_guards()
+        outer = OuterSizes(sources, input_contexts)
         with self._without_trivial_bounds():
-            return super().produce_guards_verbose(*args, guards=guards, **named)
+            found = super().produce_guards_verbose(
+                placeholders, sources, *args, guards=guards, input_contexts=outer.contexts, **named
+            )
+        return outer.without_derived(found)
 
     @contextlib.contextmanager
     def _without_trivial_bounds(self) -> Iterator[None]:
