@@ -149,7 +149,7 @@ class Graph:
         self.parts: list[CompiledGraph] = []
         try:
             if has_subclasses(module):
-                self.call = by_autograd(module, inputs, self._runner)
+                self.call = by_autograd(module, inputs, self._runner, self._left)
             else:
                 self._compile()
         except (UndecidedBranch, Unsupported) as error:

@@ -63,6 +63,8 @@ class Beyond:
 
 
 NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
+LENGTHS: Final = ("_min_seqlen_tensor", "_max_seqlen_tensor")
+"""Tensors without elements, whose first size is the length of the shortest or longest row of a jagged tensor."""
 BEYOND: Final = Beyond()
 ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
 ENDS: Final = (-1, 0, 1, 2)
@@ -453,7 +455,7 @@ def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
     unless its mark includes 0. None for other numbers, and for sizes that become no backed symbol."""
     if not isinstance(source, TensorPropertySource) or not isinstance(val, int):
         return None
-    if is_of_layout(source):
+    if is_of_layout(source) or getattr(source.base, "member", None) in LENGTHS:
         return 0
     if named.get("dynamic_dim", DimDynamic.DUCK) not in (DimDynamic.DUCK, DimDynamic.DYNAMIC):
         return None
