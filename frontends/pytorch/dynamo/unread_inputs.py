@@ -46,19 +46,28 @@ def around_unread(
     """
     inputs = module.graph.find_nodes(op="placeholder")
     outside = unread(inputs)
-    if not any(node in outside for node in inputs):
-        return compiled(module)
     given = [place for place, node in enumerate(inputs) if node not in outside]
     rest = outputs_of(module, outside)
     run = compiled(without(module, outside))
 
     def call(*args: Any) -> Sequence[Any]:
-        outputs = list(run(*[args[place] for place in given]))
+        outputs = list(run(*distinct([args[place] for place in given])))
         for place, value in rest(args):
             outputs[place] = value
         return outputs
 
     return call
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    """The values, no tensor twice: the same gradient of two results, or offsets that are those of a gradient too."""
+    seen = set[int]()
+    for place, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            if id(value) in seen:
+                values[place] = value.detach()
+            seen.add(id(value))
+    return values
 
 
 def unread(inputs: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, None]:
@@ -78,24 +87,29 @@ READ_LENGTHS: Final = "read the lengths off `offsets()`"
 
 
 def without(module: torch.fx.GraphModule, outside: Container[torch.fx.Node]) -> torch.fx.GraphModule:
-    """A graph without these nodes; it returns None in their stead."""
+    """A graph without these nodes; it returns None in their stead, and in that of its inputs."""
     made = torch.fx.Graph()
     copies: dict[torch.fx.Node, torch.fx.Node] = {}
     for node in module.graph.nodes:
         if node.op == "output":
-            values = [None if isinstance(value, torch.fx.Node) and value in outside else value for value in node.args[0]]
+            values = [None if is_outside(value, outside) else value for value in node.args[0]]
             made.output(torch.fx.map_arg(tuple(values), copies.__getitem__))
         elif node not in outside:
             copies[node] = made.node_copy(node, copies.__getitem__)
     return torch.fx.GraphModule(module, made)
 
 
+def is_outside(output: object, outside: Container[torch.fx.Node]) -> bool:
+    """Return True if an output is an input as it was given: the identity of offsets is that of a ragged axis."""
+    return isinstance(output, torch.fx.Node) and (output.op == "placeholder" or output in outside)
+
+
 def outputs_of(
     module: torch.fx.GraphModule, outside: Container[torch.fx.Node]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[int, Any]]]:
-    """A function from a graph's inputs to the outputs that are among these nodes, with their places."""
+    """A function from a graph's inputs to the outputs that are such, or among these nodes, with their places."""
     outputs: list[Any] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
-    places = [place for place, value in enumerate(outputs) if isinstance(value, torch.fx.Node) and value in outside]
+    places = [place for place, value in enumerate(outputs) if is_outside(value, outside)]
     inputs = module.graph.find_nodes(op="placeholder")
     if all(outputs[place].op == "placeholder" for place in places):
         pairs = [(place, inputs.index(outputs[place])) for place in places]
