@@ -152,7 +152,12 @@ class DirectCalls:
             # Python raises the error, or a cell is empty
             return MISSED
         for guards, call in entries:
-            if guards.cache_entry is not None and guards.check(given):
+            try:
+                fits = guards.cache_entry is not None and guards.check(given)
+            except RuntimeError:
+                # one reads the strides of a tensor that has none
+                return MISSED
+            if fits:
                 return call(*args, **kwargs)
         return MISSED
 

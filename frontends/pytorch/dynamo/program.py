@@ -31,6 +31,7 @@ import torch
 from torch._dynamo import output_graph
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
+from torch.utils._pytree import tree_leaves
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
 """A failed guard on an integer."""
+STRIDED_NESTED: Final = "a nested tensor of the strided layout"
+JAGGED: Final = "make it with layout=torch.jagged"
 log: Final = logging.getLogger("symshape")
 
 
@@ -119,6 +122,12 @@ class Program:
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that no entry of Dynamo is known to accept."""
         self.stated.check(self._direct.locals_of(args, kwargs))
+        if any(map(has_no_strides, tree_leaves((args, kwargs)))):
+            # Dynamo's guards of other calls would raise
+            if self.fullgraph:
+                raise GraphBreak(refusal(STRIDED_NESTED, JAGGED, None))
+            self._leave(STRIDED_NESTED)
+            return self.fn(*args, **kwargs)
         if intercepted() or self._question(args, kwargs):
             # operators are redefined, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
@@ -367,6 +376,11 @@ class Program:
         from frontends.pytorch.variants.coverage import coverage
 
         return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
+
+
+def has_no_strides(value: object) -> bool:
+    """Return True for a nested tensor of the strided layout, which has no strides."""
+    return isinstance(value, torch.Tensor) and value.is_nested and value.layout is torch.strided
 
 
 def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
