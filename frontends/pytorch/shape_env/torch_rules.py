@@ -19,6 +19,7 @@ from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
+from torch.nested._internal.nested_tensor import _nt_view_dummy
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -126,6 +127,9 @@ RULES: Final[dict[Any, object]] = {
 
 def replace() -> None:
     """Put the rules into torch's tables."""
+    if not torch._C._len_torch_dispatch_stack():
+        # made during a capture, it would be a fake tensor of that one, for good
+        _nt_view_dummy()
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     jagged.jagged_scaled_dot_product_attention = attention
     for operator in RECURRENT:
