@@ -31,7 +31,6 @@ import torch
 from torch._dynamo import output_graph
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
-from torch.utils._pytree import tree_leaves
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
 """A failed guard on an integer."""
-STRIDED_NESTED: Final = "a nested tensor of the strided layout"
+NO_STRIDES: Final = "a tensor without strides, as a nested one of the strided layout"
 JAGGED: Final = "make it with layout=torch.jagged"
 log: Final = logging.getLogger("symshape")
 
@@ -122,11 +121,12 @@ class Program:
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that no entry of Dynamo is known to accept."""
         self.stated.check(self._direct.locals_of(args, kwargs))
-        if any(map(has_no_strides, tree_leaves((args, kwargs)))):
-            # Dynamo's guards of other calls would raise
+        if self._direct.has_raised:
+            # those of Dynamo would raise again
+            self._direct.has_raised = False
             if self.fullgraph:
-                raise GraphBreak(refusal(STRIDED_NESTED, JAGGED, None))
-            self._leave(STRIDED_NESTED)
+                raise GraphBreak(refusal(NO_STRIDES, JAGGED, None))
+            self._leave(NO_STRIDES)
             return self.fn(*args, **kwargs)
         if intercepted() or self._question(args, kwargs):
             # operators are redefined, or the recompile limit is exhausted
@@ -376,11 +376,6 @@ class Program:
         from frontends.pytorch.variants.coverage import coverage
 
         return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
-
-
-def has_no_strides(value: object) -> bool:
-    """Return True for a nested tensor of the strided layout, which has no strides."""
-    return isinstance(value, torch.Tensor) and value.is_nested and value.layout is torch.strided
 
 
 def backend_of(program: Program) -> Callable[..., Callable[..., object]]:

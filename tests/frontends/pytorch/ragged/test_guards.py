@@ -72,7 +72,10 @@ def test_layouts_in_turn(backend: str) -> None:
     strided = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(1, 4)], layout=torch.strided)
     got = compiled(strided)
     assert all(torch.equal(one, other) for one, other in zip(got.unbind(), program(strided).unbind()))
-    assert [each.reason for each in compiled.fallbacks] == ["a nested tensor of the strided layout"]
+    assert [each.reason for each in compiled.fallbacks] == [
+        "a tensor without strides, as a nested one of the strided layout"
+    ]
+    assert torch._C._is_torch_function_enabled()
 
 
 def test_a_strided_nested_tensor_is_no_graph() -> None:
@@ -81,6 +84,7 @@ def test_a_strided_nested_tensor_is_no_graph() -> None:
     compiled(torch.ones(2, 3))
     with pytest.raises(GraphBreak, match=r"strided layout\n  fix:    make it with layout=torch.jagged"):
         compiled(torch.nested.nested_tensor([torch.ones(2), torch.ones(1)], layout=torch.strided))
+    assert torch._C._is_torch_function_enabled()
 
 
 def test_other_offsets_are_an_error_as_in_eager_torch() -> None:
