@@ -69,7 +69,8 @@ def made_inside(values: Tensor, offsets: Tensor) -> Tensor:
 
 def made_and_taken_apart(values: Tensor, offsets: Tensor) -> tuple[Tensor, ...]:
     x = jagged(values, offsets)
-    return (x * 2 + x).values(), x * 2
+    y = x * 2 + x
+    return y.values(), y
 
 
 def without_history(x: Tensor) -> Tensor:
