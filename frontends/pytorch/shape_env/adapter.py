@@ -42,7 +42,7 @@ from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch,
 from frontends.pytorch.shape_env.made import made_by
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.nodes import Operations
-from frontends.pytorch.shape_env.outer_sizes import OuterSizes
+from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
 from frontends.pytorch.shape_env.symbols import Symbols, whole
@@ -434,10 +434,16 @@ class EngineShapeEnv(Torchs):
         return not (self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards)
 
     def needed_guards(self) -> list[ShapeGuard]:
-        """Torch's guards without those that follow from the others."""
+        """Torch's guards without those that follow from the others, and those on ragged axes that the program makes:
+        which of these are the same follows from the program."""
         kept = {guard.fact.prop for guard in self.engine.guards()}
         dropped = {event.fact.prop for event in self.engine.events if isinstance(event, Guarded)} - kept
-        return [guard for guard in self.guards if self._told.get(guard.expr) not in dropped]
+        made = made_ragged(self)
+        return [
+            guard
+            for guard in self.guards
+            if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
+        ]
 
 
 def is_of_layout(source: Any) -> bool:

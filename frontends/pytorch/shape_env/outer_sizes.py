@@ -1,4 +1,4 @@
-"""Guards on the outer sizes of jagged tensors, as the number of rows.
+"""Guards on the sizes of jagged tensors: the number of rows, and ragged axes that a program makes.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -18,6 +18,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
+
+import sympy
+from torch.utils._sympy.singleton_int import SingletonInt
 
 
 class OuterSizes:
@@ -46,3 +49,14 @@ class OuterSizes:
             for guards in found:
                 guards.exprs[:] = [text for text in guards.exprs if not text.startswith(self._derived)]
         return found
+
+
+def made_ragged(shapes: Any) -> set[sympy.Symbol]:
+    """The symbols of ragged axes that the program makes: no guard can read them, and which are the same follows from the
+    program."""
+    return {
+        symbol
+        for symbol, sources in shapes.var_to_sources.items()
+        if isinstance(shapes.backed_var_to_val.get(symbol), SingletonInt)
+        and any(source.is_ephemeral() for source in sources)
+    }
