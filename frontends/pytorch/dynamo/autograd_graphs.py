@@ -44,8 +44,8 @@ def by_autograd(
     compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]],
     left: Callable[[Exception], None],
 ) -> Callable[..., Any]:
-    """A graph compiled through AOTAutograd: `compiled` makes what runs the graphs that this leads to; `left` is told the
-    error for which the graph runs operator by operator."""
+    """A graph compiled through AOTAutograd: `compiled` makes what runs the graphs that this leads to; `left` is told
+    the error for which the graph runs operator by operator."""
 
     def boxed(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
         run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(inner, compiled)))

@@ -29,7 +29,7 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 import torch
-from torch._C import _get_torch_function_state, _set_torch_function_state
+from torch._C import _get_torch_function_state, _set_torch_function_state  # type: ignore[attr-defined]
 from torch._dynamo import eval_frame, trace_rules
 from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules

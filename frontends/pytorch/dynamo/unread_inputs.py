@@ -10,9 +10,9 @@
     >>> [is_nested_size(size) for size in rows.shape]
     [False, True, False]
 
-AOTAutograd returns the offsets of a ragged tensor with its values, and passes the size of a ragged axis beside them. That
-size is a nested integer, no number: two are equal if they are of one tensor of offsets. The offsets are given to a
-backward several times, as those of each gradient.
+AOTAutograd returns the offsets of a ragged tensor with its values, and passes the size of a ragged axis beside them.
+That size is a nested integer, no number: two are equal if they are of one tensor of offsets. The offsets are given to
+a backward several times, as those of each gradient.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def outputs_of(
     module: torch.fx.GraphModule, outside: Container[torch.fx.Node]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[int, Any]]]:
     """A function from a graph's inputs to the outputs that are such, or among these nodes, with their places."""
-    outputs: list[Any] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
+    outputs: list[Any] = list(module.graph.output_node().args[0])
     places = [place for place, value in enumerate(outputs) if is_outside(value, outside)]
     inputs = module.graph.find_nodes(op="placeholder")
     if all(outputs[place].op == "placeholder" for place in places):

@@ -8,9 +8,9 @@
     >>> f(rows).values().sum().item(), f(more).values().sum().item()
     (12.0, 12.0)
 
-Torch guards the inner tensors alone, since sizes and strides follow from them. But the number of rows has a symbol of its
-own: what a program has asked of it becomes the symbol's range, which no guard tests. Here outer sizes are guarded too;
-outer strides are products of sizes, and need no guard.
+Torch guards the inner tensors alone, since sizes and strides follow from them. But the number of rows has a symbol of
+its own: what a program has asked of it becomes the symbol's range, which no guard tests. Here outer sizes are guarded
+too; outer strides are products of sizes, and need no guard.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class OuterSizes:
 
 
 def made_ragged(shapes: Any) -> set[sympy.Symbol]:
-    """The symbols of ragged axes that the program makes: no guard can read them, and which are the same follows from the
-    program."""
+    """The symbols of ragged axes that the program makes: no guard can read them, and which are the same follows from
+    the program."""
     return {
         symbol
         for symbol, sources in shapes.var_to_sources.items()

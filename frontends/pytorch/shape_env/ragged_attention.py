@@ -7,9 +7,9 @@
     >>> attended.shape, logsumexp.shape
     (torch.Size([5, 2, 4]), torch.Size([5, 2]))
 
-Torch computes the attention of jagged tensors on the CPU through strided nested tensors, which no tracer takes, and whose
-sizes are data. In a graph of ours it is this operator on the values, laid out by element, head and feature. Both run
-torch's own kernels: here one call of the fused kernel for each row.
+Torch computes the attention of jagged tensors on the CPU through strided nested tensors, which no tracer takes, and
+whose sizes are data. In a graph of ours it is this operator on the values, laid out by element, head and feature. Both
+run torch's own kernels: here one call of the fused kernel for each row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import torch
+from torch import Tensor
 from torch._guards import detect_fake_mode
 from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets_lengths
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 aten: Final = torch.ops.aten
-Tensor = torch.Tensor
 Attention = Callable[..., Any]
 DTYPES: Final = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
@@ -83,17 +83,13 @@ def ragged_attention_backward(
 
 
 @ragged_attention.register_fake
-def _(
-    query: Tensor, key: Tensor, value: Tensor, queries: Tensor, keys: Tensor, scale: float
-) -> tuple[Tensor, Tensor]:
+def _(query: Tensor, key: Tensor, value: Tensor, queries: Tensor, keys: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     wide = torch.float64 if query.dtype is torch.float64 else torch.float32
     return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=wide)
 
 
 @ragged_attention_backward.register_fake
-def _(
-    gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *others: object
-) -> tuple[Tensor, Tensor, Tensor]:
+def _(gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *others: object) -> tuple[Tensor, Tensor, Tensor]:
     return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
 
 
@@ -127,7 +123,7 @@ def attention(
     if not is_plain or not is_supported(query, key, value):
         found: Tensor = torchs(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return found
-    return attended(query, key, value, 1 / math.sqrt(query.size(-1)) if scale is None else scale)  # type: ignore[arg-type]
+    return attended(query, key, value, 1 / math.sqrt(query.size(-1)) if scale is None else scale)
 
 
 def is_supported(query: Tensor, key: Tensor, value: Tensor) -> bool:

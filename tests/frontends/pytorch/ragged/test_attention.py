@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,7 +16,7 @@ from tests.frontends.pytorch.ragged.comparing import rows
 
 def row_by_row(query: Tensor, key: Tensor, value: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     found = []
-    for (a, b), (c, d) in zip(zip(queries, queries[1:]), zip(keys, keys[1:])):
+    for (a, b), (c, d) in zip(pairwise(queries), pairwise(keys)):
         scores = torch.einsum("lhd,shd->hls", query[a:b], key[c:d]) * 0.3
         found.append(torch.einsum("hls,shd->lhd", scores.softmax(-1), value[c:d]))
     return torch.cat(found)
