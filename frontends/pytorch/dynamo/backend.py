@@ -33,8 +33,9 @@ from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
-from frontends.pytorch.errors import reason_of, rejected
+from frontends.pytorch.errors import Unsupported, reason_of, rejected
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+from frontends.pytorch.shape_env.errors import UndecidedBranch
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
 from frontends.pytorch.variants.options import check_settings
@@ -147,15 +148,22 @@ class Graph:
         self.call: Callable[..., Any] = module.forward
         self.parts: list[CompiledGraph] = []
         try:
-            if has_subclasses(module.graph):
-                self.call = by_autograd(module, inputs, self._runner)
+            if has_subclasses(module):
+                self.call = by_autograd(module, inputs, self._runner, self._left)
             else:
                 self._compile()
+        except (UndecidedBranch, Unsupported) as error:
+            # AOTAutograd needs the values of a ragged tensor's lengths
+            self._left(error)
         except ShapeError:
             raise
         except Exception as error:
-            self._reason = reason_of(error)
-            log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
+            self._left(error)
+
+    def _left(self, error: Exception) -> None:
+        """Note why the graph runs operator by operator."""
+        self._reason = reason_of(error)
+        log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
 
     def _compile(self) -> None:
         module = self.module

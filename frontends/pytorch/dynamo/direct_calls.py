@@ -29,6 +29,7 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 import torch
+from torch._C import _get_torch_function_state, _set_torch_function_state  # type: ignore[attr-defined]
 from torch._dynamo import eval_frame, trace_rules
 from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules
@@ -86,6 +87,7 @@ class DirectCalls:
         compiles: the callable that Dynamo compiles: of a method, its function with the object.
         first: the arguments before those of a call: the object of a method.
         entries: Dynamo's guards and its transformed code, by entry.
+        has_raised: True if a guard of the last call has raised an error.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class DirectCalls:
         self.function = function
         self.compiles = compiles
         self.first = first
+        self.has_raised = False
         self._module = module
         self._region = -1
         self.entries: tuple[tuple[Any, FunctionType], ...] = ()
@@ -151,8 +154,16 @@ class DirectCalls:
         except (TypeError, ValueError):
             # Python raises the error, or a cell is empty
             return MISSED
+        state = _get_torch_function_state()
         for guards, call in entries:
-            if guards.cache_entry is not None and guards.check(given):
+            try:
+                fits = guards.cache_entry is not None and guards.check(given)
+            except RuntimeError:
+                # one reads the strides of a tensor that has none; torch leaves its functions disabled
+                _set_torch_function_state(state)
+                self.has_raised = True
+                return MISSED
+            if fits:
                 return call(*args, **kwargs)
         return MISSED
 

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
 """A failed guard on an integer."""
+NO_STRIDES: Final = "a tensor without strides, as a nested one of the strided layout"
+JAGGED: Final = "make it with layout=torch.jagged"
 log: Final = logging.getLogger("symshape")
 
 
@@ -119,6 +121,13 @@ class Program:
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that no entry of Dynamo is known to accept."""
         self.stated.check(self._direct.locals_of(args, kwargs))
+        if self._direct.has_raised:
+            # those of Dynamo would raise again
+            self._direct.has_raised = False
+            if self.fullgraph:
+                raise GraphBreak(refusal(NO_STRIDES, JAGGED, None))
+            self._leave(NO_STRIDES)
+            return self.fn(*args, **kwargs)
         if intercepted() or self._question(args, kwargs):
             # operators are redefined, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)

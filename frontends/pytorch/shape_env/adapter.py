@@ -42,6 +42,7 @@ from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch,
 from frontends.pytorch.shape_env.made import made_by
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.nodes import Operations
+from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
 from frontends.pytorch.shape_env.symbols import Symbols, whole
@@ -62,6 +63,8 @@ class Beyond:
 
 
 NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
+LENGTHS: Final = ("_min_seqlen_tensor", "_max_seqlen_tensor")
+"""Tensors without elements, whose first size is the length of the shortest or longest row of a jagged tensor."""
 BEYOND: Final = Beyond()
 ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
 ENDS: Final = (-1, 0, 1, 2)
@@ -395,11 +398,23 @@ class EngineShapeEnv(Torchs):
 
     # ------------------------------------------------------------------ guards
 
-    def produce_guards_verbose(self, *args: Any, guards: list[ShapeGuard] | None = None, **named: Any) -> Any:
+    def produce_guards_verbose(
+        self,
+        placeholders: Sequence[Any],
+        sources: Sequence[Any],
+        *args: Any,
+        guards: list[ShapeGuard] | None = None,
+        input_contexts: Sequence[Any] | None = None,
+        **named: Any,
+    ) -> Any:
         if guards is None and self.comparison is None and self._may_be_minimal():
             guards = self.needed_guards()
+        outer = OuterSizes(sources, input_contexts)
         with self._without_trivial_bounds():
-            return super().produce_guards_verbose(*args, guards=guards, **named)
+            found = super().produce_guards_verbose(
+                placeholders, sources, *args, guards=guards, input_contexts=outer.contexts, **named
+            )
+        return outer.without_derived(found)
 
     @contextlib.contextmanager
     def _without_trivial_bounds(self) -> Iterator[None]:
@@ -419,10 +434,16 @@ class EngineShapeEnv(Torchs):
         return not (self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards)
 
     def needed_guards(self) -> list[ShapeGuard]:
-        """Torch's guards without those that follow from the others."""
+        """Torch's guards without those that follow from the others, and those on ragged axes that the program makes:
+        which of these are the same follows from the program."""
         kept = {guard.fact.prop for guard in self.engine.guards()}
         dropped = {event.fact.prop for event in self.engine.events if isinstance(event, Guarded)} - kept
-        return [guard for guard in self.guards if self._told.get(guard.expr) not in dropped]
+        made = made_ragged(self)
+        return [
+            guard
+            for guard in self.guards
+            if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
+        ]
 
 
 def is_of_layout(source: Any) -> bool:
@@ -440,7 +461,7 @@ def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
     unless its mark includes 0. None for other numbers, and for sizes that become no backed symbol."""
     if not isinstance(source, TensorPropertySource) or not isinstance(val, int):
         return None
-    if is_of_layout(source):
+    if is_of_layout(source) or getattr(source.base, "member", None) in LENGTHS:
         return 0
     if named.get("dynamic_dim", DimDynamic.DUCK) not in (DimDynamic.DUCK, DimDynamic.DYNAMIC):
         return None

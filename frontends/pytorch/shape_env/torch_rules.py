@@ -1,5 +1,5 @@
-"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes: views, recurrent layers, and
-`logsumexp`.
+"""Shape rules of torch's fake tensors, replaced where torch's specialize sizes or read data: views, recurrent layers,
+`logsumexp`, and the attention of jagged tensors.
 
     >>> from frontends.pytorch.shape_env.torch_rules import RULES
     >>> sorted(str(operator) for operator in RULES)[:3]
@@ -19,6 +19,8 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.nested._internal import ops as jagged
+from torch.nested._internal.nested_tensor import _nt_view_dummy
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -117,6 +119,17 @@ def asks_an_engine(tensor: FakeTensor) -> bool:
     return isinstance(tensor.fake_mode.shape_env, EngineShapeEnv) and get_proxy_mode() is None
 
 
+ATTENTION: Final = jagged.jagged_scaled_dot_product_attention
+"""Torch's attention of jagged tensors, which reads lengths on the CPU."""
+
+
+def attention(*given: Any, **named: Any) -> torch.Tensor:
+    """The attention of jagged tensors in an environment of ours."""
+    from frontends.pytorch.shape_env.ragged_attention import attention
+
+    return attention(ATTENTION, *given, **named)
+
+
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
@@ -131,8 +144,12 @@ RULES: Final[dict[Any, object]] = {
 
 def replace() -> None:
     """Put the rules into torch's tables."""
+    if not torch._C._len_torch_dispatch_stack():
+        # made during a capture, it would be a fake tensor of that one, for good
+        _nt_view_dummy()
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     decomposition_table[aten.logsumexp.default] = logarithm_of_sum
+    jagged.jagged_scaled_dot_product_attention = attention
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -142,6 +159,7 @@ def restore() -> None:
     op_implementations_dict.update(VIEWS)
     op_implementations_dict.pop(TANGENT, None)
     decomposition_table[aten.logsumexp.default] = LOGARITHM
+    jagged.jagged_scaled_dot_product_attention = ATTENTION
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 

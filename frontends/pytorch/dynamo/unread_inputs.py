@@ -1,0 +1,131 @@
+"""Inputs of AOTAutograd's graphs that no operator reads: they go around the compiled graph.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.unread_inputs import around_unread, is_nested_size
+    >>> module = torch.fx.symbolic_trace(lambda x, offsets: (x * 2, offsets))
+    >>> f = around_unread(module, lambda inner: inner.forward)
+    >>> f(torch.ones(2), torch.tensor([0, 2]))
+    [tensor([2., 2.]), tensor([0, 2])]
+    >>> rows = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
+    >>> [is_nested_size(size) for size in rows.shape]
+    [False, True, False]
+
+AOTAutograd returns the offsets of a ragged tensor with its values, and passes the size of a ragged axis beside them.
+That size is a nested integer, no number: two are equal if they are of one tensor of offsets. The offsets are given to
+a backward several times, as those of each gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, Final
+
+import torch
+from torch.fx.experimental.sym_node import SymNode
+
+from frontends.pytorch.errors import unsupported
+
+
+def is_nested_size(size: object) -> bool:
+    """Return True for the size of a ragged axis, and for a symbol that stands for one."""
+    if not isinstance(size, torch.SymInt):
+        return False
+    if size.node.is_nested_int():
+        return True
+    hint = size.node._hint if isinstance(size.node, SymNode) else None
+    return is_nested_size(hint)
+
+
+def around_unread(
+    module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A graph as a function: `compiled` makes what runs the graph without the inputs that no operator on tensors reads.
+
+    Raises:
+        Unsupported: an operator on tensors reads a nested size.
+    """
+    inputs = module.graph.find_nodes(op="placeholder")
+    outside = unread(inputs)
+    given = [place for place, node in enumerate(inputs) if node not in outside]
+    rest = outputs_of(module, outside)
+    run = compiled(without(module, outside))
+
+    def call(*args: Any) -> Sequence[Any]:
+        outputs = list(run(*distinct([args[place] for place in given])))
+        for place, value in rest(args):
+            outputs[place] = value
+        return outputs
+
+    return call
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    """The values, no tensor twice: the same gradient of two results, or offsets that are those of a gradient too."""
+    seen = set[int]()
+    for place, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            if id(value) in seen:
+                values[place] = value.detach()
+            seen.add(id(value))
+    return values
+
+
+def unread(inputs: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, None]:
+    """The inputs that are returned or not used at all; nested sizes, and what is computed of them."""
+    found = dict.fromkeys([node for node in inputs if all(user.op == "output" for user in node.users)])
+    waiting = [node for node in inputs if is_nested_size(node.meta.get("val"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            unsupported(f"{node.target}: it reads the size of a ragged axis, which is no number", READ_LENGTHS)
+        found[node] = None
+        waiting += [user for user in node.users if user.op != "output" and user not in found]
+    return found
+
+
+READ_LENGTHS: Final = "read the lengths off `offsets()`"
+
+
+def without(module: torch.fx.GraphModule, outside: Container[torch.fx.Node]) -> torch.fx.GraphModule:
+    """A graph without these nodes; it returns None in their stead, and in that of its inputs."""
+    made = torch.fx.Graph()
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in module.graph.nodes:
+        if node.op == "output":
+            values = [None if is_outside(value, outside) else value for value in node.args[0]]
+            made.output(torch.fx.map_arg(tuple(values), copies.__getitem__))
+        elif node not in outside:
+            copies[node] = made.node_copy(node, copies.__getitem__)
+    return torch.fx.GraphModule(module, made)
+
+
+def is_outside(output: object, outside: Container[torch.fx.Node]) -> bool:
+    """Return True if an output is an input as it was given: the identity of offsets is that of a ragged axis."""
+    return isinstance(output, torch.fx.Node) and (output.op == "placeholder" or output in outside)
+
+
+def outputs_of(
+    module: torch.fx.GraphModule, outside: Container[torch.fx.Node]
+) -> Callable[[Sequence[Any]], Iterable[tuple[int, Any]]]:
+    """A function from a graph's inputs to the outputs that are such, or among these nodes, with their places."""
+    outputs: list[Any] = list(module.graph.output_node().args[0])
+    places = [place for place, value in enumerate(outputs) if is_outside(value, outside)]
+    inputs = module.graph.find_nodes(op="placeholder")
+    if all(outputs[place].op == "placeholder" for place in places):
+        pairs = [(place, inputs.index(outputs[place])) for place in places]
+        return lambda args: [(place, args[of]) for place, of in pairs]
+    read = set[torch.fx.Node]()
+    waiting: list[torch.fx.Node] = [outputs[place] for place in places]
+    while waiting:
+        node = waiting.pop()
+        if node not in read:
+            read.add(node)
+            waiting += node.all_input_nodes
+    made = torch.fx.Graph()
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in module.graph.nodes:
+        if node.op == "placeholder" or node in read:
+            copies[node] = made.node_copy(node, copies.__getitem__)
+    made.output(tuple([copies[outputs[place]] for place in places]))
+    found = torch.fx.GraphModule(module, made)
+    return lambda args: zip(places, found.forward(*args))
