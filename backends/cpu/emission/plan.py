@@ -128,7 +128,7 @@ def plan(kernel: Kernel, decisions: Decisions) -> KernelPlan:
 
 def is_full_reduction(kernel: Kernel) -> bool:
     """Return True if a kernel is reduced in two stages: it has no outer axes, and one pass."""
-    return not kernel.outer and bool(kernel.reductions) and len(kernel.passes) == 1
+    return not kernel.outer and kernel.ragged is None and bool(kernel.reductions) and len(kernel.passes) == 1
 
 
 def _forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
@@ -160,7 +160,7 @@ def _loop_plan(loops: Loops, decisions: Decisions) -> LoopPlan:
 def _short_forms(loops: Loops, decisions: Decisions) -> Sequence[int]:
     kernel = loops.kernel
     is_row = loops.along_inner and kernel.outer and kernel.inner == 1
-    if not is_row or kernel.accumulating or loops.work() > MOST_WORK:
+    if not is_row or kernel.accumulating or kernel.ragged is not None or loops.work() > MOST_WORK:
         return ()
     extent, both = kernel.extents[-1], "versions for short rows as well"
     choice = Choice("loops along the row", both, "rows in registers" if extent.is_constant else both, "branch")
@@ -223,6 +223,7 @@ def _collapsed_from(loops: Loops, number: int, decisions: Decisions) -> int:
     kernel = loops.kernel
     first = kernel.lanes
     is_divided = is_full_reduction(kernel) or any(store.accumulates for store in kernel.passes[number].stores)
+    is_divided = is_divided or kernel.ragged is not None
     indices = [] if is_divided else list(loops.indices(number))
     while indices and first > kernel.outer:
         if not all(_is_even(index, first, kernel.extents[first], decisions) for index in indices):
@@ -243,7 +244,7 @@ def _reversed_above(loops: Loops, number: int, decisions: Decisions) -> int | No
     """Rows longer than the L1 cache go from the end to the beginning: what the pass before has read last is nearest.
     Where rows fit, memory is traversed in the order in which it is prefetched. Sums go forwards, in their parts."""
     kernel = loops.kernel
-    if not number or kernel.inner != 1 or loops.split_points or kernel.passes[number].reductions:
+    if not number or kernel.inner != 1 or kernel.ragged is not None or loops.split_points or kernel.passes[number].reductions:
         return None
     extent, most = kernel.extents[kernel.lanes], FIRST_CACHE // max(row_bytes(loops), 1)
     choice = Choice("from the end", "from the end where rows are long", "from the beginning", "branch")
