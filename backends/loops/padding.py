@@ -93,13 +93,18 @@ def _padded(x: Tensor) -> tuple[Padded, Indices] | None:
     return None
 
 
-def _varies(x: Tensor) -> bool:
-    """Return True if a tensor may vary along the padded axis, its second."""
+def _leaves(x: Tensor) -> list[Tensor]:
+    """The tensors with axes that an elementwise expression is computed from."""
+    return [leaf for leaf in toposort([x], _operands) if leaf.rank and not isinstance(leaf, Pointwise)]
+
+
+def _varies(x: Tensor, axis: int = 1) -> bool:
+    """Return True if a tensor may vary along an axis, by default its second, which is padded."""
     match x:
         case View(indices=indices):
-            return any(1 in index.axes for index in indices)
+            return any(axis in index.axes for index in indices)
         case Memory(offset=offset):
-            return 1 in offset.axes
+            return axis in offset.axes
     return True
 
 
@@ -125,7 +130,7 @@ def reduce_padded(build: Elementwise, operation: str, x: Tensor, axes: Sequence[
     """A reduction over padded rows, without the padding; None if it is none."""
     if 0 in axes or 1 not in axes or not isinstance(x, Pointwise | Padded | View):
         return None
-    leaves = [leaf for leaf in toposort([x], _operands) if leaf.rank and not isinstance(leaf, Pointwise)]
+    leaves = _leaves(x)
     found = [_padded(leaf) for leaf in leaves]
     rows = next((each[0].rows for each in found if each is not None), None)
     if rows is None or any(each is None and _varies(leaf) for leaf, each in zip(leaves, found)):
@@ -184,16 +189,19 @@ def _of_padding(build: Elementwise, x: Tensor) -> Tensor:
 def _reduced_padding(
     build: Elementwise, operation: str, padding: Tensor, sizes: Sizes, inside: Sequence[int]
 ) -> Tensor:
-    """The padding of one place reduced over the other axes."""
-    if not inside:
+    """The padding of one place reduced over the other axes; what is the same along them is taken so many times."""
+    varying = [axis for axis in inside if any(_varies(leaf, axis) for leaf in _leaves(padding))]
+    same = [axis for axis in inside if axis not in varying]
+    if varying:
+        kept = tuple([size for axis, size in enumerate(sizes) if axis not in varying])
+        padding = Reduce(kept, padding.dtype, padding, operation, tuple(varying))
+        same = [axis - sum([each < axis for each in varying]) for axis in same]
+    for axis in reversed(same) if padding.rank else ():
+        padding = build.select(padding, axis, build.zero)
+    if operation != "sum":
         return padding
-    if not padding.rank:
-        if operation != "sum":
-            return padding
-        times = build.product([sizes[axis] for axis in inside])
-        return build.apply("mul", padding, build.cast(build.number(times, "int64"), padding.dtype))
-    kept = tuple([size for axis, size in enumerate(sizes) if axis not in inside])
-    return Reduce(kept, padding.dtype, padding, operation, tuple(inside))
+    times = build.product([sizes[axis] for axis in inside if axis not in varying])
+    return build.apply("mul", padding, build.cast(build.number(times, "int64"), padding.dtype))
 
 
 def _broadcast(build: Elementwise, x: Tensor, sizes: Sizes) -> Tensor:

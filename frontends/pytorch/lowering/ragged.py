@@ -97,9 +97,12 @@ def require_order(at: Site, rows: Rows) -> None:
 
 
 def require_cover(at: Site, rows: Rows, message: str) -> None:
-    """Each element is in one row."""
+    """Each element is in one row, and no row is longer than its limit."""
     if is_new(at, rows, "cover"):
         first, last = ends(at, rows)
+        fits = last >= first
+        if rows.limit is not None:
+            fits = fits & (last - first <= rows.limit)
         start, end = [
             Value(at.build, at.build.select(rows.offsets, 0, place), ()).cast("int64")
             for place in (at.build.zero, rows.count)
@@ -107,10 +110,7 @@ def require_cover(at: Site, rows: Rows, message: str) -> None:
         whole = (end - start if rows.is_shifted else end).equals(rows.total)
         if not rows.is_shifted:
             whole = whole & start.equals(0)
-        at.require((last >= first) & whole.expanded(first.sizes), RuntimeError, message)
-        if not at.is_nonnegative(rows.count - 1):
-            # there may be no row to say so
-            at.require(whole, RuntimeError, message)
+        at.require(fits.reduce("all", [0]) & whole, RuntimeError, message)
     rows.covers = True
 
 
@@ -159,8 +159,13 @@ def repeat_interleave(at: Site, repeats: Value, *, output_size: Size | None = No
 
 
 def reduced(at: Site, operation: str, x: Value, rows: Rows) -> Value:
-    made = at.build.reduce_rows(operation, x.tensor, rows)
+    made = at.build.reduce_rows(operation, spread(x), rows)
     return Value(at.build, made, made.sizes)
+
+
+def spread(x: Value) -> Tensor:
+    """A tensor with axes, also of a number."""
+    return x.tensor if x.tensor.rank else View(x.sizes, x.dtype, x.tensor, ())
 
 
 def counted(at: Site, rows: Rows, like: Value) -> Value:
@@ -315,22 +320,19 @@ def jagged_to_padded(
     width = at.size(max_lengths[0])
     rows = rows_of(at, offsets[0], x.sizes[0], width)
     padding = bool(padding_value) if x.dtype == "bool" else padding_value if x.is_float else int(padding_value)
-    made = at.build.padded(x.tensor, rows, width, padding)
+    made = at.build.padded(spread(x), rows, width, padding)
     return Value(at.build, made, made.sizes)
 
 
 @lowering(aten._padded_dense_to_jagged_forward.default)
 def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | None = None) -> Lowered:
-    if len(offsets) != 1 or total is None or x.rank < 2 or isinstance(x.tensor, Tensor) and not x.tensor.rank:
+    if len(offsets) != 1 or total is None or x.rank < 2:
         raise Declined
     rows = rows_of(at, offsets[0], at.size(total), x.sizes[1])
-    require_cover(at, rows, "_padded_dense_to_jagged_forward(): final offset should match total_L value")
-    if is_new(at, rows, "width"):
-        first, last = ends(at, rows)
-        fits = last - first <= x.sizes[1]
-        at.require(fits, RuntimeError, "_padded_dense_to_jagged_forward(): a row is longer than the padded input")
+    name = "_padded_dense_to_jagged_forward()"
+    require_cover(at, rows, f"{name}: the final offset should match total_L, and no row be longer than the padded input")
     made = unpadded(at.build, x.tensor, rows)
-    return Value(at.build, made, made.sizes)
+    return Value(at.build, made, (rows.total, *x.sizes[2:]))
 
 
 
