@@ -68,17 +68,27 @@ class Fusion:
         self.items: list[Item] = []
         self._writers: dict[Buffer, list[Item]] = {}
         self._readers: dict[Buffer, list[Item]] = {}
+        self._guards: dict[Buffer, list[Item]] = {}
         self._latest_call = 0
         self._told: dict[Atom, Item] = {}
         """The steps that tell symbols which only the run knows."""
 
     def add_step(
-        self, step: object, reads: set[Buffer], writes: set[Buffer], *, in_order: bool, tells: Sequence[Atom] = ()
+        self,
+        step: object,
+        reads: set[Buffer],
+        writes: set[Buffer],
+        *,
+        in_order: bool,
+        tells: Sequence[Atom] = (),
+        guards: Sequence[Buffer] = (),
     ) -> None:
         """Something that is no kernel. Steps that are `in_order` stay so among themselves; what needs a symbol that a
-        step `tells` comes behind it."""
+        step `tells`, or reads a buffer that it `guards`, comes behind it."""
         item = self._item(None, step, reads, writes)
         self._told.update(dict.fromkeys(tells, item))
+        for buffer in guards:
+            self._guards.setdefault(buffer, []).append(item)
         if in_order:
             item.before |= self._latest_call
             self._latest_call = item.before | item.bit
@@ -135,6 +145,8 @@ class Fusion:
         earlier: list[Item] = []
         for buffer in reads | writes:
             earlier += self._writers.get(buffer, ())
+        for buffer in reads:
+            earlier += self._guards.get(buffer, ())
         for buffer in writes:
             earlier += self._readers.get(buffer, ())
         for each in earlier:

@@ -110,7 +110,8 @@ def require_cover(at: Site, rows: Rows, message: str) -> None:
         whole = (end - start if rows.is_shifted else end).equals(rows.total)
         if not rows.is_shifted:
             whole = whole & start.equals(0)
-        at.require(fits.reduce("all", [0]) & whole, RuntimeError, message)
+        holds = fits.reduce("all", [0]) & whole
+        at.require(holds, RuntimeError, message, guards=(rows.offsets.buffer,))
     rows.covers = True
 
 

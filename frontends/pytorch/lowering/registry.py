@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 import torch
 
 from backends.decisions.questions import Choice
+from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
@@ -130,11 +131,13 @@ class Site:
         self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), sizes)
 
-    def require(self, holds: Value, error: type[Exception], message: str) -> None:
-        """Stop the run if an element of this is false."""
+    def require(
+        self, holds: Value, error: type[Exception], message: str, *, guards: tuple[Buffer, ...] = ()
+    ) -> None:
+        """Stop the run if an element of this is false; before kernels read what that guards."""
         found = holds.reduce("all", range(holds.rank))
         stored = self.program.stored(found.tensor, ())
-        self.program.steps.append(Call(Required(error, message), (stored,), {}, ()))
+        self.program.steps.append(Call(Required(error, message), (stored,), {}, (), guards=guards))
 
     def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
         """A constant tensor."""
