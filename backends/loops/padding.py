@@ -18,8 +18,8 @@
     >>> isinstance(total, Reduce), total.rows is rows
     (True, True)
 
-A reduction over padded rows is that over the rows, combined with what all of the padding is reduced to: f(padding) times
-the number of padded elements, for a sum. That holds for every value of f(padding), infinities and nan included.
+A reduction over padded rows is that over the rows, combined with what all of the padding is reduced to: for a sum,
+f(padding) times the number of padded elements. That holds for every value of f(padding), infinities and nan included.
 """
 
 from __future__ import annotations

@@ -244,7 +244,9 @@ def _reversed_above(loops: Loops, number: int, decisions: Decisions) -> int | No
     """Rows longer than the L1 cache go from the end to the beginning: what the pass before has read last is nearest.
     Where rows fit, memory is traversed in the order in which it is prefetched. Sums go forwards, in their parts."""
     kernel = loops.kernel
-    if not number or kernel.inner != 1 or kernel.ragged is not None or loops.split_points or kernel.passes[number].reductions:
+    if not number or kernel.inner != 1 or loops.split_points or kernel.passes[number].reductions:
+        return None
+    if kernel.ragged is not None:
         return None
     extent, most = kernel.extents[kernel.lanes], FIRST_CACHE // max(row_bytes(loops), 1)
     choice = Choice("from the end", "from the end where rows are long", "from the beginning", "branch")

@@ -12,9 +12,8 @@
     >>> print(softmax_by_row.explain(kernels=True).count("first <= i1 < last"))
     1
 
-Offsets are read by the kernels. Rows that only a run tells are errors there as they are in eager: offsets that decrease,
-that do not fit the values, or rows that are longer than what they are padded to. A kernel accesses nothing outside,
-whatever offsets are.
+Offsets are read by the kernels. What eager checks of them is checked before: that they do not decrease, that they fit
+the values, that no row is longer than what it is padded to. A kernel accesses nothing outside, whatever offsets are.
 """
 
 from __future__ import annotations
@@ -331,7 +330,8 @@ def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | Non
         raise Declined
     rows = rows_of(at, offsets[0], at.size(total), x.sizes[1])
     name = "_padded_dense_to_jagged_forward()"
-    require_cover(at, rows, f"{name}: the final offset should match total_L, and no row be longer than the padded input")
+    message = f"{name}: the final offset should match total_L, and no row be longer than the padded input"
+    require_cover(at, rows, message)
     made = unpadded(at.build, x.tensor, rows)
     return Value(at.build, made, (rows.total, *x.sizes[2:]))
 
