@@ -241,7 +241,8 @@ def segment_reduce_backward(
     if reduce in ("max", "min"):
         is_extreme = x.equals(by_row(at, output, rows)) | x.apply("isnan")
         ties = reduced(at, "sum", is_extreme.cast(x.dtype), rows)
-        made = is_extreme.select(made / by_row(at, ties, rows), 0)
+        # eager divides among equal extremes what is above 0
+        made = is_extreme.select((made > 0).select(made / by_row(at, ties, rows), made), 0)
     if rows.covers:
         return made
     memory = at.new()
@@ -313,9 +314,9 @@ def index_put(at: Site, x: Value, indices: list[Value | None], values: Value, ac
 
 @lowering(aten._jagged_to_padded_dense_forward.default)
 def jagged_to_padded(
-    at: Site, x: Value, offsets: list[Value], max_lengths: list[Size], padding_value: float = 0.0
+    at: Site, x: Value, offsets: list[Value], max_lengths: list[Size], padding_value: object = 0.0
 ) -> Value:
-    if len(offsets) != 1 or len(max_lengths) != 1 or not x.rank or x.dtype not in DTYPES:
+    if not isinstance(padding_value, int | float) or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank or x.dtype not in DTYPES:
         raise Declined
     width = at.size(max_lengths[0])
     rows = rows_of(at, offsets[0], x.sizes[0], width)

@@ -15,7 +15,7 @@ from frontends.pytorch import compile
 
 aten = torch.ops.aten
 OFFSETS = [0, 2, 2, 7], [0, 3], [0, 0, 0, 40, 40, 41, 140], [0, 1, 2, 3], [0, 70, 71], [0, 300]
-COLUMNS = 1, 3, 33
+COLUMNS = 3, 1, 33
 MOST = 300
 
 
@@ -98,10 +98,13 @@ FUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], Callable[[Tensor], Te
 }  # fmt: skip
 
 
-def host_steps(compiled) -> list[object]:
+def steps_of(compiled) -> tuple[list[Kernel], list[Call]]:
+    """The kernels over rows, and the operators of torch that are called."""
     (variant,) = compiled.variants
     (host,) = variant.running.hosts
-    return [step for step in host.steps if not isinstance(step, Call) or "Required" not in repr(step)]
+    kernels = [step for step in host.steps if isinstance(step, Kernel) and step.ragged is not None]
+    calls = [step for step in host.steps if isinstance(step, Call)]
+    return kernels, [call for call in calls if isinstance(call.target, torch._ops.OpOverload)]
 
 
 @pytest.mark.parametrize("name", FUSED)
@@ -114,6 +117,153 @@ def test_rows_are_reduced_by_one_kernel(name: str) -> None:
             x, rows = inputs(offsets, columns)
             expected = torch.cat(by_pieces(of_piece, x, rows))
             torch.testing.assert_close(compiled(x, rows), expected, rtol=1e-4, atol=1e-5, equal_nan=True)
-    ragged = [step for step in host_steps(compiled) if isinstance(step, Kernel) and step.ragged is not None]
-    assert len(ragged) == 1
-    assert not any(isinstance(step, Call) for step in host_steps(compiled))
+    kernels, calls = steps_of(compiled)
+    assert len(kernels) == 1 and not calls
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("initial", [None, 2.0])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_segment_reduce(name: str, initial: float | None, dtype: torch.dtype) -> None:
+    """Empty rows, nan and infinities are reduced to something else than in eager."""
+    compiled = compile(
+        lambda x, o: torch.segment_reduce(x, name, offsets=o, initial=initial), backend="cpu", dynamic=True
+    )
+    for offsets in OFFSETS:
+        for columns in COLUMNS:
+            x, rows = inputs(offsets, columns, dtype=dtype)
+            x[::5, :1] = float("nan")
+            x[1::7] = float("inf")
+            x[2::7] = -float("inf")
+            # eager rounds after each addition of bfloat16
+            expected = torch.segment_reduce(x.double(), name, offsets=rows, initial=initial).to(dtype)
+            for given in (x, x.t().contiguous().t(), torch.cat([x, x], 1)[:, :columns]):
+                torch.testing.assert_close(compiled(given, rows), expected, equal_nan=True, rtol=2e-2, atol=1e-4)
+    _, calls = steps_of(compiled) if len(compiled.variants) == 1 else ((), ())
+    assert not calls
+
+
+@pytest.mark.parametrize("lengths", [[2, 0, 5], [0], [3], [0, 0, 4, 0]])
+def test_lengths(lengths: list[int]) -> None:
+    """Rows that lengths tell begin elsewhere than in eager."""
+
+    def function(x, lengths):
+        total = torch.segment_reduce(x, "sum", lengths=lengths)
+        return total, torch.repeat_interleave(total, lengths, 0, output_size=x.shape[0])
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    compiled(torch.ones(3, 2), torch.tensor([1, 2]))
+    x = torch.randn(sum(lengths), 2)
+    torch.testing.assert_close(compiled(x, torch.tensor(lengths)), function(x, torch.tensor(lengths)))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.float64, torch.bool])
+def test_padding_of_any_dtype(dtype: torch.dtype) -> None:
+    """Padding is converted otherwise than in eager, or rows that are too long are not cut off."""
+
+    def function(x, offsets):
+        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [4], 1.0)
+        return whole, whole.sum(1)
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for offsets in OFFSETS[:5]:
+        x, rows = inputs(offsets, 3)
+        x = (3 * x).to(dtype)
+        torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=1e-5, atol=1e-5)
+
+
+GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "sum": lambda x, o: torch.segment_reduce(x, "sum", offsets=o),
+    "mean": lambda x, o: torch.segment_reduce(x, "mean", offsets=o),
+    "max": lambda x, o: torch.segment_reduce(x, "max", offsets=o),
+    "softmax": softmax,
+    "norm": instance_norm,
+    "sums by index": sums_by_index,
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name: str) -> None:
+    """A gradient goes to another row, or is not divided among equal extremes."""
+    compiled = compile(GRADIENTS[name], backend="cpu", dynamic=True)
+    for offsets in ([0, 2, 4, 7], [0, 3], [0, 40, 41, 140], [0, 0, 5]):
+        x, rows = inputs(offsets, 3)
+        x = (2 * x).round() / 2
+        found = []
+        for function in (compiled, GRADIENTS[name]):
+            given = x.clone().requires_grad_()
+            made = function(given, rows)
+            (made * torch.arange(made.numel()).view_as(made).sin()).sum().backward()
+            found.append(given.grad)
+        torch.testing.assert_close(*found, rtol=1e-3, atol=1e-4, equal_nan=True)
+
+
+def test_offsets_of_some_elements() -> None:
+    """Elements that no row has get a gradient, or rows that begin after 0 are shifted."""
+
+    def function(x, offsets):
+        return torch.segment_reduce(x, "sum", offsets=offsets), x * 2
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for offsets in ([1, 3, 5], [2, 2], [0, 1]):
+        found = []
+        for each in (compiled, function):
+            x = torch.arange(12.0).view(6, 2).requires_grad_()
+            total, _ = each(x, torch.tensor(offsets))
+            (total * total).sum().backward()
+            found += [total, x.grad]
+        torch.testing.assert_close(found[:2], found[2:])
+
+
+def test_rows_of_offsets_that_begin_after_0() -> None:
+    """Differences of offsets say how long rows are, and not where the first begins."""
+    compiled = compile(lambda x, o: x[row_of(o[0] + torch.arange(5), o)] * 1.0, backend="cpu", dynamic=True)
+    x = torch.randn(3, 2)
+    for offsets in ([0, 2, 2, 5], [3, 4, 6, 8]):
+        expected = x.repeat_interleave(torch.tensor(offsets).diff(), 0)
+        torch.testing.assert_close(compiled(x, torch.tensor(offsets)), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "offsets"),
+    [
+        (lambda x, o: torch.segment_reduce(x, "sum", offsets=o), [0, 4, 2, 5]),
+        (lambda x, o: torch.segment_reduce(x, "sum", offsets=o), [0, 4, 9, 1 << 40]),
+        (lambda x, o: torch.segment_reduce(x, "sum", offsets=o), [-(1 << 40), 0, 3, 5]),
+        (softmax, [0, 1, 2, 4]),
+        (softmax, [0, 4, 3, 5]),
+        (softmax, [1, 2, 3, 6]),
+        (softmax, [-5, 0, 0, 0]),
+        (jagged_softmax, [0, 1, 2, 4]),
+        (jagged_softmax, [1, 2, 3, 5]),
+        (jagged_softmax, [0, 4, 3, 5]),
+    ],
+)
+def test_offsets_that_fit_nothing_are_errors(function, offsets) -> None:
+    """Memory outside is read or written, or a wrong result is returned."""
+    compiled = compile(function, backend="cpu", dynamic=True)
+    x = torch.randn(5, 3)
+    compiled(x, torch.tensor([0, 1, 1, 5]))
+    with pytest.raises(RuntimeError):
+        compiled(x, torch.tensor(offsets))
+    torch.testing.assert_close(compiled(x, torch.tensor([0, 1, 1, 5])), compiled(x, torch.tensor([0, 1, 1, 5])))
+
+
+def test_padding_reads_nothing_outside() -> None:
+    """Where eager does not look at offsets, memory outside is read."""
+    compiled = compile(lambda x, o: padded(x, o, 9.0).sum(1) * 2, backend="cpu", dynamic=True)
+    x = torch.randn(5, 3)
+    compiled(x, torch.tensor([0, 1, 1, 5]))
+    found = compiled(x, torch.tensor([0, 1 << 40, -(1 << 40), 2]))
+    expected = torch.stack([x.sum(0) + 9.0 * (MOST - 5), torch.full((3,), 9.0 * MOST), x[:2].sum(0) + 9.0 * (MOST - 2)])
+    torch.testing.assert_close(found, 2 * expected)
+
+
+def test_under_torch_compile() -> None:
+    """Dynamo's graph of the same functions has operators of torch left."""
+    torch._dynamo.reset()
+    for function in (softmax, jagged_softmax, sums_by_index):
+        compiled = torch.compile(function, backend="symshape", dynamic=True)
+        for offsets in OFFSETS[:3]:
+            x, rows = inputs(offsets, 3)
+            torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=1e-4, atol=1e-5)
