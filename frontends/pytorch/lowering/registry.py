@@ -137,7 +137,7 @@ class Site:
         """Stop the run if an element of this is false; before kernels read what that guards."""
         found = holds.reduce("all", range(holds.rank))
         stored = self.program.stored(found.tensor, ())
-        self.program.steps.append(Call(Required(error, message), (stored,), {}, (), guards=guards))
+        self.program.steps.append(Call(Required(error, message), (stored,), {}, (), is_check=True, guards=guards))
 
     def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
         """A constant tensor."""
