@@ -229,6 +229,8 @@ class LoopBuilder:
                 first = _first_piece(tensor, indices)
                 wheres = self._wheres(tensor.bounds[first:], indices[tensor.axis], condition)
                 return [(tensor.pieces[k], tensor.at(k, indices), where) for k, where in enumerate(wheres, first)]
+            case Padded(padding=padding):
+                return [(padding, (), condition)]
         return []
 
     def _element(self, tensor: Tensor, indices: Indices, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
@@ -259,7 +261,7 @@ class LoopBuilder:
             case Gather():
                 return self._gather(tensor, indices, condition, parts)
             case Padded():
-                return self._padded(tensor, indices, condition)
+                return self._padded(tensor, indices, condition, parts[0])
             case Concat():
                 made = parts[-1]
                 bounds = tensor.bounds[_first_piece(tensor, indices) :]
@@ -290,7 +292,7 @@ class LoopBuilder:
         ragged = self._ragged
         return ragged is not None and ragged.source is rows and index.as_axis == ragged.axis
 
-    def _padded(self, tensor: Padded, indices: Indices, condition: Scalar | None) -> Scalar:
+    def _padded(self, tensor: Padded, indices: Indices, condition: Scalar | None, padding: Scalar) -> Scalar:
         row, place, *rest = indices
         bodies = self.bodies
         source = tensor.source if isinstance(tensor.source, Memory) else self.memory[tensor.source]
@@ -301,7 +303,6 @@ class LoopBuilder:
         indirect = [] if stride is None else [(first, stride)]
         offset = source.offset.at((place, *rest))
         loaded = bodies.load(source.buffer, offset, indirect, self._both(condition, inside))
-        padding = bodies.constant(tensor.padding, loaded.dtype)
         return bodies.apply("select", (inside, loaded, padding), loaded.dtype)
 
     def _gather(self, tensor: Gather, indices: Indices, condition: Scalar | None, parts: list[Scalar]) -> Scalar:

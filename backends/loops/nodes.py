@@ -143,14 +143,15 @@ class RowOf(Tensor):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Padded(OfSource):
-    """Rows along the first axis of the source as two axes: the rows, and the elements of each, padded with a number."""
+    """Rows along the first axis of the source as two axes: the rows, and the elements of each, padded with a tensor
+    that has no axes."""
 
     rows: Rows
-    padding: int | float | bool
+    padding: Tensor
 
     @property
     def sources(self) -> tuple[Tensor, ...]:
-        return (self.source, self.rows.offsets)
+        return (self.source, self.rows.offsets, self.padding)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -11,7 +11,7 @@
     >>> x = build.memory(Buffer("x", "float32", (t, d), (d, build.one)))
     >>> offsets = build.memory(Buffer("offsets", "int64", (b + 1,), (build.one,)))
     >>> rows = Rows(offsets, b, t, most)
-    >>> padded = build.padded(x, rows, most, 0.0)
+    >>> padded = build.padded(x, rows, most, build.number(0.0, "float32"))
     >>> padded, unpadded(build, build.apply("neg", padded), rows)
     (float32[b, most, d], float32[t, d])
     >>> total = build.reduce("sum", padded, (1,))              # zeros add nothing
@@ -25,11 +25,13 @@ f(padding) times the number of padded elements. That holds for every value of f(
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from backends.loops.affine import Affine
 from backends.loops.elementwise import Elementwise
 from backends.loops.gather import gather
 from backends.loops.nodes import (
+    Concat,
     GatherIndices,
     Indices,
     Memory,
@@ -128,6 +130,15 @@ def lengths(build: Elementwise, rows: Rows) -> Tensor:
 
 def reduce_padded(build: Elementwise, operation: str, x: Tensor, axes: Sequence[int]) -> Tensor | None:
     """A reduction over padded rows, without the padding; None if it is none."""
+    if isinstance(x, Concat) and x.axis == 1 and tuple(axes) == (1,) and operation in ("minimum", "maximum"):
+        # an extreme with a number beside, which stands for that of no elements
+        first, *rest = x.pieces
+        found = reduce_padded(build, operation, first, axes)
+        if found is None or not all(isinstance(each, Number) for each in rest) or not _is_longer(x):
+            return None
+        for number in rest:
+            found = found if is_identity(operation, number) else build.apply(operation, found, number)
+        return found
     if 0 in axes or 1 not in axes or not isinstance(x, Pointwise | Padded | View):
         return None
     leaves = _leaves(x)
@@ -158,6 +169,12 @@ def reduce_padded(build: Elementwise, operation: str, x: Tensor, axes: Sequence[
     return build.apply("select", has_padding, combined, whole)
 
 
+def _is_longer(x: Concat) -> bool:
+    """Return True if each piece but the first has elements."""
+    ends = (*x.bounds, x.sizes[x.axis])
+    return all((end - begin).is_constant and (end - begin).constant > 0 for begin, end in pairwise(ends))
+
+
 def is_identity(operation: str, padding: Tensor) -> bool:
     """Return True if padding changes no result of a reduction."""
     if not isinstance(padding, Number):
@@ -180,7 +197,7 @@ def _of_padding(build: Elementwise, x: Tensor) -> Tensor:
             if tensor.operation == "cast" and isinstance(operands[0], Number):
                 made[tensor] = build.cast(operands[0], tensor.dtype)
         elif seen is not None:
-            made[tensor] = build.number(seen[0].padding, tensor.dtype)
+            made[tensor] = seen[0].padding
         else:
             made[tensor] = build.select(tensor, 1, build.zero) if tensor.rank else tensor
     return made[x]

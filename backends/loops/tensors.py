@@ -61,7 +61,7 @@ class Expressions(Elementwise):
         """The row of each element."""
         return RowOf((rows.total,), "int64", rows)
 
-    def padded(self, x: Tensor, rows: Rows, width: Expr, padding: int | float | bool) -> Tensor:
+    def padded(self, x: Tensor, rows: Rows, width: Expr, padding: Tensor) -> Tensor:
         """The rows along the first axis of x, each padded to a width that is no less than their limit."""
         return Padded((rows.count, width, *x.sizes[1:]), x.dtype, x, rows, padding)
 

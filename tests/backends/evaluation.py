@@ -245,7 +245,7 @@ class Run:
                     found[first:last] = row
                 return found
             case Padded(source=source, rows=rows, padding=padding):
-                found = torch.full(sizes, padding).to(dtype)
+                found = self.value(padding).expand(sizes).clone()
                 for row, (first, last) in enumerate(self.bounds(rows)):
                     found[row, : last - first] = self.value(source)[first:last]
                 return found

@@ -118,7 +118,7 @@ def exponentials_of_pieces(x, offsets):
 def padded_rows(b, x, offsets):
     """Rows padded to seven elements each: the tensor, its sums, and those of a function that padding adds to."""
     width = b.lift(7)
-    padded = b.padded(x, ragged(x, offsets, width), width, 0.5)
+    padded = b.padded(x, ragged(x, offsets, width), width, b.number(0.5, "float32"))
     return [padded, b.reduce("sum", padded, (1,)), b.reduce("sum", b.apply("exp", padded), (1, 2))]
 
 

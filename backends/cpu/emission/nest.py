@@ -244,7 +244,9 @@ class Nest:
                 self.text.line(f"const int64_t i{axis} = 0;")
             first, stop = self._range(lanes)
             if collapsed < lanes:
-                stop = " * ".join([self._extent(axis) for axis in range(collapsed, lanes + 1)])
+                first, stop = self._range(collapsed)
+                rest = [self._extent(axis) for axis in range(collapsed + 1, lanes + 1)]
+                first, stop = [bound if bound == "0" else " * ".join([bound, *rest]) for bound in (first, stop)]
             nest.enter_context(self.writer.scope())
             each = self.kernel.passes[number]
             self.writer.begin_rows(values, [store for store in each.stores if not store.accumulates])

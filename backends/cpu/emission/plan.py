@@ -30,7 +30,7 @@ from backends.cpu.emission.reducing import is_long_sum
 from backends.cpu.emission.transpose import transposed_axis
 from backends.decisions.questions import Choice, Decisions, Question, more_than
 from backends.loops.affine import Affine
-from backends.loops.kernels import InterleavedGroup, Kernel, Load, Scalar
+from backends.loops.kernels import InterleavedGroup, Kernel, Load, Ragged, Scalar
 from backends.loops.operations import ITEMSIZE
 from backends.loops.tensors import Expressions
 from backends.loops.unit_axis import specialize_unit_axis, unit_axis_candidates
@@ -223,13 +223,17 @@ def _collapsed_from(loops: Loops, number: int, decisions: Decisions) -> int:
     kernel = loops.kernel
     first = kernel.lanes
     is_divided = is_full_reduction(kernel) or any(store.accumulates for store in kernel.passes[number].stores)
-    is_divided = is_divided or kernel.ragged is not None
     indices = [] if is_divided else list(loops.indices(number))
-    while indices and first > kernel.outer:
+    while indices and first > kernel.outer and not _ends_at(kernel.ragged, first, kernel.outer):
         if not all(_is_even(index, first, kernel.extents[first], decisions) for index in indices):
             return first
         first -= 1
     return first
+
+
+def _ends_at(ragged: Ragged | None, axis: int, outer: int) -> bool:
+    """Return True if this axis and the one before it are no one loop, as one is ragged and not the first inner one."""
+    return ragged is not None and (axis == ragged.axis or axis - 1 == ragged.axis > outer)
 
 
 def _is_even(index: Affine, axis: int, extent: Expr, decisions: Decisions) -> bool:

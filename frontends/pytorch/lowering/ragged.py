@@ -316,11 +316,14 @@ def index_put(at: Site, x: Value, indices: list[Value | None], values: Value, ac
 def jagged_to_padded(
     at: Site, x: Value, offsets: list[Value], max_lengths: list[Size], padding_value: object = 0.0
 ) -> Value:
-    if not isinstance(padding_value, int | float) or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank or x.dtype not in DTYPES:
+    if not isinstance(padding_value, int | float | Value) or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank or x.dtype not in DTYPES:
         raise Declined
     width = at.size(max_lengths[0])
     rows = rows_of(at, offsets[0], x.sizes[0], width)
-    padding = bool(padding_value) if x.dtype == "bool" else padding_value if x.is_float else int(padding_value)
+    if isinstance(padding_value, Value):
+        padding = padding_value.cast(x.dtype).tensor
+    else:
+        padding = at.full(padding_value, "float64", ()).cast(x.dtype).tensor
     made = at.build.padded(spread(x), rows, width, padding)
     return Value(at.build, made, made.sizes)
 

@@ -267,3 +267,86 @@ def test_under_torch_compile() -> None:
         for offsets in OFFSETS[:3]:
             x, rows = inputs(offsets, 3)
             torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=1e-4, atol=1e-5)
+
+
+def test_any_width() -> None:
+    """A width that may be 0 makes the maximum one over padded rows, beside what stands for that of none."""
+
+    def softmax_to(x, offsets, width):
+        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [width], float("-inf"))
+        return unpadded(whole.softmax(1), offsets, x)
+
+    compiled = compile(softmax_to, backend="cpu", dynamic=True)
+    for width in (7, 9, 70):
+        x, rows = inputs([0, 2, 2, 7], 3)
+        expected = torch.cat(by_pieces(lambda piece: piece.softmax(0), x, rows))
+        torch.testing.assert_close(compiled(x, rows, width), expected)
+    kernels, calls = steps_of(compiled)
+    assert len(kernels) == 1 and not calls
+    with pytest.raises(RuntimeError):
+        compiled(x, rows, 4)
+
+
+def test_padding_that_varies() -> None:
+    """Padding that an argument tells is that of the first call."""
+    compiled = compile(lambda x, o, fill: padded(x, o, fill).exp().sum(1), backend="cpu", dynamic=True)
+    x, rows = inputs([0, 2, 2, 7], 3)
+    for fill in (0.5, -1.0, -1.25):
+        torch.testing.assert_close(compiled(x, rows, fill), padded(x, rows, fill).exp().sum(1), rtol=1e-5, atol=1e-4)
+
+
+def test_padded_products() -> None:
+    """Padded rows that an operator of torch takes, and what it makes of them, are converted wrongly."""
+
+    def function(x, weight, offsets):
+        return unpadded(torch.bmm(padded(x, offsets), weight) + 1, offsets, x)
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for offsets in ([0, 2, 2, 7], [0, 3], [0, 0, 5, 5]):
+        x, rows = inputs(offsets, 4)
+        weight = torch.randn(len(offsets) - 1, 4, 6)
+        torch.testing.assert_close(compiled(x, weight, rows), function(x, weight, rows), rtol=1e-4, atol=1e-5)
+
+
+def test_rows_within_other_rows() -> None:
+    """An element's row in one division, looked up in a loop over the rows of another."""
+
+    def function(x, offsets, others):
+        scale = torch.segment_reduce(x, "max", offsets=others)[row_of(x, others)]
+        return torch.segment_reduce(x * scale, "sum", offsets=offsets)
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    x = torch.randn(9, 3)
+    for offsets, others in (([0, 2, 2, 9], [0, 9]), ([0, 4, 9], [0, 3, 3, 5, 9]), ([3, 5], [0, 0, 9])):
+        given = x, torch.tensor(offsets), torch.tensor(others)
+        torch.testing.assert_close(compiled(*given), function(*given))
+
+
+def test_offsets_that_are_changed() -> None:
+    """Kernels read offsets as they are at the end of the program."""
+
+    def function(x, offsets):
+        total = torch.segment_reduce(x, "sum", offsets=offsets)
+        offsets.copy_(torch.clamp(offsets, max=2))
+        return total, torch.segment_reduce(x, "sum", offsets=offsets)
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    x = torch.randn(6, 3)
+    for offsets in ([0, 3, 6], [1, 2, 4]):
+        found = [(each(x, given), given) for each in (compiled, function) for given in (torch.tensor(offsets),)]
+        torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_long_rows_and_many(threads: int) -> None:
+    """A part of the rows is reduced twice or never where threads divide them, or digits of long sums are lost."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        compiled = compile(softmax, backend="cpu", dynamic=True)
+        for offsets in ([0, 5, 40000, 40001, 70000], [*range(0, 60001, 3)]):
+            x, rows = inputs(offsets, 2)
+            expected = torch.cat(by_pieces(lambda piece: piece.double().softmax(0), x, rows)).float()
+            torch.testing.assert_close(compiled(x, rows), expected, rtol=1e-4, atol=1e-9)
+    finally:
+        torch.set_num_threads(before)
