@@ -124,7 +124,7 @@ PROGRAMS = (
 
 def lengths_of(rows: int, mean: int) -> list[int]:
     """Lengths from 1 to about twice the mean, as many elements as rows of the mean length have."""
-    drawn = torch.randint(1, 2 * mean, (rows,), generator=torch.Generator().manual_seed(rows)).tolist()
+    drawn: list[int] = torch.randint(1, 2 * mean, (rows,), generator=torch.Generator().manual_seed(rows)).tolist()
     place = 0
     while (left := rows * mean - sum(drawn)) != 0:
         step = 1 if left > 0 else -1

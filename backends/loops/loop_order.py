@@ -236,7 +236,7 @@ def _merged_axes(bodies: Bodies, build: Expressions, nest: LoopNest, axis: int) 
         (),
         renumbered(bodies, nest, tuple(places)),
         nest.origins,
-        with_axes(bodies, nest.ragged, places),
+        with_axes(bodies, nest.ragged, tuple(places)),
     )
 
 

@@ -133,12 +133,12 @@ def reduce_padded(build: Elementwise, operation: str, x: Tensor, axes: Sequence[
     if isinstance(x, Concat) and x.axis == 1 and tuple(axes) == (1,) and operation in ("minimum", "maximum"):
         # an extreme with a number beside, which stands for that of no elements
         first, *rest = x.pieces
-        found = reduce_padded(build, operation, first, axes)
-        if found is None or not all(isinstance(each, Number) for each in rest) or not _is_longer(x):
+        extreme = reduce_padded(build, operation, first, axes)
+        if extreme is None or not all(isinstance(each, Number) for each in rest) or not _is_longer(x):
             return None
         for number in rest:
-            found = found if is_identity(operation, number) else build.apply(operation, found, number)
-        return found
+            extreme = extreme if is_identity(operation, number) else build.apply(operation, extreme, number)
+        return extreme
     if 0 in axes or 1 not in axes or not isinstance(x, Pointwise | Padded | View):
         return None
     leaves = _leaves(x)
