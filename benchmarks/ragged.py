@@ -1,6 +1,6 @@
 """Rows of different lengths beside the same elements as a dense tensor: kernels over offsets, padded and jagged eager.
 
-    python -m benchmarks.ragged [--rows 256] [--mean 100] [--columns 64] [--programs sum,softmax] [--threads 1] [--write]
+    python -m benchmarks.ragged [--rows 256] [--mean 100] [--columns 64] [--programs sum] [--threads 1] [--write]
 
 Values are as many elements as `rows x mean x columns`, in rows of 1 to about twice the mean. "dense" is the same
 function of the dense tensor, compiled as well, and the last column is what rows of different lengths cost. "eager" is

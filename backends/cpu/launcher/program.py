@@ -25,8 +25,8 @@
 
 A program takes its tensors and then its integers by position. NotImplemented says that it is not for them: another
 dtype or rank, tensors that kernels cannot read, guards that do not hold, a size beyond 64 bits, a check of elements
-that fails. Nothing has been done then. Not looked at is what is no argument, such as the grad mode; that is for `backends.cpu.launcher.entry`. A program
-writes to no argument.
+that fails. Nothing has been done then. Not looked at is what is no argument, such as the grad mode; that is for
+`backends.cpu.launcher.entry`. A program writes to no argument.
 
 Buffers are numbered: arguments, constants, outputs that are made, temporaries.
 

@@ -316,7 +316,8 @@ def index_put(at: Site, x: Value, indices: list[Value | None], values: Value, ac
 def jagged_to_padded(
     at: Site, x: Value, offsets: list[Value], max_lengths: list[Size], padding_value: object = 0.0
 ) -> Value:
-    if not isinstance(padding_value, int | float | Value) or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank or x.dtype not in DTYPES:
+    is_known = isinstance(padding_value, int | float | Value) and x.dtype in DTYPES
+    if not is_known or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank:
         raise Declined
     width = at.size(max_lengths[0])
     rows = rows_of(at, offsets[0], x.sizes[0], width)
