@@ -27,6 +27,8 @@ from frontends.pytorch import compile
 
 Run: TypeAlias = Callable[[], object]
 aten = torch.ops.aten
+WIDTH = 32
+"""Features of a head of attention."""
 FORGETFUL = 3
 """Runs before the first that counts."""
 
@@ -93,6 +95,23 @@ def nested_layer_norm(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
     return unpadded(centred / deviation, offsets, x.shape[0])
 
 
+def heads(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
+    return padded(x, offsets, longest).unflatten(2, (-1, WIDTH)).transpose(1, 2)
+
+
+def attention(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
+    """Each element sees those of its row."""
+    given = heads(x, offsets, longest)
+    mask = (torch.arange(longest)[None, :] < offsets.diff()[:, None])[:, None, None, :]
+    made = F.scaled_dot_product_attention(given, given, given, attn_mask=mask)
+    return unpadded(made.transpose(1, 2).flatten(2), offsets, x.shape[0])
+
+
+def dense_attention(x: Tensor) -> Tensor:
+    given = x.unflatten(2, (-1, WIDTH)).transpose(1, 2)
+    return F.scaled_dot_product_attention(given, given, given).transpose(1, 2).flatten(2)
+
+
 def last_norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, (x.shape[-1],))
 
@@ -118,6 +137,7 @@ PROGRAMS = (
         lambda x, o, n: x * torch.segment_reduce(x, "max", offsets=o)[row_of(x, o)],
         lambda x: x * x.amax(1, keepdim=True),
     ),
+    Program("attention", attention, dense_attention),
     Program("padded and back", lambda x, o, n: unpadded(padded(x, o, n) * 2, o, x.shape[0]), lambda x: x * 2),
 )
 
