@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backends.loops.affine import Affine
@@ -114,6 +114,7 @@ class Rows:
     Attributes:
         count: of the rows.
         total: the size of the axis.
+        totals: that size, and others that are known to be equal to it.
         limit: the elements that a row has at most; those behind them are in no row.
         is_shifted: whether the first offset is subtracted from all.
         covers: whether each element is in exactly one row, or the run ends with an error.
@@ -125,6 +126,10 @@ class Rows:
     limit: Expr | None = None
     is_shifted: bool = False
     covers: bool = False
+    totals: set[Expr] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.totals.add(self.total)
 
     def __repr__(self) -> str:
         return f"{self.count} rows of {self.offsets.buffer.name}"

@@ -101,7 +101,7 @@ def _rows_below(
         seen.add((tensor, indices))
         if isinstance(tensor, RowOf):
             axis = indices[0].as_axis
-            yield tensor, axis if axis is not None and sizes[axis] is tensor.rows.total else None
+            yield tensor, axis if axis is not None and sizes[axis] in tensor.rows.totals else None
         elif tensor is root or tensor not in memory:
             match tensor:
                 case Pointwise(operands=operands):

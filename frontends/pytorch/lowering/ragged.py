@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from backends.decisions.questions import is_plain
 from backends.loops.affine import Affine, packed
 from backends.loops.nodes import GatherIndices, Memory, Pointwise, RowOf, Rows, Tensor, View
 from backends.loops.operations import DTYPES
@@ -51,6 +52,7 @@ def rows_at(at: Site, offsets: Memory, total: Expr, limit: Expr | None = None, *
         if is_same and rows.limit is limit and at.build.decisions.equal(rows.total, total):
             # offsets from 0 to the end are what both ways to read them require
             rows.is_shifted = rows.is_shifted and is_shifted
+            rows.totals.add(total)
             return rows
     known.append(Rows(offsets, offsets.sizes[0] - 1, total, limit, is_shifted))
     return known[-1]
@@ -146,12 +148,23 @@ def rows_of_lengths(at: Site, counts: Value, total: Expr) -> Rows:
     return rows_at(at, at.build.memory(buffer), total)
 
 
-@lowering(aten.repeat_interleave.Tensor)
+def sum_of(counts: torch.Tensor) -> int:
+    """How many elements rows of these lengths have."""
+    return int(counts.sum())
+
+
+@lowering(aten.repeat_interleave.Tensor, binds=True)
 def repeat_interleave(at: Site, repeats: Value, *, output_size: Size | None = None) -> Value:
     """The row of each element, for rows of these lengths."""
-    if output_size is None or repeats.rank != 1:
+    if repeats.rank != 1 or repeats.dtype not in OFFSETS:
         raise Declined
-    rows = rows_of_lengths(at, repeats, at.size(output_size))
+    total = at.sizes[0] if output_size is None else at.size(output_size)
+    if output_size is None:
+        if not is_plain(total) or total.is_constant:
+            raise Declined
+        (symbol,) = total.symbols
+        at.program.steps.append(Call(sum_of, (in_memory(at, repeats),), {}, (symbol,)))
+    rows = rows_of_lengths(at, repeats, total)
     require_cover(at, rows, "allocated size does not match required size")
     return Value(at.build, at.build.row_of(rows), (rows.total,))
 
@@ -317,8 +330,9 @@ def index_put(at: Site, x: Value, indices: list[Value | None], values: Value, ac
 def jagged_to_padded(
     at: Site, x: Value, offsets: list[Value], max_lengths: list[Size], padding_value: object = 0.0
 ) -> Value:
-    is_known = isinstance(padding_value, int | float | Value) and x.dtype in DTYPES
-    if not is_known or len(offsets) != 1 or len(max_lengths) != 1 or not x.rank:
+    if not isinstance(padding_value, int | float | Value) or x.dtype not in DTYPES:
+        raise Declined
+    if len(offsets) != 1 or len(max_lengths) != 1 or not x.rank:
         raise Declined
     width = at.size(max_lengths[0])
     rows = rows_of(at, offsets[0], x.sizes[0], width)

@@ -31,13 +31,15 @@ Rule = TypeVar("Rule", bound=Lowering)
 LOWERINGS: Final[dict[object, Lowering]] = {}
 VIEWS: Final[set[Lowering]] = set()
 """Lowerings of views, which are independent of the dtype."""
+BINDING: Final[set[Lowering]] = set()
+"""Lowerings that emit steps which tell the sizes of their results, where only the run knows them."""
 
 
 class Declined(Exception):
     """A lowering declines this call: the operator is called."""
 
 
-def lowering(*operators: object, views: bool = False) -> Callable[[Rule], Rule]:
+def lowering(*operators: object, views: bool = False, binds: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the lowering of these operators. It receives the site and the arguments, tensors as values
     and numbers as numbers or sizes, and may raise `Declined`."""
 
@@ -46,6 +48,8 @@ def lowering(*operators: object, views: bool = False) -> Callable[[Rule], Rule]:
             LOWERINGS[operator] = function
         if views:
             VIEWS.add(function)
+        if binds:
+            BINDING.add(function)
         return function
 
     return register

@@ -26,7 +26,7 @@ from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
 from frontends.pytorch.lowering.numbers import Numbers
-from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
+from frontends.pytorch.lowering.registry import BINDING, LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Operation, is_custom, is_view, results_of
@@ -177,14 +177,18 @@ class Writer:
             made = function(site, *args, **named)
         except Declined:
             return None
+        if function in BINDING:
+            self._bound.update(*[self._symbols(kind) for kind in kinds if kind is not None])
         return made if isinstance(made, list) else [made]
 
     def _is_loopable(self, kind: Metadata, function: object) -> bool:
         """Return True if loops support the dtype, and the sizes are known."""
         if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
             return False
-        symbols = frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
-        return all(self._is_bound(atom) for atom in symbols)
+        return function in BINDING or all(self._is_bound(atom) for atom in self._symbols(kind))
+
+    def _symbols(self, kind: Metadata) -> frozenset[Atom]:
+        return frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
 
     def _is_bound(self, atom: Atom) -> bool:
         if atom in self._bound:

@@ -350,3 +350,44 @@ def test_long_rows_and_many(threads: int) -> None:
             torch.testing.assert_close(compiled(x, rows), expected, rtol=1e-4, atol=1e-9)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("spelling", ["ours", "dynamo"])
+def test_rows_whose_number_of_elements_only_the_run_tells(spelling: str) -> None:
+    """Where `repeat_interleave` is not told how long its result is, rows are taken for others, or a table is made."""
+
+    def function(x, offsets):
+        count = offsets.diff()
+        e = (x - torch.segment_reduce(x, "max", offsets=offsets).repeat_interleave(count, 0)).exp()
+        return e / torch.segment_reduce(e, "sum", offsets=offsets).repeat_interleave(count, 0)
+
+    torch._dynamo.reset()
+    if spelling == "ours":
+        compiled = compile(function, backend="cpu", dynamic=True)
+    else:
+        compiled = torch.compile(function, backend="symshape", dynamic=True)
+    for offsets in OFFSETS:
+        x, rows = inputs(offsets, 3)
+        expected = torch.cat(by_pieces(lambda piece: piece.softmax(0), x, rows))
+        torch.testing.assert_close(compiled(x, rows), expected, rtol=1e-4, atol=1e-5)
+    for forged in ([0, 1, 2], [0, 300, 299, 300], [1, 300, 300, 301]):
+        with pytest.raises(RuntimeError):
+            compiled(x, torch.tensor(forged))
+    if spelling == "ours":
+        kernels, calls = steps_of(compiled)
+        assert len(kernels) == 1
+        assert not any("repeat" in str(call.target) or "index" in str(call.target) for call in calls)
+
+
+def test_lengths_that_only_the_run_tells() -> None:
+    """Repeated rows are those of other lengths; negative lengths are an error."""
+
+    def function(x, lengths):
+        return x.repeat_interleave(lengths, 0) * 2
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for lengths in ([2, 1, 3], [0, 4, 1], [1, 0, 0]):
+        x, count = torch.randn(3, 2), torch.tensor(lengths)
+        torch.testing.assert_close(compiled(x, count), function(x, count))
+    with pytest.raises(RuntimeError):
+        compiled(x, torch.tensor([3, -1, 2]))
