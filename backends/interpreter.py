@@ -33,6 +33,7 @@ from backends.backend import Backend, Combine, LargeMemory, Launch, Pool, Sizes
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
+from backends.loops.operations import identity
 from solver.terms.expr import Expr
 
 OPERATORS: Final = {
@@ -120,10 +121,23 @@ class Grid:
                 stores.append(
                     (store, shape, self.accumulated(store.value) if store.accumulates else self.value(store.value))
                 )
+        inside = self.inside()
         for store, shape, value in stores:
-            where = self.offset(store.offset).expand(shape)
+            where = self.offset(store.offset).expand(shape).reshape(-1)
+            elements = value.expand(shape).reshape(-1)
+            if inside is not None and shape is self.extents:
+                kept = inside.expand(shape).reshape(-1)
+                where, elements = where[kept], elements[kept]
             memory = self.storage[store.buffer]
-            memory[where.reshape(-1)] = value.expand(shape).reshape(-1).to(memory.dtype)
+            memory[where] = elements.to(memory.dtype)
+
+    def inside(self) -> torch.Tensor | None:
+        """The iterations that there are, where an axis is ragged."""
+        ragged = self.kernel.ragged
+        if ragged is None:
+            return None
+        place = self.axes[ragged.axis]
+        return (place >= self.value(ragged.first)) & (place < self.value(ragged.last))
 
     def accumulated(self, value: Scalar) -> torch.Tensor:
         """The sum over the outer axes."""
@@ -158,15 +172,19 @@ class Grid:
             case IndexValue(index=index):
                 return self.offset(index)
             case Reduced(reduction=reduction):
-                return self.reduced(reduction.operation, self.value(reduction.body))
+                return self.reduced(reduction.operation, self.value(reduction.body), reduction.dtype)
             case Apply(operation="cast", operands=(operand,), dtype=dtype):
                 return self.values[operand].to(getattr(torch, dtype))
             case Apply(operation=operation, operands=operands):
                 return operator(operation)(*[self.values[operand] for operand in operands])
 
-    def reduced(self, operation: str, body: torch.Tensor) -> torch.Tensor:
+    def reduced(self, operation: str, body: torch.Tensor, dtype: str) -> torch.Tensor:
         outer = self.kernel.outer
         whole = body.expand(self.extents)
+        inside = self.inside()
+        if inside is not None:
+            none = torch.full((), identity(operation, dtype), dtype=whole.dtype, device=self.device)
+            whole = torch.where(inside, whole, none)
         kept = self.extents[:outer]
         if 0 in self.extents[outer:] and operation in ("minimum", "maximum"):
             return torch.full([*kept, *[1] * self.kernel.inner], float("nan"), device=self.device)

@@ -27,6 +27,7 @@ ORDER = (
     "tracing",
     "traced_models",
     "kernel_share",
+    "ragged",
     "import_time",
 )
 

@@ -25,7 +25,7 @@ from backends.loops.interchange import absorb_copies, interchanged, is_interchan
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
 from backends.loops.loop_body import LoopNest, below, renumbered, rewritten
 from backends.loops.loop_order import is_transpose
-from backends.loops.nodes import Indices
+from backends.loops.nodes import Indices, Rows
 from backends.loops.tensors import Expressions
 from backends.loops.toposort import toposort
 from solver.terms.expr import Atom, Expr
@@ -68,17 +68,27 @@ class Fusion:
         self.items: list[Item] = []
         self._writers: dict[Buffer, list[Item]] = {}
         self._readers: dict[Buffer, list[Item]] = {}
+        self._guards: dict[Buffer, list[Item]] = {}
         self._latest_call = 0
         self._told: dict[Atom, Item] = {}
         """The steps that tell symbols which only the run knows."""
 
     def add_step(
-        self, step: object, reads: set[Buffer], writes: set[Buffer], *, in_order: bool, tells: Sequence[Atom] = ()
+        self,
+        step: object,
+        reads: set[Buffer],
+        writes: set[Buffer],
+        *,
+        in_order: bool,
+        tells: Sequence[Atom] = (),
+        guards: Sequence[Buffer] = (),
     ) -> None:
         """Something that is no kernel. Steps that are `in_order` stay so among themselves; what needs a symbol that a
-        step `tells` comes behind it."""
+        step `tells`, or reads a buffer that it `guards`, comes behind it."""
         item = self._item(None, step, reads, writes)
         self._told.update(dict.fromkeys(tells, item))
+        for buffer in guards:
+            self._guards.setdefault(buffer, []).append(item)
         if in_order:
             item.before |= self._latest_call
             self._latest_call = item.before | item.bit
@@ -135,6 +145,8 @@ class Fusion:
         earlier: list[Item] = []
         for buffer in reads | writes:
             earlier += self._writers.get(buffer, ())
+        for buffer in reads:
+            earlier += self._guards.get(buffer, ())
         for buffer in writes:
             earlier += self._readers.get(buffer, ())
         for each in earlier:
@@ -241,6 +253,8 @@ def fuse(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) 
 
 def _fuse_interchanged(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) -> LoopNest | None:
     """Both as one kernel, one of them with outer and inner loops interchanged."""
+    if first.ragged is not None or second.ragged is not None:
+        return None
     if not second.inner:
         return absorb_copies(build, first, second)
     may_interchange = [is_interchangeable(nest) for nest in (first, second)]
@@ -263,6 +277,8 @@ def _common(
     build: Expressions, first: LoopNest, second: LoopNest
 ) -> tuple[LoopNest, Indices | None, Indices | None] | None:
     """The nest whose loops both can have, and for each of the two the map of its axes to them, if not the identity."""
+    if first.ragged is not None or second.ragged is not None:
+        return _common_ragged(build, first, second)
     if len(first.inner) == len(second.inner):
         if _equal(build, first.outer, second.outer) and _equal(build, first.inner, second.inner):
             return first, None, None
@@ -276,6 +292,42 @@ def _common(
     if not _equal(build, flat.outer, natural):
         return None
     indices = tuple([build.axis(axis) for axis in shape.natural])
+    return (shape, None, indices) if shape is first else (shape, indices, None)
+
+
+def _common_ragged(
+    build: Expressions, first: LoopNest, second: LoopNest
+) -> tuple[LoopNest, Indices | None, Indices | None] | None:
+    """The same where one of them is ragged. The other has the same rows, or no inner axes: then it covers the outer
+    ones, or all elements of an axis whose rows cover it."""
+    one, other = first.ragged, second.ragged
+    if one is not None and other is not None:
+        if one.source is not other.source:
+            return None
+        if len(first.inner) == len(second.inner):
+            is_same = (one.row, one.axis) == (other.row, other.axis)
+            is_same = is_same and _equal(build, first.outer, second.outer) and _equal(build, first.inner, second.inner)
+            return (first, None, None) if is_same else None
+        if first.inner and second.inner:
+            return None
+        shape, flat = (first, second) if first.inner else (second, first)
+        order = shape.natural
+    else:
+        shape, flat = (first, second) if one is not None else (second, first)
+        if flat.inner:
+            return None
+        if shape.inner and _equal(build, flat.outer, shape.outer):
+            return shape, None, None
+        assert shape.ragged is not None and isinstance(shape.ragged.source, Rows)
+        if not shape.ragged.source.covers:
+            return None
+        order = shape.natural[1:]
+    if not _equal(build, flat.outer, [shape.extents[axis] for axis in order]):
+        return None
+    if flat.ragged is not None and shape.ragged is not None:
+        if (order[flat.ragged.row], order[flat.ragged.axis]) != (shape.ragged.row, shape.ragged.axis):
+            return None
+    indices = tuple([build.axis(axis) for axis in order])
     return (shape, None, indices) if shape is first else (shape, indices, None)
 
 
@@ -313,6 +365,8 @@ def _same_iteration(
             stored[value.buffer, offset] = found[-1]
     targets = {store.buffer: store.offset.at(indices) for store in second.stores}
     if not targets.keys().isdisjoint(written):
+        return None
+    if any(isinstance(value, Load) and value.buffer in targets for value in below(shape.bounds)):
         return None
     for value in below([store.value for store in stores]):
         if isinstance(value, Load) and value.buffer in targets:

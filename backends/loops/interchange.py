@@ -45,7 +45,7 @@ def is_interchangeable(nest: LoopNest) -> bool:
     """Return True if every store is of one iteration of all loops, or of a sum over the inner ones; at least one is a
     sum.
     """
-    if not nest.outer or not nest.inner:
+    if not nest.outer or not nest.inner or nest.ragged is not None:
         return False
     sums = [_is_sum(nest, store) for store in nest.stores]
     return any(sums) and all(each or _is_elementwise(nest, store) for each, store in zip(sums, nest.stores))

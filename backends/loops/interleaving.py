@@ -108,6 +108,8 @@ class _Touched:
 def _counts(touched: Sequence[_Touched], there: Collection[Buffer]) -> list[Expr]:
     """The iteration counts that these kernels can share."""
     *before, last = touched
+    if any(each.kernel.ragged is not None for each in touched):
+        return []
     if not any(each.accesses.keys() & last.accesses.keys() for each in before):
         return []
     if any(buffer in there or buffer.role != "made" for each in touched for buffer in each.stored):

@@ -173,6 +173,24 @@ class Store:
     accumulates: bool = False
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Ragged:
+    """A ragged axis: its loop runs from `first` to `last`, which are other numbers for each index of an outer axis.
+    Its extent bounds both.
+
+    Attributes:
+        source: the rows that these are; loops over the same rows may be fused.
+        row: the outer axis.
+        axis: the ragged one.
+    """
+
+    source: object
+    row: int
+    axis: int
+    first: Scalar
+    last: Scalar
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One run over the inner axes."""
@@ -206,6 +224,7 @@ class Kernel:
         lanes: the vector axis.
         origins: lines of the program that it comes from.
         interleaved: the group that it is interleaved with, if any.
+        ragged: which of its inner axes is ragged, if any.
     """
 
     name: str
@@ -217,6 +236,7 @@ class Kernel:
     lanes: int = 0
     origins: tuple[str, ...] = ()
     interleaved: InterleavedGroup | None = None
+    ragged: Ragged | None = None
 
     @property
     def inner(self) -> int:
@@ -273,7 +293,12 @@ class Kernel:
         return max([self._earliest(reduction.body) + 1 for reduction in needed], default=0)
 
     def roots(self) -> list[Scalar]:
-        return Pass(self.reductions, self.stores).roots
+        return [*Pass(self.reductions, self.stores).roots, *self.bounds]
+
+    @property
+    def bounds(self) -> list[Scalar]:
+        """Where the ragged axis begins and ends."""
+        return [] if self.ragged is None else [self.ragged.first, self.ragged.last]
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -314,12 +339,17 @@ def walk(roots: Iterable[Scalar]) -> Iterator[Scalar]:
 
 def _lines(kernel: Kernel) -> Iterator[str]:
     axes = [f"i{number} < {extent}" for number, extent in enumerate(kernel.extents)]
+    if kernel.ragged is not None:
+        axes[kernel.ragged.axis] = f"first <= i{kernel.ragged.axis} < last"
     outer, inner = axes[: kernel.outer], axes[kernel.outer :]
     bar = f" | {', '.join(inner)}" if inner else ""
     yield f"{kernel.name}: for {', '.join(outer)}{bar}, lanes i{kernel.lanes}"
     if kernel.interleaved is not None:
         group = kernel.interleaved
         yield f"  interleaved: {group.iterations} common iterations, one of {group.kernels} kernels"
+    if kernel.ragged is not None:
+        yield f"  first: {text(kernel.ragged.first, {})}"
+        yield f"  last: {text(kernel.ragged.last, {})}"
     names = {reduction: f"{reduction.operation}{place}" for place, reduction in enumerate(kernel.reductions)}
     for number, each in enumerate(kernel.passes):
         if kernel.inner:

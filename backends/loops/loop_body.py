@@ -18,7 +18,8 @@ Axes of size 1 are no loops. A tensor that has been materialized is loaded from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -31,6 +32,7 @@ from backends.loops.kernels import (
     IndexValue,
     Kernel,
     Load,
+    Ragged,
     Reduced,
     Reduction,
     Scalar,
@@ -45,13 +47,17 @@ from backends.loops.nodes import (
     Iota,
     Memory,
     Number,
+    Padded,
     Pointwise,
     Reduce,
+    RowOf,
+    Rows,
     Tensor,
     View,
 )
 from backends.loops.operations import computed_as
 from backends.loops.program import Assign
+from backends.loops.ragged import bounds_of, rows_along
 from backends.loops.tensors import Expressions
 from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
@@ -68,6 +74,7 @@ class LoopNest:
         outer: extents of the outer axes, which are numbered first.
         inner: extents of the inner ones.
         natural: the loops in the order of the axes of the tensor that is reduced.
+        ragged: which axis is ragged, if any; the axis of its rows is the first one.
     """
 
     outer: tuple[Expr, ...]
@@ -75,20 +82,28 @@ class LoopNest:
     natural: tuple[int, ...]
     stores: tuple[Store, ...]
     origins: tuple[str, ...] = ()
+    ragged: Ragged | None = None
 
     @property
     def extents(self) -> tuple[Expr, ...]:
         return (*self.outer, *self.inner)
 
     @property
+    def bounds(self) -> list[Scalar]:
+        """Where the ragged axis begins and ends."""
+        return [] if self.ragged is None else [self.ragged.first, self.ragged.last]
+
+    @property
     def roots(self) -> list[Scalar]:
-        return [store.value for store in self.stores]
+        """The values that it stores, then the bounds of the ragged axis."""
+        return [*[store.value for store in self.stores], *self.bounds]
 
     def kernel(self, name: str, *, lanes: int | None = None) -> Kernel:
         """The kernel with these loops in this order, vectorized along the last one unless told otherwise."""
         reductions = [value.reduction for value in below(self.roots) if isinstance(value, Reduced)]
         lanes = max(len(self.extents) - 1, 0) if lanes is None else lanes
-        return Kernel(name, self.extents, len(self.outer), tuple(reductions), self.stores, (), lanes, self.origins)
+        made = Kernel(name, self.extents, len(self.outer), tuple(reductions), self.stores, (), lanes, self.origins)
+        return replace(made, ragged=self.ragged) if self.ragged is not None else made
 
 
 class LoopBuilder:
@@ -102,6 +117,8 @@ class LoopBuilder:
         self.build = build
         self.memory = memory
         self.bodies = Bodies()
+        self._ragged: Ragged | None = None
+        """The ragged axis of the nest that is being built."""
 
     def nest(self, step: Assign) -> LoopNest:
         """The loops of a step."""
@@ -111,11 +128,50 @@ class LoopBuilder:
         """The loops that store a tensor at these offsets, one axis for each of its sizes."""
         if isinstance(value, Reduce) and value not in self.memory:
             return self._reducing(buffer, offset, value, origin)
+        found = rows_along(value, sizes, self.memory)
+        if found is not None:
+            return self._by_rows(buffer, sizes, offset, value, *found, origin)
         indices, extents = self._loops(sizes, range(len(sizes)), 0)
         stored = Store(buffer, offset.at(indices), self.element(value, indices))
         return LoopNest(extents, (), tuple(range(len(extents))), (stored,), _origins(origin))
 
+    def _by_rows(
+        self, buffer: Buffer, sizes: Sequence[Expr], offset: Affine, value: Tensor, rows: Rows, axis: int, origin: str
+    ) -> LoopNest:
+        """The loops that store a tensor, along one of its axes row by row."""
+        before, outer = self._loops(sizes, range(axis), 1)
+        place = 1 + len(outer)
+        behind, rest = self._loops(sizes, range(axis + 1, len(sizes)), place + 1)
+        indices = (*before, self.build.axis(place), *behind)
+        with self._along_rows(rows, place) as ragged:
+            stored = Store(buffer, offset.at(indices), self.element(value, indices))
+        extents = (rows.count, *outer, rows.total, *rest)
+        return LoopNest(extents, (), tuple(range(len(extents))), (stored,), _origins(origin), ragged)
+
+    @contextmanager
+    def _along_rows(self, rows: Rows, axis: int) -> Iterator[Ragged]:
+        """Elements are taken in a nest whose first axis are these rows, and another one is ragged."""
+        self._ragged = Ragged(rows, 0, axis, *bounds_of(self.bodies, rows, self.build.axis(0)))
+        yield self._ragged
+        self._ragged = None
+
+    def _reducing_rows(self, buffer: Buffer, offset: Affine, value: Reduce, rows: Rows, origin: str) -> LoopNest:
+        source = value.source
+        kept, outer = self._loops(source.sizes, value.kept, 1)
+        place = 1 + len(outer)
+        reduced, inner = self._loops(source.sizes, value.axes[1:], place + 1)
+        by_axis = dict(zip(value.kept, kept)) | dict(zip(value.axes, (self.build.axis(place), *reduced)))
+        indices = tuple([by_axis[axis] for axis in range(source.rank)])
+        natural = [0, *[axis for index in indices for axis in index.axes]]
+        with self._along_rows(rows, place) as ragged:
+            result = self.bodies.reduced(value.operation, self.element(source, indices))
+        stored = Store(buffer, offset.at((self.build.axis(0), *kept)), result)
+        outer, inner = (rows.count, *outer), (rows.total, *inner)
+        return LoopNest(outer, inner, tuple(natural), (stored,), _origins(origin), ragged)
+
     def _reducing(self, buffer: Buffer, offset: Affine, value: Reduce, origin: str) -> LoopNest:
+        if value.rows is not None:
+            return self._reducing_rows(buffer, offset, value, value.rows, origin)
         source = value.source
         kept, outer = self._loops(source.sizes, value.kept, 0)
         reduced, inner = self._loops(source.sizes, value.axes, len(outer))
@@ -173,10 +229,14 @@ class LoopBuilder:
                 first = _first_piece(tensor, indices)
                 wheres = self._wheres(tensor.bounds[first:], indices[tensor.axis], condition)
                 return [(tensor.pieces[k], tensor.at(k, indices), where) for k, where in enumerate(wheres, first)]
+            case Padded(padding=padding):
+                return [(padding, (), condition)]
         return []
 
     def _element(self, tensor: Tensor, indices: Indices, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
         bodies = self.bodies
+        if isinstance(tensor, RowOf) and self._is_ragged(tensor.rows, indices[0]):
+            return bodies.place(self.build.axis(0))
         at = self.memory.get(tensor)
         if at is not None:
             return bodies.load(at.buffer, at.offset.at(indices), (), condition)
@@ -200,6 +260,8 @@ class LoopBuilder:
                 return bodies.load(at.buffer, _merged(at, runs).at(indices), (), condition)
             case Gather():
                 return self._gather(tensor, indices, condition, parts)
+            case Padded():
+                return self._padded(tensor, indices, condition, parts[0])
             case Concat():
                 made = parts[-1]
                 bounds = tensor.bounds[_first_piece(tensor, indices) :]
@@ -224,6 +286,24 @@ class LoopBuilder:
         if first is None or second is None:
             return first if second is None else second
         return self.bodies.apply("bitand", (first, second), "bool")
+
+    def _is_ragged(self, rows: Rows, index: Affine) -> bool:
+        """Return True if this is the index along the ragged axis, whose rows these are."""
+        ragged = self._ragged
+        return ragged is not None and ragged.source is rows and index.as_axis == ragged.axis
+
+    def _padded(self, tensor: Padded, indices: Indices, condition: Scalar | None, padding: Scalar) -> Scalar:
+        row, place, *rest = indices
+        bodies = self.bodies
+        source = tensor.source if isinstance(tensor.source, Memory) else self.memory[tensor.source]
+        first, last = bounds_of(bodies, tensor.rows, row)
+        count = bodies.apply("sub", (last, first), "int64")
+        inside = bodies.apply("lt", (bodies.place(place), count), "bool")
+        stride = source.offset.coefficient(0)
+        indirect = [] if stride is None else [(first, stride)]
+        offset = source.offset.at((place, *rest))
+        loaded = bodies.load(source.buffer, offset, indirect, self._both(condition, inside))
+        return bodies.apply("select", (inside, loaded, padding), loaded.dtype)
 
     def _gather(self, tensor: Gather, indices: Indices, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
         source = tensor.source if isinstance(tensor.source, Memory) else self.memory[tensor.source]
@@ -324,6 +404,16 @@ def rewritten(
             case Constant() | SizeValue():
                 new[value] = value
     return [new[root] for root in roots]
+
+
+def with_axes(bodies: Bodies, ragged: Ragged | None, indices: Indices) -> Ragged | None:
+    """A ragged axis with other indices for the axes, each of which is one."""
+    if ragged is None:
+        return None
+    row, axis = indices[ragged.row].as_axis, indices[ragged.axis].as_axis
+    assert row is not None and axis is not None
+    first, last = rewritten(bodies, [ragged.first, ragged.last], indices, {})
+    return Ragged(ragged.source, row, axis, first, last)
 
 
 def renumbered(bodies: Bodies, nest: LoopNest, indices: Indices) -> tuple[Store, ...]:

@@ -28,7 +28,7 @@ from functools import cmp_to_key, reduce
 from backends.decisions.questions import Choice, at_least
 from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Bodies, IndexValue, Kernel, Load, Reduced, Scalar
-from backends.loops.loop_body import LoopNest, below, renumbered
+from backends.loops.loop_body import LoopNest, below, renumbered, with_axes
 from backends.loops.operations import OPERATIONS
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
@@ -36,6 +36,9 @@ from solver.terms.expr import Expr
 
 def order_loops(bodies: Bodies, build: Expressions, nest: LoopNest, name: str, *, collapses: bool = True) -> Kernel:
     """Choose the loop order by locality; merge contiguous loops when `collapses`."""
+    if nest.ragged is not None and not nest.inner:
+        # a loop over the rows, and within it one over what is in each
+        nest = replace(nest, outer=nest.outer[:1], inner=nest.outer[1:])
     nest = _ordered(bodies, build, nest)
     along_outer = _is_along_outer(nest) and not any(store.accumulates for store in nest.stores)
     nest = _collapsed(bodies, build, nest) if collapses else nest
@@ -86,9 +89,9 @@ def _ordered(bodies: Bodies, build: Expressions, nest: LoopNest) -> LoopNest:
         """The unit-stride stores and accesses: of those that vary along most axes, then of others."""
         return [_contiguous(each, axis) for offsets, stored in ranked for each in (stored, offsets)]
 
-    outer = list(range(len(nest.outer)))
-    inner = list(range(len(outer), len(nest.extents)))
-    order: list[int] = []
+    order: list[int] = [] if nest.ragged is None else [nest.ragged.row]
+    outer = list(range(len(order), len(nest.outer)))
+    inner = list(range(len(nest.outer), len(nest.extents)))
     for axes in (outer, inner):
         last = sorted(axes, key=lambda axis: (weight(axis), axis))[-1:]
         rest = [axis for axis in locality_order(build, offsets, axes) if axis not in last]
@@ -97,7 +100,7 @@ def _ordered(bodies: Bodies, build: Expressions, nest: LoopNest) -> LoopNest:
             rest.remove(near)
             last = [near, *last]
         order += [*rest, *last]
-    if order == [*outer, *inner]:
+    if order == list(range(len(order))):
         return nest
     return _moved(bodies, build, nest, order)
 
@@ -144,9 +147,8 @@ def _moved(bodies: Bodies, build: Expressions, nest: LoopNest, order: Sequence[i
     extents = [nest.extents[axis] for axis in order]
     count = len(nest.outer)
     natural = tuple([order.index(axis) for axis in nest.natural])
-    return LoopNest(
-        tuple(extents[:count]), tuple(extents[count:]), natural, renumbered(bodies, nest, places), nest.origins
-    )
+    stores, ragged = renumbered(bodies, nest, places), with_axes(bodies, nest.ragged, places)
+    return LoopNest(tuple(extents[:count]), tuple(extents[count:]), natural, stores, nest.origins, ragged)
 
 
 def is_along_inner(bodies: Bodies, build: Expressions, nest: LoopNest) -> bool:
@@ -160,7 +162,7 @@ def _is_along_outer(nest: LoopNest) -> bool:
     """
     if not nest.inner:
         return True
-    if not nest.outer:
+    if not nest.outer or nest.ragged is not None and len(nest.outer) == 1:
         return False
     for offsets in _ranked(accesses(nest)):
         last, beside = len(nest.extents) - 1, len(nest.outer) - 1
@@ -203,6 +205,8 @@ def _collapsed(bodies: Bodies, build: Expressions, nest: LoopNest) -> LoopNest:
 
 def _is_one_loop(build: Expressions, nest: LoopNest, axis: int) -> bool:
     extent = nest.extents[axis + 1]
+    if nest.ragged is not None and not {nest.ragged.row, nest.ragged.axis}.isdisjoint((axis, axis + 1)):
+        return False
     indices = [*accesses(nest), *[value.index for value in below(nest.roots) if isinstance(value, IndexValue)]]
     for index in indices:
         outer = index.coefficient(axis) or build.zero
@@ -232,6 +236,7 @@ def _merged_axes(bodies: Bodies, build: Expressions, nest: LoopNest, axis: int) 
         (),
         renumbered(bodies, nest, tuple(places)),
         nest.origins,
+        with_axes(bodies, nest.ragged, tuple(places)),
     )
 
 

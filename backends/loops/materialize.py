@@ -21,8 +21,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from backends.loops.affine import is_one
-from backends.loops.nodes import CollapseAxes, Concat, Gather, Memory, Number, Pointwise, Reduce, Tensor, View, descend
+from backends.loops.nodes import (
+    CollapseAxes,
+    Concat,
+    Gather,
+    Memory,
+    Number,
+    Padded,
+    Pointwise,
+    Reduce,
+    Tensor,
+    View,
+    descend,
+)
 from backends.loops.operations import OPERATIONS
+from backends.loops.ragged import tables_needed
 
 
 def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
@@ -32,7 +45,7 @@ def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
     found.update([tensor.source for tensor in order if isinstance(tensor, CollapseAxes)])
     found.update(
-        [tensor.source for tensor in order if isinstance(tensor, Gather) and not isinstance(tensor.source, Memory)]
+        [each.source for each in order if isinstance(each, Gather | Padded) and not isinstance(each.source, Memory)]
     )
     parents: dict[Tensor, list[Tensor]] = {tensor: [] for tensor in order}
     for tensor in order:
@@ -50,6 +63,9 @@ def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
             costs, loads = work[tensor]
             if len(above) > 1 and (costs or loads > 1) or costs and any(map(_broadcasts, parents[tensor])):
                 found.add(tensor)
+    # tables are needed where an element's row is not that of the loops
+    for tensor in {*values, *found}:
+        found.update(tables_needed(tensor.source if isinstance(tensor, Reduce) else tensor, found))
     return found
 
 
@@ -67,7 +83,7 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
                 below = [found[source] for source in tensor.sources]
                 costs = OPERATIONS[operation].is_costly or any(costs for costs, _ in below)
                 found[tensor] = (costs, sum([loads for _, loads in below]))
-            case View() | Gather() | Concat():
+            case View() | Gather() | Padded() | Concat():
                 below = [found[source] for source in tensor.sources]
                 loads = 0 if _broadcasts(tensor) else sum([loads for _, loads in below])
                 found[tensor] = (any(costs for costs, _ in below), loads)

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backends.loops.affine import Affine
@@ -106,12 +106,75 @@ class CollapseAxes(OfSource):
     runs: tuple[tuple[int, ...], ...]
 
 
+@dataclass(eq=False, slots=True)
+class Rows:
+    """Rows of different lengths in one axis (CSR): row b is what lies from `offsets[b]` to `offsets[b + 1]`. What
+    offsets would have beyond the axis is in no row, nor is what offsets that decrease would have twice.
+
+    Attributes:
+        count: of the rows.
+        total: the size of the axis.
+        totals: that size, and others that are known to be equal to it.
+        limit: the elements that a row has at most; those behind them are in no row.
+        is_shifted: whether the first offset is subtracted from all.
+        covers: whether each element is in exactly one row, or the run ends with an error.
+    """
+
+    offsets: Memory
+    count: Expr
+    total: Expr
+    limit: Expr | None = None
+    is_shifted: bool = False
+    covers: bool = False
+    totals: set[Expr] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.totals.add(self.total)
+
+    def __repr__(self) -> str:
+        return f"{self.count} rows of {self.offsets.buffer.name}"
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class RowOf(Tensor):
+    """The row that each element of an axis is in."""
+
+    rows: Rows
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.rows.offsets,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Padded(OfSource):
+    """Rows along the first axis of the source as two axes: the rows, and the elements of each, padded with a tensor
+    that has no axes."""
+
+    rows: Rows
+    padding: Tensor
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source, self.rows.offsets, self.padding)
+
+
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Reduce(OfSource):
-    """Some axes of the source reduced to one value; the others are kept in order."""
+    """Some axes of the source reduced to one value; the others are kept in order.
+
+    Attributes:
+        rows: where the first axis, one of these, is not reduced as a whole but row by row: the axis of the rows takes
+            its place.
+    """
 
     operation: str
     axes: tuple[int, ...]
+    rows: Rows | None = None
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source,) if self.rows is None else (self.source, self.rows.offsets)
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -71,6 +71,9 @@ class Call:
             shares.
         checked: for an operator whose results are predicted by a user's rule: takes the results, the tensors that it
             was given, and the predicted sizes and strides of each result, and returns the results.
+        is_check: whether it does nothing but raise an error if its one argument, a truth value, is false.
+        guards: the buffers that it has checked the elements of: kernels that read them and are behind it in the
+            program run only if it returns.
     """
 
     target: Operator
@@ -85,6 +88,8 @@ class Call:
     into: Operator | None = None
     checked: Operator | None = None
     origin: str = ""
+    is_check: bool = False
+    guards: tuple[Buffer, ...] = ()
 
     def __repr__(self) -> str:
         made = ", ".join([each.name if each is not None else "_" for each in self.results])

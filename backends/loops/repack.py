@@ -40,6 +40,8 @@ def strided_inputs(
     beside memory that has all axes and is contiguous along the last."""
     found: dict[Memory, tuple[int, ...]] = {}
     for value in dict.fromkeys((*values, *needed)):
+        if isinstance(value, Reduce) and value.rows is not None:
+            continue
         root = value.source if isinstance(value, Reduce) else value
         axes = [axis for axis, size in enumerate(root.sizes) if not is_one(size)]
         if len(axes) < 3:

@@ -21,7 +21,21 @@ from typing import Final
 
 from backends.loops.elementwise import Elementwise
 from backends.loops.gather import gather, one_hot_sum
-from backends.loops.nodes import CollapseAxes, Concat, GatherIndices, Number, Pointwise, Reduce, Sizes, Tensor
+from backends.loops.nodes import (
+    CollapseAxes,
+    Concat,
+    GatherIndices,
+    Number,
+    Padded,
+    Pointwise,
+    Reduce,
+    RowOf,
+    Rows,
+    Sizes,
+    Tensor,
+)
+from backends.loops.padding import reduce_padded
+from solver.terms.expr import Expr
 
 OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
 """The extremes of bools as integers. Of no elements there are none."""
@@ -41,6 +55,21 @@ class Expressions(Elementwise):
         not `inside`, if any may be out of bounds."""
         return gather(self, x, sizes, indices, inside)
 
+    # ------------------------------------------------------------------ rows
+
+    def row_of(self, rows: Rows) -> Tensor:
+        """The row of each element."""
+        return RowOf((rows.total,), "int64", rows)
+
+    def padded(self, x: Tensor, rows: Rows, width: Expr, padding: Tensor) -> Tensor:
+        """The rows along the first axis of x, each padded to a width that is no less than their limit."""
+        return Padded((rows.count, width, *x.sizes[1:]), x.dtype, x, rows, padding)
+
+    def reduce_rows(self, operation: str, x: Tensor, rows: Rows, axes: Sequence[int] = (0,)) -> Tensor:
+        """The first axis of x reduced row by row, and others of these axes with it."""
+        sizes = [size for axis, size in enumerate(x.sizes) if axis not in axes]
+        return Reduce((rows.count, *sizes), x.dtype, x, operation, tuple(sorted(axes)), rows)
+
     # ------------------------------------------------------------------ reductions
 
     def reduce(self, operation: str, x: Tensor, axes: Sequence[int], *, keepdim: bool = False) -> Tensor:
@@ -56,6 +85,9 @@ class Expressions(Elementwise):
 
     def _reduced(self, operation: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
+        by_rows = reduce_padded(self, operation, x, axes)
+        if by_rows is not None:
+            return by_rows
         if isinstance(x, Pointwise) and x.operation == "cast" and operation in OF_BOOLS:
             (truth,) = x.operands
             if truth.dtype == "bool":

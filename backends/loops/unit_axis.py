@@ -63,7 +63,7 @@ COMPARED = {
 def unit_axis_candidates(kernel: Kernel) -> list[Expr]:
     """The extents worth a version for 1: of axes that are gathered along, reduced over a concatenation, or transposed
     by a store. Those that most loads depend on come first."""
-    if kernel.accumulating:
+    if kernel.accumulating or kernel.ragged is not None:
         return []
     found: dict[Expr, int] = {}
     for value in walk(kernel.roots()):

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from backends.decisions.questions import Choice
-from backends.loops.nodes import CollapseAxes, Iota, Number, Pointwise, Reduce, Tensor, View, descend
+from backends.loops.nodes import CollapseAxes, Iota, Number, Pointwise, Reduce, RowOf, Rows, Tensor, View, descend
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
@@ -62,8 +62,12 @@ def _bounds(build: Expressions, x: Tensor, known: Mapping[Tensor, Bounds | None]
             return build.lift(value), build.lift(value)
         case Iota(axis=axis):
             return build.zero, x.sizes[axis] - 1
+        case Reduce(rows=Rows()):
+            return None
         case View(source=source) | CollapseAxes(source=source) | Reduce(operation="minimum" | "maximum", source=source):
             return known[source]
+        case RowOf(rows=rows):
+            return build.zero, rows.count - 1
         case Pointwise(operation="cast", operands=(operand,)):
             return known[operand]
         case Pointwise(operation=operation, operands=operands):

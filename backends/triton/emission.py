@@ -39,6 +39,7 @@ from backends.loops.kernels import (
     Kernel,
     Load,
     Pass,
+    Ragged,
     Reduced,
     Reduction,
     Scalar,
@@ -123,6 +124,10 @@ class Emission:
         self.indexed: set[int] = set()
         """The axes that have an index, besides those that are rows or columns by themselves."""
         self.whole = f"({form.rows}, {form.columns})"
+        self.bounds = ("", "")
+        """Where the rows of a ragged axis begin and end, once that is known."""
+        self.inside = "column_mask"
+        """The mask of what varies along columns, or along rows and columns where an axis is ragged."""
 
     def body(self) -> list[str]:
         """All lines."""
@@ -233,6 +238,8 @@ class Emission:
     def _masks(self, sides: frozenset[str]) -> str:
         """The mask of what varies along these sides, as one more argument."""
         form = self.form
+        if self.inside != "column_mask" and sides == {"row", "column"}:
+            return f", {self.inside}"
         wanted = [("row", form.masks_rows), ("column", form.masks_columns)]
         masks = [f"{side}_mask" for side, masked in wanted if masked and side in sides]
         return f", {' & '.join(masks)}" if masks else ""
@@ -350,28 +357,56 @@ class Emission:
         before, indexed = dict(self.names), set(self.indexed)
         wide = ".to(tl.int64)" if self.form.bits == 64 else ""
         first, last = "0", self._extent("column")
+        end = last
+        if self.kernel.ragged is not None:
+            first, end = self._columns_of_rows(self.kernel.ragged)
         if self.form.stage == "part":
             chunk = self.arguments.parts("chunk")
             self.write(f"first = part * {chunk}")
             self.write(f"last = tl.minimum(first + {chunk}, {last})")
-            first, last = "first", "last"
-        self.write(f"for start in range({first}, {last}, {self.form.columns}):")
+            first, last, end = "first", "last", "last"
+        self.write(f"for start in range({first}, {end}, {self.form.columns}):")
         self.indent = "    "
         self.write(f"column = start + tl.arange(0, {self.form.columns})[None, :]{wide}")
         if self.form.masks_columns:
             self.write(f"column_mask = column < {last}")
+        if self.kernel.ragged is not None:
+            place, (begin, stop) = self._place(self.kernel.ragged.axis), self.bounds
+            self.inside = "inside"
+            self.write(f"inside = ({place} >= {begin}) & ({place} < {stop})")
         for (reduction, total), top in zip(totals.items(), above):
             operand = self._whole(top)
             is_below = f"below({total}, {totals[top]}, {operand})"
             text = accumulated(reduction.operation, total, operand) if top is reduction else is_below
-            self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
+            masked = f"tl.where({self.inside}, {text}, {total})" if self.form.masks_columns else text
+            self.write(f"{total} = {masked}")
         self._stores(each)
-        self.indent = ""
+        self.indent, self.inside = "", "column_mask"
         self.names, self.indexed = before, indexed
         for reduction, total in reversed(totals.items()):
             maximum = self.maxima.get(reduction)
             lowered = total if maximum is None else f"lowered({total}, {totals[maximum]}, {self.results[maximum]})"
             self._reduce(reduction, lowered)
+
+    def _columns_of_rows(self, ragged: Ragged) -> tuple[str, str]:
+        """The columns from the first to the last of any row of the tile."""
+        extent = self.arguments.size(self.kernel.extents[ragged.axis])
+        if not self.bounds[0]:
+            bounds = [self.value(ragged.first), self.value(ragged.last)]
+            if self.form.masks_rows:
+                pairs = zip(bounds, (extent, "0"))
+                bounds = [self.fresh(f"tl.where(row_mask, {bound}, {none})") for bound, none in pairs]
+            self.bounds = (bounds[0], bounds[1])
+        if ragged.axis != self.kernel.outer:
+            return "0", self._extent("column")
+        rest = self.arguments.product([self.kernel.extents[axis] for axis in self.tile.columns[1:]])
+        factor = "" if rest == "1" else f" * {rest}"
+        kind = f".to(tl.int{self.form.bits})"
+        first, last = [
+            self.fresh(f"tl.{function}(tl.broadcast_to({bound}, ({self.form.rows}, 1))){kind}{factor}")
+            for function, bound in zip(("min", "max"), self.bounds)
+        ]
+        return first, last
 
     def _partial(self, function: str, place: int, part: str, row: str, value: str, sides: frozenset[str]) -> str:
         """An access to the partial results of rows."""

@@ -50,6 +50,7 @@ class Facts:
         aligned: the sizes that are known to be multiples of 16.
         aligning: the sizes that are not, and for which it matters how wide memory is accessed.
         strides: the steps from lane to lane that may turn out to be 1.
+        is_ragged: whether the columns of each row are others.
     """
 
     tile: Tile
@@ -59,6 +60,7 @@ class Facts:
     aligned: frozenset[Expr]
     aligning: tuple[Expr, ...]
     strides: tuple[Expr, ...] = ()
+    is_ragged: bool = False
 
     @staticmethod
     def of(kernel: Kernel, decisions: Decisions) -> Facts:
@@ -71,11 +73,12 @@ class Facts:
             return Facts(
                 shape,
                 is_narrow(kernel, decisions),
-                is_short(columns, shape, decisions),
+                None if kernel.ragged is not None else is_short(columns, shape, decisions),
                 greatest_step(columns, decisions),
                 frozenset([size for size, answer in known.items() if answer]),
                 tuple([size for size, answer in known.items() if answer is None]),
                 tuple(dict.fromkeys(strides(kernel, shape))),
+                kernel.ragged is not None,
             )
 
     @property

@@ -27,6 +27,8 @@ FEW: Final = 256
 """Programs that occupy a device, about: with fewer, tiles are made smaller."""
 BLOCK: Final = 1024
 """Elements of a tile, where nothing speaks for another number."""
+RAGGED_BLOCK: Final = 128
+"""Columns of one iteration, where rows have different lengths."""
 LONG_BLOCK: Final = 2048
 """Columns of one iteration, where rows do not stay in registers."""
 LONGEST_BLOCK: Final = 8192
@@ -84,10 +86,10 @@ def choose(
     return Form(
         rows=high,
         columns=wide,
-        is_looped=facts.tile.kind == "reduction" and columns > wide,
+        is_looped=facts.is_ragged or facts.tile.kind == "reduction" and columns > wide,
         bits=32 if narrow else 64,
         masks_rows=rows % high != 0,
-        masks_columns=columns % wide != 0 or not columns,
+        masks_columns=facts.is_ragged or columns % wide != 0 or not columns,
         is_aligned=aligned,
         warps=warps(high * wide),
         units=units,
@@ -104,6 +106,8 @@ def reduction_block(facts: Facts, rows: int, columns: int) -> tuple[int, int]:
     if facts.tile.is_along_rows:
         high = min(power_of_two(rows), 32)
         return high, min(power_of_two(columns), 4 * BLOCK // high)
+    if facts.is_ragged:
+        return 1, RAGGED_BLOCK
     if columns > facts.longest:
         return 1, min(facts.step, LONG_BLOCK) if facts.step >= BLOCK else LONG_BLOCK
     wide = power_of_two(columns)

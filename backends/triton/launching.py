@@ -111,7 +111,7 @@ class Launch:
         self._loaded: dict[tuple[Form, int], Loaded | None] = {}
         self._begun: dict[tuple[Form, int], Future[CompiledKernel]] = {}
         passes = kernel.passes
-        self._is_divisible = len(passes) == 1 and bool(passes[0].reductions)
+        self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and kernel.ragged is None
         self._instead = interpreter.launch(kernel)
         self.function: BackendLaunch = self._generated()
 
@@ -220,7 +220,7 @@ class Launch:
             grids = (-(-rows // form.rows) * parts.count, -(-rows // parts.rest.rows))
             steps = [self._step(form, grid, numbers, parts) for form, grid in zip((parts.part, parts.rest), grids)]
             return Plan(tuple(steps), rows * parts.count)
-        form = longer(form, rows, columns)
+        form = form if self.facts.is_ragged else longer(form, rows, columns)
         grid = self._grid(form, rows, columns)
         return Plan((self._step(form, grid, numbers, None),) if grid else ())
 

@@ -150,8 +150,8 @@ def below(total, top, x):
 
 @triton.jit
 def lowered(total, top, highest):
-    """A sum of exponentials below one maximum as one below another."""
-    return total * libdevice.exp(top - highest)
+    """A sum of exponentials below one maximum as one below another; of none, there is no maximum."""
+    return tl.where(total == 0, total, total * libdevice.exp(top - highest))
 
 
 @triton.jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import torch
@@ -11,7 +12,21 @@ from torch.utils._pytree import tree_leaves
 
 from backends.loops.affine import Affine
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import CollapseAxes, Concat, Gather, Iota, Memory, Number, Pointwise, Reduce, Tensor, View
+from backends.loops.nodes import (
+    CollapseAxes,
+    Concat,
+    Gather,
+    Iota,
+    Memory,
+    Number,
+    Padded,
+    Pointwise,
+    Reduce,
+    RowOf,
+    Rows,
+    Tensor,
+    View,
+)
 from backends.loops.operations import computed_as
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from solver.terms.expr import Atom, Expr
@@ -224,6 +239,25 @@ class Run:
             case CollapseAxes():
                 assert [axis for run in tensor.runs for axis in run] == list(range(tensor.source.rank))
                 return self.value(tensor.source).reshape(sizes)
+            case RowOf(rows=rows):
+                found = torch.zeros(sizes, dtype=dtype)
+                for row, (first, last) in enumerate(self.bounds(rows)):
+                    found[first:last] = row
+                return found
+            case Padded(source=source, rows=rows, padding=padding):
+                found = self.value(padding).expand(sizes).clone()
+                for row, (first, last) in enumerate(self.bounds(rows)):
+                    found[row, : last - first] = self.value(source)[first:last]
+                return found
+            case Reduce(rows=Rows() as rows, source=source, axes=axes):
+                function, neutral = REDUCTIONS[tensor.operation]
+                found = torch.full(sizes, neutral).to(dtype)
+                for row, (first, last) in enumerate(self.bounds(rows)):
+                    whole = self.value(source)[first:last]
+                    for axis in sorted(axes, reverse=True) if whole.numel() else ():
+                        whole = function(whole, axis)
+                    found[row] = whole if last > first and self.value(source).numel() else found[row]
+                return found
             case Reduce():
                 return self.reduced(tensor, sizes, dtype)
             case Gather():
@@ -244,6 +278,13 @@ class Run:
                     pieces.append(self.value(piece).expand(shape))
                 return torch.cat(pieces, tensor.axis)
         raise TypeError(tensor)
+
+    def bounds(self, rows: Rows) -> list[tuple[int, int]]:
+        """Where each row begins and ends."""
+        offsets, total = self.value(rows.offsets).tolist(), self.number(rows.total)
+        clamped = [min(max(place - offsets[0] * rows.is_shifted, 0), total) for place in offsets]
+        limit = total if rows.limit is None else self.number(rows.limit)
+        return [(first, min(max(first, last), first + limit)) for first, last in pairwise(clamped)]
 
     def pointwise(self, tensor: Pointwise, sizes: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         operands = [self.value(each) for each in tensor.operands]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
 from backends.decisions.questions import Decisions
 from backends.loops.affine import packed
-from backends.loops.nodes import Memory, Tensor
+from backends.loops.nodes import Memory, Rows, Tensor
 from backends.loops.program import Program
 from shapes import ShapeEnv
 
@@ -80,6 +81,52 @@ def normalized(b, x, axis):
     variance = mean(b, b.apply("mul", centred, centred), axis)
     factor = b.apply("rsqrt", b.apply("add", variance, b.number(1e-5, "float32")))
     return b.apply("mul", centred, b.expand(factor, x.sizes)), factor
+
+
+def ragged(x, offsets, width=None):
+    """Rows that offsets tell, which may be any numbers."""
+    return Rows(offsets, offsets.sizes[0] - 1, x.sizes[0], width)
+
+
+def pieces(x, offsets, width=None):
+    """The same rows as tensors: bounds are clamped, and what a row would have before its beginning it has not."""
+    bounds = [min(max(place, 0), len(x)) for place in offsets.tolist()]
+    return [x[first : max(first, last)][:width] for first, last in pairwise(bounds)]
+
+
+def by_row(b, x, rows):
+    """For each element, the value of its row."""
+    sizes = (rows.total, *x.sizes[1:])
+    row = b.view(b.row_of(rows), sizes, (b.axis(0),))
+    return b.gather(x, sizes, (row, *b.axes(len(sizes))[1:]))
+
+
+def ragged_exponentials(b, x, offsets):
+    """Of each row the maximum, and the sum of the exponentials below it."""
+    rows = ragged(x, offsets)
+    top = b.reduce_rows("maximum", x, rows)
+    return [top, b.reduce_rows("sum", b.apply("exp", b.apply("sub", x, by_row(b, top, rows))), rows)]
+
+
+def exponentials_of_pieces(x, offsets):
+    tops = [
+        piece.amax(0) if len(piece) else torch.full(x.shape[1:], float("-inf")) for piece in pieces(x, offsets)
+    ]
+    return [torch.stack(tops), torch.stack([(p - top).exp().sum(0) for p, top in zip(pieces(x, offsets), tops)])]
+
+
+def padded_rows(b, x, offsets):
+    """Rows padded to seven elements each: the tensor, its sums, and those of a function that padding adds to."""
+    width = b.lift(7)
+    padded = b.padded(x, ragged(x, offsets, width), width, b.number(0.5, "float32"))
+    return [padded, b.reduce("sum", padded, (1,)), b.reduce("sum", b.apply("exp", padded), (1, 2))]
+
+
+def padded_pieces(x, offsets):
+    padded = torch.full((len(offsets) - 1, 7, *x.shape[1:]), 0.5)
+    for place, piece in enumerate(pieces(x, offsets, 7)):
+        padded[place, : len(piece)] = piece
+    return [padded, padded.sum(1), padded.exp().sum((1, 2))]
 
 
 def layer_norm(b, x, weight):
@@ -229,4 +276,23 @@ CASES = [
         lambda x: [x.sum(0, True).softmax(1)],
         kernels=2,
     ),
+    Case(
+        "ragged rows of columns",
+        ("s 5", "int64: 6"),
+        lambda b, x, offsets: ragged_exponentials(b, x, offsets),
+        exponentials_of_pieces,
+    ),
+    Case(
+        "ragged rows",
+        ("s", "int32: 4"),
+        lambda b, x, offsets: ragged_exponentials(b, x, offsets),
+        exponentials_of_pieces,
+    ),
+    Case(
+        "ragged rows reduced with the axis behind",
+        ("s 3", "int64: 5"),
+        lambda b, x, offsets: [b.reduce_rows("sum", b.apply("mul", x, x), ragged(x, offsets), (0, 1))],
+        lambda x, offsets: [torch.stack([(piece * piece).sum() for piece in pieces(x, offsets)])],
+    ),
+    Case("padded rows", ("s 3", "int64: 5"), padded_rows, padded_pieces, kernels=3),
 ]

@@ -150,7 +150,11 @@ def _entry(form: LoopPlan, text: Text, name: str, first: str) -> None:
         text.line(f"const int64_t iterations = {iterations};")
         text.line("if (iterations <= 0) return;")
         if kernel.outer and loops.is_large is not False:
-            _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)
+            inner = product(kernel.extents[kernel.outer :])
+            if kernel.ragged is not None:
+                # the inner iterations of all rows together are those of the whole axis
+                inner = f"{inner} / {product([kernel.extents[kernel.ragged.row]])}"
+            _parallel(loops, text, run, inner, threads, grain)
         text.line(f"{run}(pointers, numbers, 0, iterations);")
 
 

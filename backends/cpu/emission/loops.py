@@ -120,6 +120,8 @@ class Loops:
     def _ask_divided(self, decisions: Decisions) -> bool:
         if self.lanes is None or (not self.along_inner and self.count > ALIGNED):
             return False
+        if self.kernel.ragged is not None and self.kernel.ragged.axis == self.lanes:
+            return False
         extent = self.kernel.extents[self.lanes]
         question, iterations = is_multiple(extent, self.count), self._iterations(decisions)
         choice = Choice("no tail", "a tail")
@@ -127,7 +129,9 @@ class Loops:
 
     def _ask_large(self, decisions: Decisions) -> bool | None:
         kernel = self.kernel
-        elements = reduce(Expr.__mul__, kernel.extents, decisions.interner.one)
+        row = None if kernel.ragged is None else kernel.ragged.row
+        extents = [extent for axis, extent in enumerate(kernel.extents) if axis != row]
+        elements = reduce(Expr.__mul__, extents, decisions.interner.one)
         if not kernel.outer:
             choice = Choice("in parts", "in parts where there is enough to do", "at once", "branch")
             return decisions.holds("split", at_least(elements, self.grain), choice)
@@ -172,6 +176,10 @@ class Loops:
     def below(self, each: Pass) -> list[Scalar]:
         """All values of a pass, operands first, whatever is kept."""
         return self._reachable(each.roots)
+
+    def bounds(self) -> list[Scalar]:
+        """The values that the bounds of the ragged axis are computed from, operands first."""
+        return self._reachable(self.kernel.bounds)
 
     def after_passes(self) -> list[Scalar]:
         """The values that are stored once."""

@@ -29,7 +29,7 @@ from backends.cpu.emission.split_loops import split_loops
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.unroll import ONE, Vector, vector_loops, vector_loops_reversed
 from backends.cpu.emission.values import Writer
-from backends.loops.kernels import Reduction, Scalar
+from backends.loops.kernels import Ragged, Reduction, Scalar
 
 STACK: Final = 16384
 """Bytes of kept values on the stack."""
@@ -99,6 +99,7 @@ class Nest:
         if axis < self._plain_outer:
             for _ in self._outer_loops(axis):
                 self._define_at(axis, values, ONE)
+                self._begin_row(axis)
                 self._outer(axis + 1, values)
             if axis:
                 self.text.line(f"i{axis} = 0;")
@@ -160,7 +161,15 @@ class Nest:
     def _all_values(self) -> list[Scalar]:
         numbers = range(len(self.kernel.passes))
         found = [value for number in numbers for value in self.loops.needed(number)]
-        return list(dict.fromkeys([*found, *self.loops.after_passes()]))
+        return list(dict.fromkeys([*self.loops.bounds(), *found, *self.loops.after_passes()]))
+
+    def _begin_row(self, axis: int) -> None:
+        """The bounds of the ragged axis, where they are known in this loop."""
+        ragged = self.kernel.ragged
+        if ragged is not None and ragged.row == axis:
+            first, last = [self.writer.name(bound, ONE[0]).number for bound in self.kernel.bounds]
+            assert first is not None and last is not None
+            self._bounds[ragged.axis] = (first, last)
 
     def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """Define the values that vary in this loop and no deeper one, and depend on no reduction."""
@@ -235,7 +244,9 @@ class Nest:
                 self.text.line(f"const int64_t i{axis} = 0;")
             first, stop = self._range(lanes)
             if collapsed < lanes:
-                stop = " * ".join([self._extent(axis) for axis in range(collapsed, lanes + 1)])
+                first, stop = self._range(collapsed)
+                rest = [self._extent(axis) for axis in range(collapsed + 1, lanes + 1)]
+                first, stop = [bound if bound == "0" else " * ".join([bound, *rest]) for bound in (first, stop)]
             nest.enter_context(self.writer.scope())
             each = self.kernel.passes[number]
             self.writer.begin_rows(values, [store for store in each.stores if not store.accumulates])
@@ -304,7 +315,10 @@ class Nest:
             return
         line = self.text.line
         kernel = self.kernel
-        extents = [self._extent(axis) for axis in range(kernel.outer, len(kernel.extents))]
+        if kernel.ragged is not None:
+            self._find_longest(kernel.ragged)
+        inner = range(kernel.outer, len(kernel.extents))
+        extents = ["longest" if self._is_ragged(axis) else self._extent(axis) for axis in inner]
         count = " * ".join(extents)
         if self.loops.along_inner:
             line(f"const int64_t kept = {count} + {self.loops.count};")
@@ -322,12 +336,26 @@ class Nest:
             self._scratch[value] = f"kept{place}"
             offset += size
 
+    def _is_ragged(self, axis: int) -> bool:
+        return self.kernel.ragged is not None and self.kernel.ragged.axis == axis
+
+    def _find_longest(self, ragged: Ragged) -> None:
+        """The length of the longest row."""
+        line = self.text.line
+        line("int64_t longest = 0;")
+        with self._along(ragged.row, "0", self._extent(ragged.row)), self.writer.scope():
+            self.writer.define(self.loops.bounds(), ONE)
+            first, last = [self.writer.name(bound, ONE[0]).number for bound in self.kernel.bounds]
+            line(f"longest = {last} - {first} > longest ? {last} - {first} : longest;")
+
     def _kept_at(self, value: Scalar, vector: Vector, width: int) -> str:
         """The address of a kept value."""
         kernel = self.kernel
         place = "0"
         for axis in range(kernel.outer, len(kernel.extents)):
             variable = vector.place(f"i{axis}") if axis == self.loops.lanes else f"i{axis}"
+            if self._is_ragged(axis):
+                variable = f"({variable} - {self._bounds[axis][0]})"
             place = variable if place == "0" else f"({place}) * {self._extent(axis)} + {variable}"
         if not self.loops.along_inner:
             place = f"({place}) * ({width} * N) + {vector.number} * N"

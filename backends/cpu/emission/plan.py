@@ -30,7 +30,7 @@ from backends.cpu.emission.reducing import is_long_sum
 from backends.cpu.emission.transpose import transposed_axis
 from backends.decisions.questions import Choice, Decisions, Question, more_than
 from backends.loops.affine import Affine
-from backends.loops.kernels import InterleavedGroup, Kernel, Load, Scalar
+from backends.loops.kernels import InterleavedGroup, Kernel, Load, Ragged, Scalar
 from backends.loops.operations import ITEMSIZE
 from backends.loops.tensors import Expressions
 from backends.loops.unit_axis import specialize_unit_axis, unit_axis_candidates
@@ -128,7 +128,7 @@ def plan(kernel: Kernel, decisions: Decisions) -> KernelPlan:
 
 def is_full_reduction(kernel: Kernel) -> bool:
     """Return True if a kernel is reduced in two stages: it has no outer axes, and one pass."""
-    return not kernel.outer and bool(kernel.reductions) and len(kernel.passes) == 1
+    return not kernel.outer and kernel.ragged is None and bool(kernel.reductions) and len(kernel.passes) == 1
 
 
 def _forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
@@ -160,7 +160,7 @@ def _loop_plan(loops: Loops, decisions: Decisions) -> LoopPlan:
 def _short_forms(loops: Loops, decisions: Decisions) -> Sequence[int]:
     kernel = loops.kernel
     is_row = loops.along_inner and kernel.outer and kernel.inner == 1
-    if not is_row or kernel.accumulating or loops.work() > MOST_WORK:
+    if not is_row or kernel.accumulating or kernel.ragged is not None or loops.work() > MOST_WORK:
         return ()
     extent, both = kernel.extents[-1], "versions for short rows as well"
     choice = Choice("loops along the row", both, "rows in registers" if extent.is_constant else both, "branch")
@@ -224,11 +224,16 @@ def _collapsed_from(loops: Loops, number: int, decisions: Decisions) -> int:
     first = kernel.lanes
     is_divided = is_full_reduction(kernel) or any(store.accumulates for store in kernel.passes[number].stores)
     indices = [] if is_divided else list(loops.indices(number))
-    while indices and first > kernel.outer:
+    while indices and first > kernel.outer and not _ends_at(kernel.ragged, first, kernel.outer):
         if not all(_is_even(index, first, kernel.extents[first], decisions) for index in indices):
             return first
         first -= 1
     return first
+
+
+def _ends_at(ragged: Ragged | None, axis: int, outer: int) -> bool:
+    """Return True if this axis and the one before it are no one loop, as one is ragged and not the first inner one."""
+    return ragged is not None and (axis == ragged.axis or axis - 1 == ragged.axis > outer)
 
 
 def _is_even(index: Affine, axis: int, extent: Expr, decisions: Decisions) -> bool:
@@ -244,6 +249,8 @@ def _reversed_above(loops: Loops, number: int, decisions: Decisions) -> int | No
     Where rows fit, memory is traversed in the order in which it is prefetched. Sums go forwards, in their parts."""
     kernel = loops.kernel
     if not number or kernel.inner != 1 or loops.split_points or kernel.passes[number].reductions:
+        return None
+    if kernel.ragged is not None:
         return None
     extent, most = kernel.extents[kernel.lanes], FIRST_CACHE // max(row_bytes(loops), 1)
     choice = Choice("from the end", "from the end where rows are long", "from the beginning", "branch")

@@ -15,17 +15,21 @@ static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *bl
     return found ? found : &none;
 }
 
-/* Launches: (kernel, buffers, first number, length of the interleaved group from it on); NULL with an exception. */
+/* Launches: (kernel, buffers, first number, length of the interleaved group from it on, and the buffers that must be true
+   behind it, if any); NULL with an exception. */
 static const Launch *fill_launches(PyObject *launches, Py_ssize_t buffers, Py_ssize_t numbers, char *block, size_t *used) {
     static const Launch none;
     Py_ssize_t count = PyTuple_GET_SIZE(launches);
     Launch *found = take(block, used, (size_t)count * sizeof *found);
     for (Py_ssize_t place = 0; place < count; place++) {
-        PyObject *given, *its_buffers;
+        PyObject *given, *its_buffers, *checks = NULL;
         Launch each;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oii", kernel_type, &given, &its_buffers,
-                              &each.first_number, &each.kernels))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oii|O!", kernel_type, &given, &its_buffers,
+                              &each.first_number, &each.kernels, &PyTuple_Type, &checks))
             return NULL;
+        each.checks = checks ? (int32_t)PyTuple_GET_SIZE(checks) : 0;
+        each.check = checks ? small_integers(checks, buffers, block, used) : NULL;
+        if (checks && !each.check) return NULL;
         if (!(each.buffers = small_integers(its_buffers, buffers, block, used))) return NULL;
         const Kernel *kernel = (const Kernel *)given;
         each.function = kernel->function;

@@ -25,6 +25,8 @@ typedef struct {
     Interleaved interleaved; /* runs the group that starts here interleaved; NULL for none */
     const int32_t *buffers;
     int32_t tensors, first_number, kernels;
+    int32_t checks; /* how many buffers, of one truth value each, must be true behind it */
+    const int32_t *check;
 } Launch;
 
 typedef enum { ALONE, TUPLE, LIST, BUILT } Structure;
@@ -153,7 +155,8 @@ static PyObject *structured(const Program *program, PyObject **results) {
     return built;
 }
 
-static void launch(const Launch *next, Py_ssize_t launches, void *const *buffers, const int64_t *numbers) {
+/* Run kernels; 0 where one of their checks fails, behind which none is run. */
+static int launch(const Launch *next, Py_ssize_t launches, void *const *buffers, const int64_t *numbers) {
     void *pointers[MOST_INTERLEAVED][ON_STACK];
     void *const *of_pointers[MOST_INTERLEAVED];
     const int64_t *of_numbers[MOST_INTERLEAVED];
@@ -167,7 +170,10 @@ static void launch(const Launch *next, Py_ssize_t launches, void *const *buffers
         }
         if (next->interleaved) next->interleaved(of_pointers, of_numbers);
         else next->function(pointers[0], of_numbers[0]);
+        for (int32_t place = 0; place < next->checks; place++)
+            if (!*(const char *)buffers[next->check[place]]) return 0;
     }
+    return 1;
 }
 
 /* Compute the numbers of a call; 0 where the program does not match it, -1 with an exception. */
@@ -246,7 +252,9 @@ static PyObject *perform(const Program *program, Call *call, const Given *given)
         fill_buffer(&tensor, elements, &buffer, &work);
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;
-    RUN(work, launch(program->launch, program->launches, call->buffers, call->numbers))
+    int holds = 0;
+    RUN(work, holds = launch(program->launch, program->launches, call->buffers, call->numbers))
+    if (!holds) return Py_NewRef(Py_NotImplemented);
     return structured(program, call->results);
 }
 

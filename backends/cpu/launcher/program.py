@@ -24,9 +24,9 @@
     ([tensor([2., 2., 2.])], NotImplemented)
 
 A program takes its tensors and then its integers by position. NotImplemented says that it is not for them: another
-dtype or rank, tensors that kernels cannot read, guards that do not hold, a size beyond 64 bits. Nothing has been done
-then. Not looked at is what is no argument, such as the grad mode; that is for `backends.cpu.launcher.entry`. A program
-writes to no argument.
+dtype or rank, tensors that kernels cannot read, guards that do not hold, a size beyond 64 bits, a check of elements
+that fails. Nothing has been done then. Not looked at is what is no argument, such as the grad mode; that is for
+`backends.cpu.launcher.entry`. A program writes to no argument.
 
 Buffers are numbered: arguments, constants, outputs that are made, temporaries.
 
@@ -121,6 +121,8 @@ class Launch:
     """True if torch's number of threads follows the scalars."""
     kernels: int = 1
     """The length of the interleaved group that starts with it."""
+    checks: tuple[int, ...] = ()
+    """The numbers of buffers of one truth value each; where one is false behind it, the program is not for the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +195,7 @@ class _Parts:
             if numbers not in known:
                 known[numbers] = self._more(launch.numbers)
                 self._numbers += [steps.value(steps.leaf((THREADS, 0, 0)))] if launch.threads else []
-            launches.append((launch.kernel, launch.buffers, known[numbers], launch.kernels))
+            launches.append((launch.kernel, launch.buffers, known[numbers], launch.kernels, launch.checks))
         if steps.lowering.missing:
             raise NotNative(f"the symbol {next(iter(steps.lowering.missing)).name} is not found in the arguments")
         return (

@@ -28,7 +28,8 @@ from backends.cpu.launcher import interleaved_by
 from backends.cpu.launcher.program import Again, Description, Fixed, Given, Launch, Made, Number, Output, TensorArgument
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
-from backends.loops.program import Check
+from backends.loops.program import Call, Check
+from backends.loops.schedule import memories
 from backends.program.host import Host
 from backends.program.host_program import HostProgram
 from backends.program.launch_groups import interleaved_counts
@@ -49,7 +50,8 @@ def described(host: Host) -> Description:
         raise NotNative("a view of another tensor is returned")
     kernels = [step for step in host.steps if isinstance(step, Kernel)]
     checks = [step.condition for step in host.steps if isinstance(step, Check)]
-    if len(kernels) + len(checks) < len(host.steps):
+    required = _required(host)
+    if None in required or len(kernels) + len(checks) + sum(map(len, required.values())) < len(host.steps):
         raise NotNative("there are calls of operators")
     made: dict[Buffer, int] = {}
     outputs = [_output(output, place, made, plan) for place, output in enumerate(program.outputs)]
@@ -58,12 +60,15 @@ def described(host: Host) -> Description:
     buffers = [*program.inputs, *[buffer for buffer, _ in program.constants], *made, *scratch]
     positions = {buffer: place for place, buffer in enumerate(buffers)}
     launches = []
-    for kernel, launch, count in zip(kernels, host.launches, interleaved_counts(kernels, plan.memory), strict=True):
+    counts = interleaved_counts(kernels, plan.memory)
+    for place, (kernel, launch, count) in enumerate(zip(kernels, host.launches, counts, strict=True)):
         if any(store.buffer.role != "made" for store in kernel.stores):
             raise NotNative("an argument is written to")
         group = count if interleaved_by(launch) == count else 1
         of_kernel = tuple([positions[plan.slot(buffer)] for buffer in kernel.buffers])
-        launches.append(Launch(launch, of_kernel, kernel.scalars, threads=True, kernels=group))
+        needed = [buffer for each in kernels[place : place + group] for buffer in required.get(each, ())]
+        behind = tuple([positions[plan.slot(buffer)] for buffer in needed])
+        launches.append(Launch(launch, of_kernel, kernel.scalars, threads=True, kernels=group, checks=behind))
     symbols: dict[Expr, Path] = {atom.expr: (f"n{place}",) for place, atom in enumerate(program.numbers)}
     for source in plan.symbols:
         how = ".shape" if source.what == "size" else ".stride()"
@@ -78,6 +83,18 @@ def described(host: Host) -> Description:
         scratch=[plan.memory.size[buffer] for buffer in scratch],
         conditions=checks,
     )
+
+
+def _required(host: Host) -> dict[Kernel | None, list[Buffer]]:
+    """The truth values that must hold behind each kernel; behind none, those before the first."""
+    found: dict[Kernel | None, list[Buffer]] = {}
+    last: Kernel | None = None
+    for step in host.steps:
+        if isinstance(step, Kernel):
+            last = step
+        elif isinstance(step, Call) and step.is_check:
+            found.setdefault(last, []).extend([each.buffer for each in memories(step.arguments)])
+    return found
 
 
 def _output(output: object, place: int, made: dict[Buffer, int], plan: HostProgram) -> Output:

@@ -36,6 +36,7 @@ from frontends.pytorch.lowering import (
     normalization,
     pointwise,
     pooling,
+    ragged,
     reductions,
     views,
 )

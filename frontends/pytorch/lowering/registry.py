@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 import torch
 
 from backends.decisions.questions import Choice
+from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
@@ -30,13 +31,15 @@ Rule = TypeVar("Rule", bound=Lowering)
 LOWERINGS: Final[dict[object, Lowering]] = {}
 VIEWS: Final[set[Lowering]] = set()
 """Lowerings of views, which are independent of the dtype."""
+BINDING: Final[set[Lowering]] = set()
+"""Lowerings that emit steps which tell the sizes of their results, where only the run knows them."""
 
 
 class Declined(Exception):
     """A lowering declines this call: the operator is called."""
 
 
-def lowering(*operators: object, views: bool = False) -> Callable[[Rule], Rule]:
+def lowering(*operators: object, views: bool = False, binds: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the lowering of these operators. It receives the site and the arguments, tensors as values
     and numbers as numbers or sizes, and may raise `Declined`."""
 
@@ -45,6 +48,8 @@ def lowering(*operators: object, views: bool = False) -> Callable[[Rule], Rule]:
             LOWERINGS[operator] = function
         if views:
             VIEWS.add(function)
+        if binds:
+            BINDING.add(function)
         return function
 
     return register
@@ -70,6 +75,8 @@ class Site:
     Attributes:
         kinds: the metadata of each result; None for one that is no tensor.
         memory: materializes an argument with any strides.
+        owner: the result that owns a buffer.
+        returned: the outputs of the program.
         is_part: True if it is a part of a decomposed operator.
     """
 
@@ -80,11 +87,15 @@ class Site:
         kinds: list[Metadata | None],
         memory: Callable[[Result], Memory],
         *,
+        owner: Callable[[Buffer], Result | None] = lambda buffer: None,
+        returned: Collection[Result] = (),
         is_part: bool = False,
     ) -> None:
         self.is_part = is_part
         self.program = program
         self.memory = memory
+        self.owner = owner
+        self.returned = returned
         self.build = program.build
         self.operation = operation
         self.kinds = kinds
@@ -130,11 +141,13 @@ class Site:
         self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), sizes)
 
-    def require(self, holds: Value, error: type[Exception], message: str) -> None:
-        """Stop the run if an element of this is false."""
+    def require(
+        self, holds: Value, error: type[Exception], message: str, *, guards: tuple[Buffer, ...] = ()
+    ) -> None:
+        """Stop the run if an element of this is false; before kernels read what that guards."""
         found = holds.reduce("all", range(holds.rank))
         stored = self.program.stored(found.tensor, ())
-        self.program.steps.append(Call(Required(error, message), (stored,), {}, ()))
+        self.program.steps.append(Call(Required(error, message), (stored,), {}, (), is_check=True, guards=guards))
 
     def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
         """A constant tensor."""
