@@ -22,7 +22,7 @@ PARTS = st.integers(1, 7)
 
 @settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(SIZE, PARTS, st.integers(1, 4))
-def test_shards_agree_with_dtensor(size: int, parts: int, split_factor: int) -> None:
+def test_shards_agree_with_dtensor(size, parts, split_factor):
     """Lengths and offsets of chunks and strided shards are those of DTensor's placements; padded ones those of FSDP."""
     torch = pytest.importorskip("torch")
     placements = pytest.importorskip("torch.distributed.tensor.placement_types")
@@ -44,7 +44,7 @@ def test_shards_agree_with_dtensor(size: int, parts: int, split_factor: int) -> 
     st.lists(st.integers(1, 4), min_size=1, max_size=3),
     st.data(),
 )
-def test_local_shapes_agree_with_dtensor(shape: list[int], mesh: list[int], data: st.DataObject) -> None:
+def test_local_shapes_agree_with_dtensor(shape, mesh, data):
     """A tensor that several axes of a mesh divide, the same axis twice included."""
     module = pytest.importorskip("torch.distributed.tensor._utils")
     tensor = pytest.importorskip("torch.distributed.tensor")
@@ -68,7 +68,7 @@ def test_local_shapes_agree_with_dtensor(shape: list[int], mesh: list[int], data
     assert values == [list(found) for found in expected], symbols
 
 
-def test_mesh_coordinates() -> None:
+def test_mesh_coordinates():
     """Rank and coordinate of a mesh are those of an array of ranks."""
     for mesh in ((3,), (2, 3), (2, 3, 4), (1, 1, 5)):
         ranks = range(math.prod(mesh))
@@ -77,7 +77,7 @@ def test_mesh_coordinates() -> None:
         assert sorted(coordinates) == coordinates and len(set(coordinates)) == len(coordinates)
 
 
-def test_shards_of_symbolic_sizes() -> None:
+def test_shards_of_symbolic_sizes():
     """Shapes and requirements as they print."""
     assert told("pad_shard", "s d", 0, "$t") == ("Shape(ceildiv(s, t), d)", ["t >= 1"])
     output, guards = told("shard_tensor", "s d", 0, "$t", "$e")
@@ -97,12 +97,12 @@ def test_shards_of_symbolic_sizes() -> None:
         ("compute_local_shape_and_global_offset", ((4,), (2, 2), (0,), (0, None)), "expected one for each axis"),
     ],
 )
-def test_shards_refuse_wrong_arguments(name: str, arguments: tuple[object, ...], reason: str) -> None:
+def test_shards_refuse_wrong_arguments(name, arguments, reason):
     with pytest.raises(Refused, match=reason):
         rules[name](ShapeEnv(origin=lambda: None), *arguments)
 
 
-def test_shards_of_a_rank_that_is_any() -> None:
+def test_shards_of_a_rank_that_is_any():
     """Of every rank: a shard is never longer than a padded one, and strided shards of one chunk are chunks."""
     env = ShapeEnv(origin=lambda: None)
     n, d, world = env.sizes("n d world")
