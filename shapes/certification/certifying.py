@@ -23,10 +23,10 @@ from typing import Final
 
 from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.certification.certificates import Certificate, Condition, Conditions, Finding, NotShown, Proven, Status
-from shapes.certification.size_names import canonical, is_layout, is_size, names_in, renamed
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
+from shapes.size_names import canonical, is_layout, is_size, names_in, renamed
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict

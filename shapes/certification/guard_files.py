@@ -26,7 +26,6 @@ from typing import Final, assert_never
 
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.line_comments import place_in
-from shapes.certification.size_names import names_in
 from shapes.certification.torch_logs import is_log, read_log
 from shapes.errors import ShapeError
 from shapes.origin import Origin
@@ -39,6 +38,7 @@ from shapes.sessions.recording import (
     open_recording,
     read_sessions,
 )
+from shapes.size_names import names_in
 
 COMMENT: Final = re.compile(r"(?:^|\s)#")
 LONGEST: Final = 1 << 28

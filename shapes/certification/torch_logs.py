@@ -24,7 +24,7 @@ from typing import Final
 
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.line_comments import place_in
-from shapes.certification.size_names import canonical
+from shapes.size_names import canonical
 
 PREFIX: Final = re.compile(
     r"(?:\[rank\d+\]:\s?)?[VIWEC]\d{4} [\d:.]+ (?P<process>\d+) (?P<file>[^\]]+?):\d+\] ?"

@@ -95,7 +95,7 @@ def allocate(
     mark = env.checkpoint()
     try:
         symbolic = [
-            _size(env, word, hint, f"{place}.size({axis})") for axis, (word, hint) in enumerate(zip(words, sizes))
+            _size(env, word, hint, f"{place}.shape[{axis}]") for axis, (word, hint) in enumerate(zip(words, sizes))
         ]
         expressed = _expressed(sizes, strides, symbolic)
         for axis, (hint, stride) in enumerate(zip(strides, expressed)):

@@ -24,6 +24,7 @@ from typing import Final
 from shapes.environment.events import Declared
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import Origin
+from shapes.size_names import places_of
 from solver.proofs.fact import Fact
 from solver.syntax.precedence import number
 from solver.syntax.shunting_yard import Side
@@ -130,6 +131,11 @@ class SymbolTable:
         """The declaration of a symbol."""
         (atom,) = symbol.symbols
         return self.symbols[atom]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places of the symbols that are named after them."""
+        return places_of(self.symbols.values())
 
     def name_of(self, expr: Expr) -> str | None:
         """The name of an expression that is a symbol."""

@@ -29,7 +29,13 @@ def undecided(
     """The error, with the facts that share a symbol with the question."""
     sizes = _near(ledger, verdict) if isinstance(verdict, Depends) else None
     return UndecidedGuard(
-        text or str(prop), verdict, ledger.origin(), known=ledger.about(prop), sizes=sizes, fix=fix
+        text or str(prop),
+        verdict,
+        ledger.origin(),
+        known=ledger.about(prop),
+        sizes=sizes,
+        fix=fix,
+        places=ledger.table.places,
     )
 
 

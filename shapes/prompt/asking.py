@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
@@ -23,6 +22,7 @@ from shapes.prompt.foreign import advised
 from shapes.prompt.grammar import Symbol, check_name, read_range
 from shapes.prompt.page import line, show, span
 from shapes.sessions.long_json import dumps
+from shapes.size_names import names_in
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, ParseError, ShapeError
 from solver.proofs.fact import Fact

@@ -25,12 +25,12 @@ from shapes.certification.certificates import Certificate, Conditions
 from shapes.certification.certifying import certify
 from shapes.certification.formats import junit, sarif
 from shapes.certification.guard_files import Unread, read_guards
-from shapes.certification.size_names import canonical, names_in
 from shapes.errors import ShapeError
 from shapes.prompt import display
 from shapes.prompt.grammar import read_range
 from shapes.prompt.page import deliver, line, show, span
 from shapes.sessions.long_json import dumps
+from shapes.size_names import canonical, names_in
 from solver.errors import ParseError
 
 USAGE: Final = 64

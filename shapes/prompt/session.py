@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.environment.events import Asked
 from shapes.environment.ledger import Checkpoint
@@ -38,6 +37,7 @@ from shapes.prompt.grammar import USAGE, Argument, Command, Symbol, parse_comman
 from shapes.prompt.page import Page, Span, columns, line, span
 from shapes.prompt.solving import model, optimum
 from shapes.sessions.session import Record, lines_so_far, question_record, questions_of, save
+from shapes.size_names import names_in
 from solver.decide.verdict import Verdict
 from solver.errors import ParseError, ShapeError
 from solver.proofs.fact import Fact

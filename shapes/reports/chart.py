@@ -83,7 +83,7 @@ def kind_of(step: Step) -> str:
         return CAUSES[0]
     if step.failed:
         return CAUSES[1]
-    return CAUSES[2] if ".size(" in cause.partition(" is ")[0] else CAUSES[3]
+    return CAUSES[2] if ".shape[" in cause.partition(" is ")[0] else CAUSES[3]
 
 
 __all__ = ["timeline"]

@@ -23,7 +23,7 @@ import torch
 
 from frontends.pytorch.certificates.shape_envs import Reader, first_use, solved
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.size_names import renamed
+from shapes.size_names import renamed
 
 CONSTANT: Final = "a constant of the exported program"
 EQUAL: Final = "one size of the exported program"

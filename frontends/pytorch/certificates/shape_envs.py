@@ -38,10 +38,10 @@ from frontends.pytorch.dynamo.code_facts import place_of
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import innermost, is_users
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.size_names import canonical, renamed
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.origin import Origin
+from shapes.size_names import canonical, renamed
 from solver.errors import NotExpressible
 from solver.interop.sympy import from_sympy
 from solver.syntax.parser import Parsed

@@ -9,9 +9,9 @@ import pytest
 from shapes.certification.certificates import Certificate, Condition, Conditions
 from shapes.certification.certifying import certify
 from shapes.certification.guard_files import read_guards, read_lines
-from shapes.certification.size_names import canonical, names_in
 from shapes.errors import ShapeError
 from shapes.origin import Origin
+from shapes.size_names import canonical, names_in
 
 GUARDS = [
     *("a <= {}", "{} <= a", "a == {}", "a != {}", "a % {} == 0", "a == b", "a <= b", "a * b <= {}", "a + {} == b"),
