@@ -9,7 +9,7 @@
 NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's
 functions are watched on smaller arrays first: one that computes elements, or makes arrays that are no views of its
 arguments, is not called with more than `ALLOCATED` elements. torch's meta functions are compared with the kernels on
-small calls first. A call that no stand-in serves is `Untested`: neither accepted nor refused, and counted in the report.
+small calls first. A call that no stand-in serves is `Untested`: neither accepted nor refused, and is counted.
 """
 
 from __future__ import annotations
