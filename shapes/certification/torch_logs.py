@@ -76,6 +76,8 @@ NOT_LISTED: Final = "the log has no list of the guards of this compilation: TORC
 PLAIN: Final = "a guard outside of torch's lists is not read: certify it in a file without the log"
 TORCHS_NAME: Final = re.compile(r"""\b[LG]\[['"]|\.(?:size|stride)\(\)\[|\.shape\[""")
 COMPARISON: Final = re.compile(r"[<>]|[=!]=|%")
+RESEMBLING: Final = re.compile(r"(?!(?:if|elif|while|assert|return|for|raise)\b)[\w\s\[\]()'\".,*+/%<>=!-]+")
+"""Text of an expression, faulty or not: no statement, and no message."""
 BREAKS_OFF: Final = "the list of guards breaks off"
 
 
@@ -128,8 +130,8 @@ def _plain_guards(lines: Sequence[str]) -> Iterator[Condition]:
 
 
 def _reads_as_guard(text: str) -> bool:
-    """Return True for a comparison of names, and for any text with a comparison that names sizes as torch does."""
-    if TORCHS_NAME.search(text) and COMPARISON.search(text):
+    """Return True for a comparison of names, and for what resembles one and names sizes as torch does."""
+    if TORCHS_NAME.search(text) and COMPARISON.search(text) and RESEMBLING.fullmatch(text):
         return True
     try:
         tree = ast.parse(text, mode="eval").body
