@@ -21,7 +21,7 @@ STEPS = {
     "ask": ("depends", "true at", "false at", "always", "because", "s % 16 == 0", "b % 4 == 0", "never"),
     "embed": ("it alone rejects", "columns % 4 == 0", "fails at columns=7", "def check(shape):", "In [1], line"),
     "rules": ("the operator gives", "the operator refuses", "The smallest call", "length - 7"),
-    "pytorch": ("first call", "fails at x_size1=600 (In [1], line", "2 variants", "graph and kernels", "k0: for"),
+    "pytorch": ("first call", "fails at x.shape[1]=600 (In [1], line", "2 variants", "graph and kernels", "k0: for"),
     "serve": ("refuted", "4112", "smallest sizes", "proven", "(True, True)"),
 }
 """What each notebook shows on its way."""

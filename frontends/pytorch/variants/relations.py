@@ -7,7 +7,7 @@
     ... def f(x, y):
     ...     return x.view(5, -1) if x.shape[1] % x.shape[0] == 0 else x
     >>> f(torch.randn(2, 10), torch.randn(3, 4)).shape, [str(guard) for guard in f.variants[0].guards]
-    (torch.Size([5, 4]), ['5*x_size0 == x_size1'])
+    (torch.Size([5, 4]), ['5*x.shape[0] == x.shape[1]'])
     >>> f(torch.randn(3, 14), torch.randn(3, 4))
     Traceback (most recent call last):
     frontends.pytorch.errors.ConstraintViolation: x.shape[1] is 14, but is stated to be 5*b, which is 15 with b = 3
