@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.picture import PICTURES, draw
+from benchmarks.picture import PICTURES, draw, figures
+from benchmarks.report import text as table_text
 from tests.accessibility import AXE, CHROMIUM, serious
 
 ROOT = Path(__file__).parents[1]
@@ -153,3 +154,13 @@ def test_axe_has_no_serious_finding(site: Path, name: str) -> None:
 def test_the_picture_shows_the_last_results(name: str) -> None:
     """`python -m benchmarks.picture --write` draws it anew."""
     assert (PICTURES / name).read_text(encoding="utf-8") == draw()[name]
+
+
+def test_the_pictures_draw_the_figures_of_the_last_run() -> None:
+    """The figures beside the table of RESULTS.md are those of the table."""
+    text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"<!-- entailment -->(.*?)<!-- end entailment -->", text, re.DOTALL)
+    for engine, found in figures().items():
+        row, *_ = re.findall(rf"^\| {re.escape(engine)} \|.*%.*$", section, re.MULTILINE)
+        cells = [cell.strip() for cell in row.split("|")]
+        assert (cells[2].partition(" %")[0], cells[11]) == (f"{found['decided']:.2f}", table_text(found["seconds"]))
