@@ -69,13 +69,13 @@ class Asking(ABC):
         decimals: Decimals = "ieee",
     ) -> None:
         if interner is not None and not isinstance(interner, Interner):
-            raise ShapeError(f"interner={shown(interner)}: expected that of another environment, or None")
+            raise ShapeError(f"interner={shown(interner)}: expected another environment's interner, or None")
         if not all(hasattr(policy, name) for name in ("name", "on_input", "on_open")):
             known = ", ".join(named)
             hint = did_you_mean(policy, named)
             raise ShapeError(f"policy={shown(policy)}: expected one of shapes.policies ({known}), or your own{hint}")
         if not callable(origin):
-            raise ShapeError(f"origin={shown(origin)}: expected a function that gives the place that is asking")
+            raise ShapeError(f"origin={shown(origin)}: expected a function that returns the caller's place")
         if not is_truth(solvers):
             raise ShapeError(f"solvers={shown(solvers)}: expected True or False")
         one_of("decimals", decimals, ("ieee", "real"))
@@ -380,7 +380,7 @@ class Asking(ABC):
         from shapes.guards.guards import requirements
 
         if not isinstance(sources, Mapping):
-            raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
+            raise ShapeError(f"sources={shown(sources)}: expected the places of symbols, such as {{'s': ('x', 0)}}")
         backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
         wanted = requirements(self._ledger.commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)

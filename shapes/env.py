@@ -331,7 +331,7 @@ class ShapeEnv(Asking):
             StaleCheckpoint: an earlier rollback went back beyond this mark.
         """
         if not isinstance(mark, Checkpoint):
-            raise ShapeError(f"mark={shown(mark)}: expected what `checkpoint` gave")
+            raise ShapeError(f"mark={shown(mark)}: expected the result of `checkpoint`")
         self._ledger.rollback(mark)
         if self._memory.is_full:
             self._memory.forget()  # about symbols that no longer exist

@@ -177,14 +177,14 @@ class _Path:  # type: ignore[explicit-any]  # any function
         except Contradiction:
             return []
         except ParseError as error:
-            return [Claim("the body was not followed", "unknown", f"{error.message}: `{error.text}`")]
+            return [Claim("the body could not be traced", "unknown", f"{error.message}: `{error.text}`")]
         try:
             return arguments.claims(self.function, self.body)
         except Contradiction:
             return []
         except UndecidedGuard as error:
             if len(taken) == MOST_BRANCHES:
-                return [Claim("the body was not followed", "unknown", str(error))]
+                return [Claim("the body could not be traced", "unknown", str(error))]
             return [*self.claims((*taken, error.question)), *self.claims((*taken, f"not ({error.question})"))]
 
 
@@ -326,14 +326,14 @@ class _Arguments:
             return claims
         except Refused as error:
             if isinstance(error.__cause__, NotExpressible | UndecidedGuard):
-                return [Claim("the body was not followed", "unknown", str(error))]
-            return [Claim("the body accepts no such sizes", "refuted", str(error))]
+                return [Claim("the body could not be traced", "unknown", str(error))]
+            return [Claim("the body rejects all such sizes", "refuted", str(error))]
         except Mismatch as error:
             return [Claim(str(error), "refuted")]
         except (UndecidedGuard, Contradiction):
             raise
         except ShapeError as error:
-            return [Claim("the body was not followed", "unknown", str(error))]
+            return [Claim("the body could not be traced", "unknown", str(error))]
 
     def _expect_followed(self, annotation: Argument, found: object, place: str) -> None:
         """Raises:
@@ -341,7 +341,7 @@ class _Arguments:
         """
         for where, leaf in leaves(found) if isinstance(annotation, Tree) else [("", found)]:
             if not isinstance(leaf, SizedArray) and leaf is not None:
-                raise NotExpressible(f"{place}{where} is {shown(leaf)}, no array that was followed")
+                raise NotExpressible(f"{place}{where} is {shown(leaf)}, which is not an array that was traced")
 
     def _run(self, function: Callable[..., object], body: Callable[..., object] | None) -> object:  # type: ignore[explicit-any]
         parameters = inspect.signature(function).parameters
@@ -351,7 +351,7 @@ class _Arguments:
             return body(self.env, *given)
         function = inspect.unwrap(function)
         if not isinstance(function, FunctionType):
-            raise NotExpressible(f"{self.signature.name} is no function of Python; give its sizes as `body=`")
+            raise NotExpressible(f"{self.signature.name} is not a Python function; give its shapes as `body=`")
         every = [leaf for given in self.given.values() for _, leaf in leaves(given) if isinstance(leaf, _Leaf)]
         table = LIBRARIES["torch" if any(leaf.annotation.array == "Tensor" for leaf in every) else "numpy"]
 
@@ -393,7 +393,7 @@ def _claim(env: ShapeEnv, text: str, condition: Question) -> Claim:
         case Depends(false_at=sizes):
             return Claim(text, "refuted", f"fails at {', '.join([f'{name}={size}' for name, size in sizes.items()])}")
         case _:
-            return Claim(text, "unknown", "neither proof nor sizes at which it fails were found")
+            return Claim(text, "unknown", "found neither a proof nor sizes at which it fails")
 
 
 __all__ = ["Claim", "Proof", "prove"]

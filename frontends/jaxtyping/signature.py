@@ -153,7 +153,7 @@ def conditions_of(matching: Matching, annotation: Argument, found: object, place
                 yield from conditions_of(matching, leaf, each, inside)
         case Repeated(each=repeated):
             if not isinstance(found, Sequence):
-                raise ShapeError(f"{place}={shown(found)}: expected a sequence, of one array or its sizes for each")
+                raise ShapeError(f"{place}={shown(found)}: expected an array, or its sizes, for each argument")
             for index, part in enumerate(found):
                 yield from conditions_of(matching, repeated, part, f"{place}[{index}]")
 
@@ -203,13 +203,13 @@ def signature_of(function: Callable[..., object]) -> Signature:  # type: ignore[
         if not isinstance(found, Annotation | Union | Tree):
             continue
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            raise NotExpressible(f"**{name} stands for several arguments by name, whose annotation is not read")
+            raise NotExpressible(f"**{name} stands for several arguments: annotations of **kwargs are not supported")
         if parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
             arguments[name] = found
         elif isinstance(found, Annotation):
             arguments[name] = Repeated(found)
         else:
-            raise NotExpressible(f"*{name}: of several arguments only arrays are read, no unions and no trees")
+            raise NotExpressible(f"*{name}: the annotation of *args must be an array, not a union or a tree")
     return Signature(
         getattr(function, "__name__", "function"),
         arguments,
@@ -324,10 +324,10 @@ def _tree(leaf: Shaped, name: str | None) -> Shaped:
     if leaf is None:
         return None
     if not isinstance(leaf, Annotation):
-        raise NotExpressible("a PyTree of something else than arrays is not read")
+        raise NotExpressible("a PyTree whose leaves are not arrays is not supported")
     name = None if name is None else name.strip()
     if name is not None and not name.isidentifier():
-        raise NotExpressible(f"PyTree structure `{name}`: only single names of structures are read")
+        raise NotExpressible(f"PyTree structure `{name}`: only a single structure name is supported")
     return Tree(leaf, name)
 
 

@@ -87,10 +87,10 @@ class Judgement:
             raise ShapeError(f"sizes={shown(sizes)}: expected a range for each size, as in {{'x.shape[0]': (1, 64)}}")
         for name in sizes:
             if not isinstance(name, str):
-                raise ShapeError(f"sizes: {shown(name)} is no name of a size, such as 'x.shape[0]'")
+                raise ShapeError(f"sizes: {shown(name)} is not the name of a size, such as 'x.shape[0]'")
         for text in facts:
             if not isinstance(text, str):
-                raise ShapeError(f"facts: {shown(text)} is no proposition as text, such as 'x.shape[0] % 8 == 0'")
+                raise ShapeError(f"facts: {shown(text)} is not a proposition as text, such as 'x.shape[0] % 8 == 0'")
         spoken = {canonical(name): limits(name, given) for name, given in sizes.items()}
         bounds = {canonical(name): known for each in self.variants for name, known in each.bounds.items()}
         known = list(dict.fromkeys([name for each in self.variants for name in _names_of(each)]))
@@ -392,7 +392,7 @@ def limits(name: str, given: Range) -> tuple[int | None, int | None, int]:
     if lo is not None and hi is not None and lo > hi:
         raise ShapeError(f"{name}={shown(given)}: no size lies between")
     if multiple < 1:
-        raise ShapeError(f"{name}={shown(given)}: a multiple of {multiple} says nothing; expected {expected}")
+        raise ShapeError(f"{name}={shown(given)}: a multiple of {multiple} does not restrict it; expected {expected}")
     return lo, hi, multiple
 
 

@@ -73,7 +73,7 @@ DECLARED: Final = re.compile(r"create_symbol (?P<symbol>[a-z]\d+) = -?\d+ for (?
 ADDED: Final = re.compile(r"eval (?P<text>.+?) \[guard (?:added|suppressed)[^\]]*\]\s*(?P<why>.*)$")
 FAILED: Final = re.compile(r"\s+- (?P<compilation>\d+/\d+): (?P<text>.*)$")
 NOT_LISTED: Final = "the log has no list of the guards of this compilation: TORCH_LOGS=guards prints it"
-PLAIN: Final = "a guard outside of torch's lists is not read: certify it in a file without the log"
+PLAIN: Final = "a guard between torch's lines is not read: certify it in a separate file"
 TORCHS_NAME: Final = re.compile(r"""\b[LG]\[['"]|\.(?:size|stride)\(\)\[|\.shape\[""")
 COMPARISON: Final = re.compile(r"[<>]|[=!]=|%")
 RESEMBLING: Final = re.compile(r"(?!(?:if|elif|while|assert|return|for|raise)\b)[\w\s\[\]()'\".,*+/%<>=!-]+")

@@ -101,7 +101,7 @@ class Commands:
             case Always():
                 return
             case Never(core=core, proof=proof):
-                refuted = with_message(f"`{text or prop}` can not be true", message)
+                refuted = with_message(f"`{text or prop}` cannot be true", message)
                 raise Contradiction(refuted, core, proof, places=self.table.places)
         at_hint = ledger.at_hint(both, self.true)
         if at_hint is False:

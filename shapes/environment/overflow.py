@@ -56,7 +56,7 @@ def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
-        raise ShapeError(f"size: {len(text)} characters are nested too deeply to be parsed") from None
+        raise ShapeError(f"size: {len(text)} characters are nested too deeply to parse") from None
     walk = _Walk(reader, 1 << (bits - 1))
     walk.value(tree)
     return reader.interner.conjunction(walk.obligations), domain

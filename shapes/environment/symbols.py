@@ -114,12 +114,12 @@ class SymbolTable:
         ShapeError: a new symbol can not have this name.
         """
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
-            raise ShapeError(f"name={name!r}: expected an identifier that is no word of the language")
+            raise ShapeError(f"name={name!r}: expected an identifier that is not a keyword")
         known = self.names.get(name)
         if known is not None:
             origin = self.declared(known).fact.origin
             where = f" ({origin.place})" if isinstance(origin, Origin) else ""
-            raise ShapeError(f"name={name!r}: there is a symbol of this name already{where}")
+            raise ShapeError(f"name={name!r}: a symbol of this name exists already{where}")
 
     def free_name(self, letter: str) -> str:
         """A letter with a number that no symbol has."""

@@ -195,7 +195,7 @@ def compile_check(
         ShapeError: a symbol without a source, or a source of a symbol that there is not.
     """
     if not isinstance(sources, Mapping):
-        raise ShapeError(f"sources={shown(sources)}: expected where each symbol is found, such as {{'s': ('x', 0)}}")
+        raise ShapeError(f"sources={shown(sources)}: expected the place of each symbol, such as {{'s': ('x', 0)}}")
     layout = Arguments.of(sources, arguments)
     for name in layout.positions:
         if name not in symbols:

@@ -59,7 +59,7 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     ]
     for name, expression in expressions.items():
         unknown = [each for each in expression.free_symbols if str(each) not in names and each not in derived]
-        fault = f"{unknown[0]} is no size of an input" if unknown else ""
+        fault = f"{unknown[0]} is not a size of an input" if unknown else ""
         if names.get(str(expression)) != str(name):
             rest.append(Condition(f"{name} == {expression.xreplace(derived)}", None, EQUAL, fault=fault))
     rest += ranges_of(program, names, derived)

@@ -189,7 +189,7 @@ class Relations:
             try:
                 self.sizes[name, axis], _ = self.env.parse_expr(text)
             except ShapeError as error:
-                what = f"what is stated cannot be read, of {name}.shape[{axis}]: {error}"
+                what = f"cannot read the relation stated for {name}.shape[{axis}]: {error}"
                 raise self._wrong(what, "an expression over the named sizes") from None
         self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
         self._check_consistent()

@@ -72,7 +72,7 @@ MISTAKES = [
     ("symbol h lo=1.5", 12, "`1.5` is not an integer"),
     ("symbol lo=1", 11, "needs a name"),
     ("unbacked u hint=3", 11, "`unbacked` takes lo, hi"),
-    ("why s", 4, "takes nothing after it"),
+    ("why s", 4, "takes no argument"),
     ("help me", 5, "no command `me`"),
     ("ask ?", 4, "needs something after it"),
 ]
