@@ -149,11 +149,11 @@ class Asking(ABC):
     # ------------------------------------------------------------------ reading
 
     def parse(self, text: str) -> tuple[Prop, Prop]:
-        """The proposition that a text says, and where it makes sense."""
+        """The proposition that a text says, and its domain."""
         return self._reader.parse(text)
 
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
-        """The size that a text says, and where it makes sense."""
+        """The size that a text says, and its domain."""
         return self._reader.parse_expr(text)
 
     def expression(self, size: Size) -> Expr:
@@ -166,7 +166,7 @@ class Asking(ABC):
 
     def true_at_hints(self, question: Question) -> bool | None:
         """Return True or False as it holds at the hints or not; None where they say nothing: a symbol has none, it
-        makes no sense there, or the scope is one that this run does not enter.
+        is undefined there, or the scope is one that this run does not enter.
         """
         try:
             return self._ledger.at_hint(*self._reader.read(question))

@@ -270,11 +270,11 @@ class ShapeEnv(Asking):
         return self._branch(question, None)
 
     def guard_or_false(self, question: Question) -> bool:
-        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is not a fact."""
         return self._branch(question, False)
 
     def guard_or_true(self, question: Question) -> bool:
-        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is not a fact."""
         return self._branch(question, True)
 
     @synchronized

@@ -189,7 +189,7 @@ def _index(part: object) -> object:
     """One part of an index, as the rule takes it.
 
     Raises:
-        NotExpressible: how many elements it selects is not told by sizes.
+        NotExpressible: sizes do not determine how many elements it selects.
     """
     match part:
         case SizedArray(integers=True):

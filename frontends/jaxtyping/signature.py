@@ -54,7 +54,7 @@ class Annotation:
     kind: str
 
     def has_rank(self, rank: int) -> bool:
-        """Return True if arrays of so many dimensions may fit."""
+        """Return True if arrays with this many dimensions may fit."""
         several = sum([isinstance(each, Several) for each in self.dimensions])
         return len(self.dimensions) - several <= rank and (several > 0 or rank == len(self.dimensions))
 
@@ -67,7 +67,7 @@ class Union:
     optional: bool
 
     def of_rank(self, rank: int) -> Annotation | None:
-        """The option that may fit an array of so many dimensions."""
+        """The option that may fit an array with this many dimensions."""
         return next((each for each in self.options if each.has_rank(rank)), None)
 
     def __str__(self) -> str:

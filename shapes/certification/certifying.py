@@ -268,7 +268,7 @@ class Judgement:
         return renamed(text, symbol)
 
     def _prop(self, text: str) -> Prop | str:
-        """The guard together with where it makes sense; or why it can not be read."""
+        """The guard together with its domain; or the reason why it cannot be read."""
         for name in names_in(text):
             if name.startswith("torch.") or name.endswith(NO_SIZES):
                 return f"not understood: `{name}` is no size"

@@ -143,7 +143,7 @@ class Commands:
         try:
             if not self._commit_domain(prop, domain, text or str(prop), checks=fallback is None):
                 # an optional question costs the run nothing: what it could answer is not worth a check that may fail
-                self._log_choice(prop, fallback is True, policy, f"only the run knows whether `{domain}`")
+                self._log_choice(prop, fallback is True, policy, f"`{domain}` is known only at run time")
                 return fallback is True
             return self._branch_inside(prop, domain, text, fallback, policy)
         except BaseException:

@@ -56,7 +56,7 @@ class Reader:
     # ------------------------------------------------------------------ propositions
 
     def parse(self, text: str) -> tuple[Prop, Prop]:
-        """The proposition that a text says, and where it makes sense."""
+        """The proposition that a text says, and its domain."""
         found = self.texts.get(text) if isinstance(text, str) else None
         return self._parsed(text) if found is None else found
 
@@ -104,7 +104,7 @@ class Reader:
 
     @synchronized
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
-        """The size that a text says, and where it makes sense."""
+        """The size that a text says, and its domain."""
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected an expression as text")
         text = with_symbols(text, lambda: self.table.places)

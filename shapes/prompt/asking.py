@@ -106,7 +106,7 @@ def _unnumbered(_: Fact) -> str:
 
 
 def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
-    """Facts that cannot hold together, or a question that makes no sense under them."""
+    """Facts that cannot hold together, or a question that is undefined under them."""
     core = error.core if isinstance(error, Contradiction) else ()
     if as_json:
         answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core]}

@@ -76,7 +76,7 @@ def named_object(text: str) -> object:
     """The object of a module with this name: `MODULE:NAME`.
 
     Raises:
-        ShapeError: the module can not be imported, or has nothing of that name.
+        ShapeError: the module cannot be imported, or has nothing of that name.
     """
     found = NAMED.fullmatch(text)
     assert found is not None

@@ -67,7 +67,7 @@ class Usage:
 USAGE: Mapping[str, Usage] = {
     "sizes": Usage("sizes b s=128 n=1..64", "declare sizes (integers >= 0), each with a hint or a range", "names"),
     "symbol": Usage("symbol h=-8..8 hint=4", "declare integers with a range; lo=none is unbounded below", "names"),
-    "unbacked": Usage("unbacked u=0..64", "declare a value that only run time knows", "names"),
+    "unbacked": Usage("unbacked u=0..64", "declare a value known only at run time", "names"),
     "let": Usage("let n = s // 4", "define a name for an expression", "definition"),
     "assume": Usage("assume s % 16 == 0", "record a fact; questions after it may use it", "text"),
     "ask": Usage("ask (b*s) % 64 == 0", "does this follow?  Also: (b*s) % 64 == 0 ?", "text"),

@@ -68,7 +68,7 @@ def masked_select(env: ShapeEnv, input: Shape, mask: Shape) -> Shape:
 
 @rule("item")
 def item(env: ShapeEnv, input: Shape) -> Shape:
-    """No axes: a number that only a run can tell."""
+    """No axes: a number known only at run time."""
     env.require(numel(input) == 1, "input: expected one element")
     return Shape((), dtype=input.dtype)
 
@@ -170,7 +170,7 @@ def repeat_interleave(
 
 
 def _repeated(env: ShapeEnv, length: Int, output_size: Int | None) -> Int:
-    """The sum of the repeats of so many elements: zero for no element."""
+    """The sum of the repeats of all elements: zero for no element."""
     if output_size is not None:
         return output_size
     total = env.unbacked(lo=0)
