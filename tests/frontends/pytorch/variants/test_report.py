@@ -202,3 +202,17 @@ def test_without_a_folder_nothing_is_kept() -> None:
 
 def test_an_entry_without_a_line_has_no_place() -> None:
     assert Entry.at(None, "guard", "s >= 2").place == "" and str(Entry.at(None, "guard", "s >= 2")) == "s >= 2"
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_sizes_have_one_name(backend: str) -> None:
+    """Reports, causes and guards name sizes as the program does, and such names can be asked about."""
+    f = compile(lambda x, y: (x @ y).relu() if x.shape[0] > 4 else x @ y, dynamic=True, backend=backend)
+    for rows in (3, 6):
+        f(torch.ones(rows, 8), torch.ones(8, 5))
+    assert "x.shape[0] <= 4" in f.explain() and "x: float32[x.shape[0], x.shape[1]]" in f.explain()
+    texts = [f.explain(kernels=True), *[str(guard) for variant in f.variants for guard in variant.guards]]
+    assert all("_size" not in text and ".size(" not in text for text in texts), texts
+    env = f.variants[0].env
+    assert env.proves("x.shape[0] <= 4") and env.proves("x.size(1) == L['y'].size()[0]")
+    assert env.size("x.shape[0] + 1").expr is env.size("x_size0 + 1").expr
