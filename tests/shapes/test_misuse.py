@@ -65,7 +65,7 @@ WRONG: list[tuple[Misuse, str]] = [
     (lambda env, s: env.input("x", 3), r"sizes=3: expected"),
     (lambda env, s: env.input("x", "ab"), r"sizes='ab': expected"),
     (lambda env, s: env.input("x", [1.5]), r"sizes=1.5: expected an integer"),
-    (lambda env, s: env.input("x", [2, 3], [1]), r"one of each for each axis"),
+    (lambda env, s: env.input("x", [2, 3], [1]), r"one of each for every axis"),
     (lambda env, s: env.input("x", [2], [None]), r"strides=None: expected"),
     (lambda env, s: env.ask(None), r"question=None: expected text"),
     (lambda env, s: env.ask(s), r"question=s: expected text or a comparison"),

@@ -130,7 +130,7 @@ REFUSED: list[tuple[str, onnx.ModelProto, str]] = [
     ("depth", model([node("OneHot", "x", "w", "v")], weight("w", -2), weight("v", [0, 1])), "depth is negative"),
     ("short data", model([node("Relu", "w")], short([9])), "its data is not what its sizes"),
     ("long data", model([node("Relu", "w")], short([1], b"\0" * 80)), "its data is not what its sizes"),
-    ("negative weight", model([node("Relu", "w")], short([-2])), "-2 is no size"),
+    ("negative weight", model([node("Relu", "w")], short([-2])), "-2 is not a size"),
     ("short constant", model([node("Constant", value=short([4]))]), "its data is not what its sizes"),
     (
         "recursion",
