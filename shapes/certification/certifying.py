@@ -392,7 +392,7 @@ def limits(name: str, given: Range) -> tuple[int | None, int | None, int]:
     if lo is not None and hi is not None and lo > hi:
         raise ShapeError(f"{name}={shown(given)}: no size lies between")
     if multiple < 1:
-        raise ShapeError(f"{name}={shown(given)}: the multiple {multiple} is less than 1; expected {expected}")
+        raise ShapeError(f"{name}={shown(given)}: the multiple is less than 1; expected {expected}")
     return lo, hi, multiple
 
 
