@@ -393,7 +393,7 @@ def test_from_a_command_line(
 
 @pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])
 def test_what_was_not_compiled(what: object) -> None:
-    with pytest.raises(ConstraintViolation, match="nothing that was compiled"):
+    with pytest.raises(ConstraintViolation, match="expected a compiled object"):
         certify(what, {})
 
 
