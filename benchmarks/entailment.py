@@ -11,6 +11,7 @@ sessions that both have seen.
 """
 
 import argparse
+import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ from benchmarks.baselines.worker import Line
 from benchmarks.recorded import Session, corpus_files, sessions
 
 OURS, ALONE = "symshape", "symshape --no-solver"
+FIGURES = Path(__file__).with_name("entailment.json")
+"""The figures that `benchmarks/picture.py` draws, of the last run that was written."""
 LONGEST = 60.0  # seconds for one session; the recorded ones that a baseline finishes at all take less
 TROUBLES = ("not expressible", "error", "left out", "ended")
 
@@ -208,6 +211,15 @@ def summary(scores: Scores, missing: Mapping[str, str]) -> str:
     return "\n\n".join(lines)
 
 
+def figures(scores: Scores) -> dict[str, dict[str, float]]:
+    """The share of always/never questions decided, in percent, and the seconds in all, by engine."""
+    wholes = {name: together(files) for name, files in scores.items()}
+    return {
+        name: {"decided": round(100 * whole.share, 2), "seconds": round(whole.total, 1)}
+        for name, whole in wholes.items()
+    }
+
+
 def by_file(scores: Scores) -> str:
     """The share of always/never questions decided, file by file; the smallest of the larger files is what to watch."""
     names = list(scores)
@@ -233,6 +245,8 @@ def run(options: argparse.Namespace) -> str:
     wanted = [OURS, ALONE, *options.baselines.split(",")] if options.baselines else [OURS, ALONE]
     scores, missing = measure(options.files or corpus_files(), wanted, options.seconds)
     parts = [summary(scores, missing)]
+    if options.write and not options.files:
+        FIGURES.write_text(json.dumps(figures(scores), indent=1) + "\n", encoding="utf-8")
     rungs = together(scores[OURS]).rungs if OURS in scores else Counter[str]()
     if rungs:
         every = sum(rungs.values())

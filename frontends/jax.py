@@ -210,13 +210,13 @@ def _accepted(kept: Sequence[str], spellings: Sequence[str]) -> str:
         except (ValueError, NotImplementedError):
             continue
         return text
-    raise NotExpressible("JAX does not take this constraint")
+    raise NotExpressible("JAX does not accept this constraint")
 
 
 def _require_positive(env: ShapeEnv, atoms: Iterable[Atom]) -> None:
     for atom in atoms:
         if not isinstance(env.ask(env.interner.ge(atom.expr, 1)), Always):
-            raise NotExpressible(f"{atom.name} may be less than 1, which JAX takes no symbol to be")
+            raise NotExpressible(f"{atom.name} may be less than 1, but JAX's symbols are at least 1")
 
 
 def _inexpressible(node: ast.expr) -> NotExpressible:

@@ -70,13 +70,13 @@ class Asking(ABC):
         decimals: Decimals = "ieee",
     ) -> None:
         if interner is not None and not isinstance(interner, Interner):
-            raise ShapeError(f"interner={shown(interner)}: expected that of another environment, or None")
+            raise ShapeError(f"interner={shown(interner)}: expected another environment's interner, or None")
         if not all(hasattr(policy, name) for name in ("name", "on_input", "on_open")):
             known = ", ".join(named)
             hint = did_you_mean(policy, named)
             raise ShapeError(f"policy={shown(policy)}: expected one of shapes.policies ({known}), or your own{hint}")
         if not callable(origin):
-            raise ShapeError(f"origin={shown(origin)}: expected a function that gives the place that is asking")
+            raise ShapeError(f"origin={shown(origin)}: expected a function that returns the caller's place")
         if not is_truth(solvers):
             raise ShapeError(f"solvers={shown(solvers)}: expected True or False")
         one_of("decimals", decimals, ("ieee", "real"))
@@ -155,11 +155,11 @@ class Asking(ABC):
     # ------------------------------------------------------------------ reading
 
     def parse(self, text: str) -> tuple[Prop, Prop]:
-        """The proposition that a text says, and where it makes sense."""
+        """The proposition that a text says, and its domain."""
         return self._reader.parse(text)
 
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
-        """The size that a text says, and where it makes sense."""
+        """The size that a text says, and its domain."""
         return self._reader.parse_expr(text)
 
     def expression(self, size: Size) -> Expr:
@@ -172,7 +172,7 @@ class Asking(ABC):
 
     def true_at_hints(self, question: Question) -> bool | None:
         """Return True or False as it holds at the hints or not; None where they say nothing: a symbol has none, it
-        makes no sense there, or the scope is one that this run does not enter.
+        is undefined there, or the scope is one that this run does not enter.
         """
         try:
             return self._ledger.at_hint(*self._reader.read(question))
@@ -394,7 +394,7 @@ class Asking(ABC):
         from shapes.guards.guards import requirements
 
         if not isinstance(sources, Mapping):
-            raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
+            raise ShapeError(f"sources={shown(sources)}: expected the places of symbols, such as {{'s': ('x', 0)}}")
         backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
         wanted = requirements(self._ledger.commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)

@@ -273,11 +273,11 @@ class ShapeEnv(Asking):
         return self._branch(question, None)
 
     def guard_or_false(self, question: Question) -> bool:
-        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is not a fact."""
         return self._branch(question, False)
 
     def guard_or_true(self, question: Question) -> bool:
-        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is not a fact."""
         return self._branch(question, True)
 
     @synchronized
@@ -334,7 +334,7 @@ class ShapeEnv(Asking):
             StaleCheckpoint: an earlier rollback went back beyond this mark.
         """
         if not isinstance(mark, Checkpoint):
-            raise ShapeError(f"mark={shown(mark)}: expected what `checkpoint` gave")
+            raise ShapeError(f"mark={shown(mark)}: expected the result of `checkpoint`")
         self._ledger.rollback(mark)
         if self._memory.is_full:
             self._memory.forget()  # about symbols that no longer exist

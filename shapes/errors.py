@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
+from shapes.size_names import with_places
 from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
 from solver.syntax.short_text import number_text as number_text
 from solver.syntax.short_text import shortened as shortened
@@ -56,12 +57,20 @@ SHOWN_FACTS: Final = 8
 class Contradiction(ShapeError):
     """Facts that cannot hold together. `core` are the facts involved, the new one included."""
 
-    def __init__(self, message: str, core: Sequence[Fact] = (), proof: object | None = None) -> None:
-        self.message, self.core, self.proof = message, tuple(core), proof
+    def __init__(
+        self,
+        message: str,
+        core: Sequence[Fact] = (),
+        proof: object | None = None,
+        *,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
+        self.message, self.core, self.proof, self.places = message, tuple(core), proof, places or {}
         super().__init__(message)
 
     def __str__(self) -> str:
-        return bounded("\n".join([self.message, *known_lines(self.core, label="")]))
+        text = "\n".join([self.message, *known_lines(self.core, label="")])
+        return bounded(with_places(text, self.places))
 
 
 class FalseAtHint(Contradiction):
@@ -107,8 +116,9 @@ class UndecidedGuard(ShapeError):
         known: Iterable[Fact] = (),
         sizes: tuple[Mapping[Atom, int], Mapping[Atom, int]] | None = None,
         fix: str = "",
+        places: Mapping[str, str] | None = None,
     ) -> None:
-        self.question, self.verdict, self.origin = question, verdict, origin
+        self.question, self.verdict, self.origin, self.places = question, verdict, origin, places or {}
         self.sizes = sizes
         self.headline = ""
         self.known = tuple(known)
@@ -121,7 +131,7 @@ class UndecidedGuard(ShapeError):
         lines = [self.headline or f"cannot decide `{self.question}`: {outcome}", *known_lines(self.known)]
         if self.origin is not None:
             lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
-        return bounded("\n".join([*lines, f"  fix:    {self.fix}"]))
+        return bounded(with_places("\n".join([*lines, f"  fix:    {self.fix}"]), self.places))
 
 
 class NotProven(ShapeError):
@@ -143,16 +153,17 @@ class NotProven(ShapeError):
 class SpecializedDynamic(ShapeError):
     """A size that was marked as dynamic has become a constant. `fact` is the guard that did it."""
 
-    def __init__(self, name: str, value: int, fact: Fact) -> None:
-        self.name, self.value, self.fact = name, value, fact
-        super().__init__(name, value, fact)
+    def __init__(self, name: str, value: int, fact: Fact, places: Mapping[str, str] | None = None) -> None:
+        self.name, self.value, self.fact, self.places = name, value, fact, places or {}
+        super().__init__(name, value, fact, self.places)
 
     def __str__(self) -> str:
         where = f"  ({_place(self.fact.origin)})" if isinstance(self.fact.origin, Origin) else ""
+        size = self.places.get(self.name, self.name)
         return (
-            f"{self.name} is marked as dynamic, but would become the constant {self.value}\n"
-            f"  {self.fact.kind}:  {shortened(self.fact.text)}{where}\n"
-            f"  fix:    make that line hold for every {self.name}, or do not mark {self.name} as strictly dynamic"
+            f"{size} is marked as dynamic, but would become the constant {self.value}\n"
+            f"  {self.fact.kind}:  {shortened(with_places(self.fact.text, self.places))}{where}\n"
+            f"  fix:    make that line hold for every {size}, or do not mark {size} as strictly dynamic"
         )
 
 

@@ -69,7 +69,7 @@ class InvalidArgument(ShapeError, ValueError):
 
 
 class Undefined(ShapeError, ArithmeticError):
-    """A question that makes no sense under the facts: they refute its domain (a divisor that is zero, say)."""
+    """A question that is undefined under the facts: they refute its domain (a divisor that is zero, say)."""
 
 
 class Contradictory(ShapeError):

@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from benchmarks.picture import PICTURES, draw
+from benchmarks.picture import PICTURES, draw, figures
+from benchmarks.report import text as table_text
+from tests.accessibility import AXE, CHROMIUM, serious
 
 ROOT = Path(__file__).parents[1]
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
@@ -93,7 +96,71 @@ def test_the_reference_has_what_people_import(site: Path) -> None:
     assert not set(shapes.__all__) - names
 
 
+class Structure(HTMLParser):
+    """Headings, pictures, table headings and samples of a page, in the order of the page."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.language = ""
+        self.levels: list[int] = []
+        self.faults: list[str] = []
+        self._heading: str | None = None
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "html":
+            self.language = values.get("lang") or ""
+        elif re.fullmatch(r"h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        elif tag == "img" and not values.get("alt"):
+            self.faults.append(f"a picture without a text: {values.get('src')}")
+        elif tag == "th":
+            self._heading = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._heading is not None:
+            self._heading += data.strip()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "th":
+            self.faults += ["a heading of a column without a text"] * (self._heading == "")
+            self._heading = None
+
+
+def test_pages_are_told_by_a_screen_reader(site: Path) -> None:
+    """A language, one first heading, no level left out, texts for pictures and columns, samples that take the focus."""
+    faults = []
+    for page in site.rglob("*.html"):
+        name, found = page.relative_to(site), Structure(page)
+        if name.parts[0] in ("notebooks", "404.html", "search"):
+            continue
+        faults += [f"{name}: {fault}" for fault in found.faults]
+        skipped = [each for before, each in pairwise(found.levels) if each > before + 1]
+        if found.language != "en" or found.levels[:1] != [1] or skipped:
+            faults.append(f"{name}: lang={found.language!r}, headings {found.levels}")
+        text = page.read_text(encoding="utf-8")
+        faults += [f"{name}: a sample that takes no focus"] * ("<pre><span></span><code>" in text)
+    assert not faults
+
+
+@pytest.mark.skipif(not (AXE and CHROMIUM), reason="SYMSHAPE_AXE names no axe-core, or there is no Chromium")
+@pytest.mark.parametrize("name", ["", "tutorial", "prompt", "pytorch", "reference/rules", "reference/api/environment"])
+def test_axe_has_no_serious_finding(site: Path, name: str) -> None:
+    assert serious(site / name / "index.html") == []
+
+
 @pytest.mark.parametrize("name", ["decided.svg", "seconds.svg"])
 def test_the_picture_shows_the_last_results(name: str) -> None:
     """`python -m benchmarks.picture --write` draws it anew."""
     assert (PICTURES / name).read_text(encoding="utf-8") == draw()[name]
+
+
+def test_the_pictures_draw_the_figures_of_the_last_run() -> None:
+    """The figures beside the table of RESULTS.md are those of the table."""
+    text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"<!-- entailment -->(.*?)<!-- end entailment -->", text, re.DOTALL)
+    for engine, found in figures().items():
+        row, *_ = re.findall(rf"^\| {re.escape(engine)} \|.*%.*$", section, re.MULTILINE)
+        cells = [cell.strip() for cell in row.split("|")]
+        assert (cells[2].partition(" %")[0], cells[11]) == (f"{found['decided']:.2f}", table_text(found["seconds"]))

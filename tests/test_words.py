@@ -14,7 +14,9 @@ MODULES = """
 """
 CLASSES = "Climb Merge Opening Peer Position Reason Taken Turns Weighed WrongStatement"
 PHRASES = re.compile(
-    r"led elsewhere|held against|runs\s+as it is|only this rejects|turn by turn|took back|evaluated again\b",
+    r"led elsewhere|held against|runs\s+as it is|only this rejects|turn by turn|took back|evaluated again\b"
+    r"|what becomes of|makes? no sense|can not be|of one's own|only a run can tell|only run time knows"
+    r"|no truth value|what is said of|stands twice",
     re.IGNORECASE,
 )
 

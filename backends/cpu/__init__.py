@@ -78,7 +78,7 @@ def launch_of(
     interleaved: int,
     plain: tuple[int, ...] = (),
 ) -> Launch:
-    """A kernel of a library, of so many arguments; `interleaved` is the length of the group that starts with it, and
+    """A library's kernel with this many arguments; `interleaved` is the length of the group that starts with it, and
     `plain` are the buffers in memory that the program allocates for its kernels."""
     several = f"k{place}_interleaved"
     begun = (_address(library, several), interleaved) if interleaved and hasattr(library, several) else (0, 1)

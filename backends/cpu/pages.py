@@ -112,7 +112,7 @@ _empty_strided_cpu((31 << 20,), (1,), torch.uint8)
 
 
 def pooled(count: int, sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-    """A tensor of so many bytes that is not given to the caller of a program."""
+    """A tensor of this many bytes that a program does not return."""
     if _FREE is None or _profiler_enabled():
         tensor = _empty_strided_cpu(sizes, strides, dtype)
         in_large_pages(tensor)

@@ -251,7 +251,7 @@ class Decisions:
         iterations: Expr | None = None,
         length: Expr | None = None,
     ) -> bool | None:
-        """Decide whether it always or never holds, or None. The answer saves time in each of so many `iterations` of a
+        """Decide whether it always or never holds, or None. The answer saves time in each of the `iterations` of a
         loop of this `length`.
         """
         prop, put = (question.prop, question.put) if isinstance(question, Question) else (question, ())
@@ -274,7 +274,7 @@ class Decisions:
         return None
 
     def equal(self, a: Expr, b: Expr, *, iterations: Expr | None = None) -> bool:
-        """Return True if two sizes are known to be equal, where that saves time in each of so many iterations."""
+        """Return True if two sizes are known to be equal, where that saves time in each of the iterations."""
         if a is b and is_plain(a):
             return True
         return self.same("equal", a, b, Choice("the same", "taken for different"), iterations=iterations)
@@ -301,7 +301,7 @@ class Decisions:
         return self.holds(kind, question, choice, iterations=iterations, length=length) is True
 
     def is_one(self, size: Expr, *, iterations: Expr | None = None) -> bool | None:
-        """Decide whether a size is 1, or known not to be, where that saves time in each of so many
+        """Decide whether a size is 1, or known not to be, where that saves time in each of the given number of
         iterations.
         """
         if size.is_constant:

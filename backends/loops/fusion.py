@@ -71,7 +71,7 @@ class Fusion:
         self._guards: dict[Buffer, list[Item]] = {}
         self._latest_call = 0
         self._told: dict[Atom, Item] = {}
-        """The steps that tell symbols which only the run knows."""
+        """The steps that compute unbacked symbols."""
 
     def add_step(
         self,
@@ -83,7 +83,7 @@ class Fusion:
         tells: Sequence[Atom] = (),
         guards: Sequence[Buffer] = (),
     ) -> None:
-        """Something that is no kernel. Steps that are `in_order` stay so among themselves; what needs a symbol that a
+        """A step other than a kernel. Steps that are `in_order` stay so among themselves; what needs a symbol that a
         step `tells`, or reads a buffer that it `guards`, comes behind it."""
         item = self._item(None, step, reads, writes)
         self._told.update(dict.fromkeys(tells, item))
@@ -233,7 +233,7 @@ def symbols_of(nest: LoopNest) -> set[Atom]:
 
 
 def fuse(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) -> LoopNest | None:
-    """Both as one kernel, the first's stores before the second's; None where they can not be."""
+    """Both as one kernel, the first's stores before the second's; None where they cannot be."""
     loops = _common(build, first, second)
     if loops is None:
         return None

@@ -99,7 +99,7 @@ class LoopNest:
         return [*[store.value for store in self.stores], *self.bounds]
 
     def kernel(self, name: str, *, lanes: int | None = None) -> Kernel:
-        """The kernel with these loops in this order, vectorized along the last one unless told otherwise."""
+        """The kernel with these loops in this order, vectorized along the last one by default."""
         reductions = [value.reduction for value in below(self.roots) if isinstance(value, Reduced)]
         lanes = max(len(self.extents) - 1, 0) if lanes is None else lanes
         made = Kernel(name, self.extents, len(self.outer), tuple(reductions), self.stores, (), lanes, self.origins)

@@ -44,7 +44,7 @@ LITTLE: Final = 1 << 16
 
 
 def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *, most: int = MOST) -> Iterator[range]:
-    """All steps in order, as ranges: launch groups of so many kernels at most, and every other step by itself."""
+    """All steps in order, as ranges: launch groups with a limited number of kernels, and every other step by itself."""
     held = [_Held(memory, len(steps), sizes) for sizes in probes(hints)]
     first = 0
     for place in range(1, len(steps) + 1):

@@ -39,7 +39,7 @@ class Loaded(Protocol):
     """Code that is ready."""
 
     def call(self, grid: int, numbers: Sequence[int]) -> Call:
-        """A call with addresses, of so many programs, with these numbers behind the pointers."""
+        """A call with addresses, for this many programs, with the numbers after the pointers."""
 
 
 @cache

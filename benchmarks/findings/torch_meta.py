@@ -179,7 +179,7 @@ def _rule(run: Any) -> Seen | str:
 
 
 def _sizes(result: object) -> Any:
-    """The sizes of each tensor in a result; None for a size that only a run can tell, and for what is no tensor."""
+    """The sizes of each tensor in a result; None for an unbacked size, and for a result that is not a tensor."""
     import torch
 
     if isinstance(result, torch.Tensor):

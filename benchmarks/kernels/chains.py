@@ -75,7 +75,7 @@ class Chain:
 
 
 def random_chain(seed: int, length: int = 5) -> Chain:
-    """A chain of so many steps."""
+    """A chain of this many steps."""
     draw = random.Random(seed)
     axes = [0, 1, 2]
     """Which axis of the input each axis of x is by now."""

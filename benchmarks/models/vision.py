@@ -78,7 +78,7 @@ class UNet(nn.Module):
 
 
 def images(side: int, name: str = "pixel_values", more: int = 0):
-    """Images of so many patches a side, `more` pixels wider than high."""
+    """Images with this many patches a side, `more` pixels wider than high."""
 
     def inputs(batch: int, patches: int) -> dict[str, Tensor]:
         return {name: torch.randn(batch, 3, patches * side, patches * side + more)}

@@ -28,7 +28,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / "docs" / "examples").rglob("*.py")):
         name = str(path.relative_to(ROOT / "docs"))
         files.append(File.generated(config, name, content=path.read_text(encoding="utf-8")))
+    style = (ROOT / "docs" / "site" / "site.css").read_text(encoding="utf-8")
+    files.append(File.generated(config, "site.css", content=style))
     return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Make long samples reachable by keyboard, and corners of tables cells without a heading."""
+    html = html.replace("<pre><span></span><code>", '<pre tabindex="0"><span></span><code>')
+    return re.sub(r"<th([^>]*)>\s*</th>", r"<td\1></td>", html)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

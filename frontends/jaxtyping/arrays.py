@@ -170,7 +170,7 @@ def called(env: ShapeEnv, table: Mapping[str, Rule], name: str, *args: object, *
     try:
         rule = table[name]
     except KeyError:
-        raise NotExpressible(f"there is no shape rule for `{name}`; give the sizes of the body as `body=`") from None
+        raise NotExpressible(f"there is no shape rule for `{name}`; give the shapes as `body=`") from None
     kwargs = {key: unwrapped(value) for key, value in kwargs.items() if key != "dtype"}
     found = rule(env, *[unwrapped(value) for value in args], **kwargs)
     return wrapped(env, table, found, integers=name in INTEGERS)
@@ -189,7 +189,7 @@ def _index(part: object) -> object:
     """One part of an index, as the rule takes it.
 
     Raises:
-        NotExpressible: how many elements it selects is not told by sizes.
+        NotExpressible: sizes do not determine how many elements it selects.
     """
     match part:
         case SizedArray(integers=True):
@@ -202,7 +202,7 @@ def _index(part: object) -> object:
             return part
     if part is Ellipsis:
         return part
-    raise NotExpressible("an index that is no integer, no slice and no array of integers: it may be a mask")
+    raise NotExpressible("an index other than an integer, a slice or an array of integers: it may be a mask")
 
 
 def unwrapped(value: object) -> object:
@@ -223,9 +223,9 @@ def on_sizes(env: ShapeEnv, function: FunctionType) -> FunctionType:
     for code in _codes(function.__code__):
         asked = REFLECTION.intersection(code.co_names)
         if asked:
-            raise NotExpressible(f"`{min(asked)}` in the body: arrays without elements have a type of their own")
+            raise NotExpressible(f"`{min(asked)}` in the body: arrays without elements have another type")
         if code.co_exceptiontable:
-            raise NotExpressible("`try` or `with` in the body: it may catch what is said about sizes")
+            raise NotExpressible("`try` or `with` in the body: it may catch errors about sizes")
     names = dict(function.__globals__)
     for name, value in names.items():
         if isinstance(value, ModuleType) and value.__name__ in LIBRARIES:

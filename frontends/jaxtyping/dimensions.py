@@ -91,7 +91,7 @@ def _dimension(word: str, text: str, column: int) -> Dimension:
     if "," in word and "(" not in word:
         raise refused("spaces separate dimensions, not commas")
     if word.endswith("#"):
-        raise refused("`#` stands before its dimension")
+        raise refused("`#` must come before its dimension")
     if "..." in word:
         if word != "...":
             raise refused("`...` stands alone")
@@ -123,7 +123,7 @@ def _marks(word: str, refused: Callable[[str], ParseError]) -> tuple[str, set[st
     while word:
         if word[0] in MARKS:
             if word[0] in marks:
-                raise refused(f"`{word[0]}` stands twice")
+                raise refused(f"`{word[0]}` occurs twice")
             marks.add(word[0])
             word = word[1:]
         elif word.count("=") == 1:

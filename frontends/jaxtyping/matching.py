@@ -68,6 +68,13 @@ class Matching:
         self.values = values
         self.sizes: dict[str, Bound] = {}
         self.shapes: dict[str, BoundShape] = {}
+        self.structures: dict[str, tuple[object, str]] = {}
+        """The structures of trees by name, and where they were bound."""
+
+    def structured(self, name: str, structure: object, place: str) -> Condition:
+        """The condition under which a tree has the structure of this name."""
+        bound, where = self.structures.setdefault(name, (structure, place))
+        return Condition(bound == structure, f"structure {name}: {place} is nested unlike {where}")
 
     def conditions(self, dimensions: Sequence[Dimension], shape: Sequence[Int], place: str) -> Iterator[Condition]:
         """The conditions under which a shape has these dimensions. Each is followed by what it binds."""

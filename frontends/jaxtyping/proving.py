@@ -17,17 +17,30 @@ once on arrays of such sizes. What its operators require beyond the annotations 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from keyword import iskeyword
 from types import FunctionType
 from typing import Final
 
 from frontends.jaxtyping.arrays import LIBRARIES, SizedArray, on_sizes
+from frontends.jaxtyping.cases import MOST_COMBINATIONS, Case, cases_of
 from frontends.jaxtyping.dimensions import Dimension, Fixed, Named, Several
-from frontends.jaxtyping.matching import Matching
-from frontends.jaxtyping.signature import Mismatch, Signature, paired, signature_of, sizes_of
+from frontends.jaxtyping.matching import Condition, Matching
+from frontends.jaxtyping.signature import (
+    Annotation,
+    Argument,
+    Mismatch,
+    Repeated,
+    Signature,
+    Tree,
+    conditions_of,
+    paired,
+    signature_of,
+)
+from frontends.jaxtyping.trees import leaves, mapped, structure
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
@@ -40,7 +53,6 @@ from solver.decide.verdict import Always, Depends, Never
 
 RANKS: Final = (0, 1, 2)
 """The numbers of dimensions that `*name` and `...` are tried with."""
-MOST_RANKS: Final = 27
 MOST_BRANCHES: Final = 4
 """Branches on sizes that are taken both ways."""
 
@@ -63,12 +75,13 @@ class Claim:
 @dataclass(frozen=True, slots=True)
 class Proof:
     """The claims about one function, for each number of dimensions that was tried. `limits` say for which arguments
-    without dimensions."""
+    without dimensions, `cases` for which alternatives, trees and numbers of arguments."""
 
     name: str
     claims: tuple[Claim, ...]
     ranks: tuple[Mapping[str, int], ...]
     limits: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -79,7 +92,8 @@ class Proof:
     def __str__(self) -> str:
         tried = "; ".join([", ".join([f"{key} of {rank}" for key, rank in ranks.items()]) for ranks in self.ranks])
         dimensions = [f"with dimensions {tried}"] if tried else []
-        head = ", ".join([f"{self.name}: {self.answer}", *self.limits, *dimensions])
+        cases = [f"for {'; '.join(self.cases)}"] if self.cases else []
+        head = ", ".join([f"{self.name}: {self.answer}", *self.limits, *cases, *dimensions])
         open_claims = dict.fromkeys([str(claim) for claim in self.claims if claim.answer != "proven"])
         return "\n".join([head, *[f"  {claim}" for claim in open_claims]])
 
@@ -90,6 +104,8 @@ def prove(  # type: ignore[explicit-any]  # any function
     *,
     ranks: Mapping[str, int] | None = None,
     values: Mapping[str, object] | None = None,
+    trees: Mapping[str, object] | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> Proof:
     """Decide the annotation of a result, at all sizes that the arguments' annotations accept.
 
@@ -100,19 +116,33 @@ def prove(  # type: ignore[explicit-any]  # any function
         ranks: the number of dimensions of a `*name`, or of the `...` of an argument by the argument's name; each that
             is not given is tried with 0, 1 and 2.
         values: arguments without dimensions. An integer that is not given is any that is not negative.
+        trees: for each argument that is a `PyTree`, its containers with `...` for each array: `{"w": ..., "b": ...}`.
+        counts: the number of arguments that `*args` has; otherwise 0, 1 and 2 are tried.
 
     Raises:
         ShapeError: the annotations cannot be read, or an argument is missing.
     """
     signature = signature_of(function)
-    tried = tuple(_ranks(signature, ranks or {}))
+    cases = dict(cases_of(signature, trees or {}, counts or {}))
+    tried: list[Mapping[str, int]] = []
     claims: list[Claim] = []
     limits: dict[str, None] = {}
-    for each in tried:
-        path = _Path(signature, function, body, each, values or {})
-        claims += path.claims(())
-        limits.update(dict.fromkeys(path.limits))
-    return Proof(signature.name, tuple(claims), tried if any(tried) else (), tuple(limits))
+    for label, case in cases.items():
+        for each in _ranks(case, _ranks_of(signature, ranks or {}, cases.values())):
+            path = _Path(signature, function, body, each, values or {}, case)
+            where = f" ({label})" if len(cases) > 1 else ""
+            claims += [replace(claim, text=claim.text + where) for claim in path.claims(())]
+            limits.update(dict.fromkeys(path.limits))
+            tried += [each] if each and each not in tried else []
+    return Proof(signature.name, tuple(claims), tuple(tried), tuple(limits), tuple(filter(None, cases)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """An array of a tree: its annotation and its sizes."""
+
+    annotation: Annotation
+    sizes: tuple[Int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +154,7 @@ class _Path:  # type: ignore[explicit-any]  # any function
     body: Callable[..., object] | None  # type: ignore[explicit-any]
     ranks: Mapping[str, int]
     values: Mapping[str, object]
+    case: Case
 
     @property
     def limits(self) -> list[str]:
@@ -137,7 +168,7 @@ class _Path:  # type: ignore[explicit-any]  # any function
         env = ShapeEnv()
         others = _others(env, self.signature, self.function, self.values)
         try:
-            arguments = _Arguments(env, self.signature, self.ranks, others)
+            arguments = _Arguments(env, self.signature, self.ranks, others, self.case)
         except Contradiction as error:
             return [Claim("the annotations accept no call", "refuted", str(error))]
         try:
@@ -146,31 +177,42 @@ class _Path:  # type: ignore[explicit-any]  # any function
         except Contradiction:
             return []
         except ParseError as error:
-            return [Claim("the body was not followed", "unknown", f"{error.message}: `{error.text}`")]
+            return [Claim("the body could not be traced", "unknown", f"{error.message}: `{error.text}`")]
         try:
             return arguments.claims(self.function, self.body)
         except Contradiction:
             return []
         except UndecidedGuard as error:
             if len(taken) == MOST_BRANCHES:
-                return [Claim("the body was not followed", "unknown", str(error))]
+                return [Claim("the body could not be traced", "unknown", str(error))]
             return [*self.claims((*taken, error.question)), *self.claims((*taken, f"not ({error.question})"))]
 
 
-def _ranks(signature: Signature, given: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+def _several(case: Case) -> Iterator[str]:
+    """The names of several dimensions, and the arguments where there is none."""
+    for argument, tree in case.items():
+        for _, annotation in leaves(tree):
+            assert isinstance(annotation, Annotation)
+            for dimension in annotation.dimensions:
+                if isinstance(dimension, Several):
+                    yield _key(dimension, argument)
+
+
+def _ranks_of(signature: Signature, given: Mapping[str, int], cases: Iterable[Case]) -> Mapping[str, int]:
+    """The numbers of dimensions that are given, each for a name that some case has."""
+    names = dict.fromkeys([name for case in cases for name in _several(case)])
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise ShapeError(f"ranks={shown(dict(given))}: no dimensions {name}; of several dimensions are {known}")
+    return given
+
+
+def _ranks(case: Case, given: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
     """The numbers of dimensions to try, by name, and by the argument where there is none."""
-    choices: dict[str, Sequence[int]] = {}
-    for argument, annotation in signature.arguments.items():
-        for dimension in annotation.dimensions:
-            if isinstance(dimension, Several):
-                key = _key(dimension, argument)
-                choices[key] = (given[key],) if key in given else RANKS
-    unknown = [name for name in given if name not in choices]
-    if unknown:
-        known = ", ".join(choices) or "none"
-        raise ShapeError(f"ranks={shown(dict(given))}: no dimensions {unknown[0]}; of several dimensions are {known}")
+    choices: dict[str, Sequence[int]] = {key: (given[key],) if key in given else RANKS for key in _several(case)}
     combinations = [dict(zip(choices, each)) for each in product(*choices.values())]
-    if len(combinations) > MOST_RANKS:
+    if len(combinations) > MOST_COMBINATIONS:
         raise ShapeError(f"{len(combinations)} combinations of ranks of {', '.join(choices)}: give some as `ranks=`")
     yield from combinations
 
@@ -205,20 +247,36 @@ class _Arguments:
     """Arguments of one call with symbolic sizes: all that the annotations accept, for these ranks."""
 
     def __init__(
-        self, env: ShapeEnv, signature: Signature, ranks: Mapping[str, int], others: Mapping[str, object]
+        self,
+        env: ShapeEnv,
+        signature: Signature,
+        ranks: Mapping[str, int],
+        others: Mapping[str, object],
+        case: Case,
     ) -> None:
         self.env, self.signature, self.ranks, self.others = env, signature, ranks, others
         self.matching = Matching(others)
-        self.shapes: dict[str, tuple[Int, ...]] = {}
-        for name, annotation in signature.arguments.items():
-            shape = self._shape(name, annotation.dimensions)
-            for condition in self.matching.conditions(annotation.dimensions, shape, name):
-                if condition.holds is False:
-                    raise Contradiction(condition.text)
-                if condition.holds is not True:
-                    env.assume(condition.holds)
-            self.shapes[name] = shape
+        self.given: dict[str, object] = {}
+        for name, tree in case.items():
+            self.given[name] = mapped(tree, partial(self._leaf, name))
+            annotation = signature.arguments[name]
+            if isinstance(annotation, Tree) and annotation.structure is not None:
+                self._assume(self.matching.structured(annotation.structure, structure(tree), name))
         env.check_consistent()
+
+    def _leaf(self, argument: str, annotation: object) -> _Leaf:
+        """A new array with an annotation."""
+        assert isinstance(annotation, Annotation)
+        shape = self._shape(argument, annotation.dimensions)
+        for condition in self.matching.conditions(annotation.dimensions, shape, argument):
+            self._assume(condition)
+        return _Leaf(annotation, shape)
+
+    def _assume(self, condition: Condition) -> None:
+        if condition.holds is False:
+            raise Contradiction(condition.text)
+        if condition.holds is not True:
+            self.env.assume(condition.holds)
 
     def _shape(self, argument: str, dimensions: Sequence[Dimension]) -> tuple[Int, ...]:
         """New sizes, except where the annotation tells them; named as the dimension where that is free."""
@@ -261,37 +319,51 @@ class _Arguments:
             if self.signature.result is None:
                 claims.append(Claim("the result is annotated with no dimensions", "unknown"))
             for annotation, found, place in paired(self.signature.result, result, "return"):
-                if body is None and not isinstance(found, SizedArray):
-                    raise NotExpressible(f"{place} is {shown(found)}, no array that was followed")
-                for condition in self.matching.conditions(annotation.dimensions, sizes_of(place, found), place):
+                if body is None:
+                    self._expect_followed(annotation, found, place)
+                for condition in conditions_of(self.matching, annotation, found, place):
                     claims.append(_claim(self.env, condition.text, condition.holds))
             return claims
         except Refused as error:
             if isinstance(error.__cause__, NotExpressible | UndecidedGuard):
-                return [Claim("the body was not followed", "unknown", str(error))]
-            return [Claim("the body accepts no such sizes", "refuted", str(error))]
+                return [Claim("the body could not be traced", "unknown", str(error))]
+            return [Claim("the body rejects all such sizes", "refuted", str(error))]
         except Mismatch as error:
             return [Claim(str(error), "refuted")]
         except (UndecidedGuard, Contradiction):
             raise
         except ShapeError as error:
-            return [Claim("the body was not followed", "unknown", str(error))]
+            return [Claim("the body could not be traced", "unknown", str(error))]
+
+    def _expect_followed(self, annotation: Argument, found: object, place: str) -> None:
+        """Raises:
+        NotExpressible: a result is no array whose sizes were followed.
+        """
+        for where, leaf in leaves(found) if isinstance(annotation, Tree) else [("", found)]:
+            if not isinstance(leaf, SizedArray) and leaf is not None:
+                raise NotExpressible(f"{place}{where} is {shown(leaf)}, which is not an array that was traced")
 
     def _run(self, function: Callable[..., object], body: Callable[..., object] | None) -> object:  # type: ignore[explicit-any]
         parameters = inspect.signature(function).parameters
         if body is not None:
-            given = [self.shapes.get(name, self.others.get(name)) for name in parameters]
+            shapes = {name: mapped(given, lambda leaf: leaf.sizes) for name, given in self.given.items()}  # type: ignore[attr-defined]
+            given = [shapes.get(name, self.others.get(name)) for name in parameters]
             return body(self.env, *given)
         function = inspect.unwrap(function)
         if not isinstance(function, FunctionType):
-            raise NotExpressible(f"{self.signature.name} is no function of Python; give its sizes as `body=`")
-        torch = any(each.array == "Tensor" for each in self.signature.arguments.values())
-        table = LIBRARIES["torch" if torch else "numpy"]
-        kinds = {name: each.kind for name, each in self.signature.arguments.items()}
-        arrays = {
-            name: SizedArray(self.env, shape, table, integers=kinds[name].startswith(("Int", "UInt")))
-            for name, shape in self.shapes.items()
-        }
+            raise NotExpressible(f"{self.signature.name} is not a Python function; give its shapes as `body=`")
+        every = [leaf for given in self.given.values() for _, leaf in leaves(given) if isinstance(leaf, _Leaf)]
+        table = LIBRARIES["torch" if any(leaf.annotation.array == "Tensor" for leaf in every) else "numpy"]
+
+        def array(leaf: object) -> SizedArray:
+            assert isinstance(leaf, _Leaf)
+            integers = leaf.annotation.kind.startswith(("Int", "UInt"))
+            return SizedArray(self.env, leaf.sizes, table, integers=integers)
+
+        arrays = {name: mapped(given, array) for name, given in self.given.items()}
+        for name, annotation in self.signature.arguments.items():
+            if isinstance(annotation, Repeated):
+                arrays[name] = tuple(arrays[name])  # type: ignore[arg-type]
         known = {**self.others, **arrays}
         call = inspect.signature(function).bind_partial()
         call.arguments.update({name: known[name] for name in parameters if name in known})
@@ -299,7 +371,7 @@ class _Arguments:
             return on_sizes(self.env, function)(*call.args, **call.kwargs)
         except ShapeError:
             raise
-        except (TypeError, AttributeError, ValueError, NotImplementedError) as error:
+        except (TypeError, AttributeError, ValueError, LookupError, ZeroDivisionError, NotImplementedError) as error:
             said = f"{type(error).__name__}: {error}"
             raise NotExpressible(said.splitlines()[0]) from error
 
@@ -321,7 +393,7 @@ def _claim(env: ShapeEnv, text: str, condition: Question) -> Claim:
         case Depends(false_at=sizes):
             return Claim(text, "refuted", f"fails at {', '.join([f'{name}={size}' for name, size in sizes.items()])}")
         case _:
-            return Claim(text, "unknown", "neither proof nor sizes at which it fails were found")
+            return Claim(text, "unknown", "found neither a proof nor sizes at which it fails")
 
 
 __all__ = ["Claim", "Proof", "prove"]

@@ -201,7 +201,7 @@ class _Parser:
         dims = tuple(self.listed("(", ")", self.name))
         symbols = tuple(self.listed("[", "]", self.name)) if self.peek() == "[" else ()
         if len({*dims, *symbols}) < len(dims) + len(symbols):
-            self.refuse("a name stands twice")
+            self.refuse("a name occurs twice")
         self.inputs = Inputs(dims, symbols)
 
     def listed(self, opening: str, closing: str, read: Callable[[], Found]) -> list[Found]:

@@ -116,7 +116,7 @@ class Walk:
     def _run(self, node: onnx.NodeProto, values: dict[str, Value]) -> list[Value]:
         missing = [name for name in node.input if name and name not in values]
         if missing:
-            raise ShapeError(f"`{missing[0]}` is no input, no weight, and made by no node before this one")
+            raise ShapeError(f"`{missing[0]}` is not an input, a weight, or the output of an earlier node")
         inputs = [values[name] if name else None for name in node.input]
         function = self.functions.get((node.domain, node.op_type))
         if function is not None:
@@ -260,13 +260,13 @@ def weight(tensor: onnx.TensorProto) -> Value:
     try:
         return constant(numpy_helper.to_array(tensor))
     except MALFORMED as error:
-        raise ShapeError(f"its data is not what its sizes {tuple(dims)} say: {error}") from None
+        raise ShapeError(f"its data does not match its sizes {tuple(dims)}: {error}") from None
 
 
 def _dims(dims: Sequence[int]) -> list[int]:
     for size in dims:
         if size < 0:
-            raise ShapeError(f"{size} is no size")
+            raise ShapeError(f"{size} is not a size")
     return [int(size) for size in dims]
 
 

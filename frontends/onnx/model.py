@@ -160,7 +160,7 @@ def _read(proto: onnx.ModelProto, file: str, lo: int, sizes: Mapping[str, Bounds
     inputs = [one for one in proto.graph.input if one.name not in weights]
     for one in inputs:
         if one.name in values:
-            raise ShapeError(f"there are two inputs of the name `{one.name}`")
+            raise ShapeError(f"two inputs have the name `{one.name}`")
         values[one.name] = _declared(env, one, symbols, lo)
     for name, given in sizes.items():
         _restrict(env, symbols, name, given)
@@ -216,7 +216,7 @@ def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymIn
     for axis, dim in enumerate(info.type.tensor_type.shape.dim):
         if dim.HasField("dim_value"):
             if dim.dim_value < 0:
-                raise ShapeError(f"{info.name}.shape[{axis}] is declared to be {dim.dim_value}, which is no size")
+                raise ShapeError(f"{info.name}.shape[{axis}] is declared to be {dim.dim_value}, which is not a size")
             sizes.append(int(dim.dim_value))
             continue
         given = dim.dim_param or f"{info.name}_{axis}"

@@ -105,7 +105,7 @@ class Node:
         if any(isinstance(number, SymInt) for number in numbers):
             raise NotKnown(f"{what} are known only when the model runs")
         if not all(isinstance(number, int) for number in numbers):
-            raise ShapeError(f"{what} are no integers")
+            raise ShapeError(f"{what} are not integers")
         return [int(number) for number in numbers]
 
     def count(self, index: int) -> int:
@@ -224,7 +224,7 @@ class Operators:
         ]
         for size in [size for value in values if value.shape is not None for size in value.shape]:
             if not isinstance(size, SymInt) and (not isinstance(size, int) or size < 0):
-                raise ShapeError(f"{size} is no size")
+                raise ShapeError(f"{size} is not a size")
         return values
 
 

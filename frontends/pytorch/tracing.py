@@ -6,7 +6,7 @@
 ...     return torch.cat([x, y]).relu().sum(-1)
 >>> variant = trace(f, (torch.randn(3, 8), torch.randn(5, 8)))
 >>> [str(guard) for guard in variant.guards]
-['x_size1 == y_size1']
+['x.shape[1] == y.shape[1]']
 >>> x, y = torch.randn(1, 4), torch.randn(7, 4)
 >>> bool((variant.graph(x, y)[0] == f(x, y)).all())
 True

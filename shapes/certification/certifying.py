@@ -23,10 +23,10 @@ from typing import Final
 
 from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.certification.certificates import Certificate, Condition, Conditions, Finding, NotShown, Proven, Status
-from shapes.certification.size_names import canonical, is_layout, is_size, names_in, renamed
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
+from shapes.size_names import canonical, is_layout, is_size, names_in, renamed
 from solver.decide.assume import assume
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -87,10 +87,10 @@ class Judgement:
             raise ShapeError(f"sizes={shown(sizes)}: expected a range for each size, as in {{'x.shape[0]': (1, 64)}}")
         for name in sizes:
             if not isinstance(name, str):
-                raise ShapeError(f"sizes: {shown(name)} is no name of a size, such as 'x.shape[0]'")
+                raise ShapeError(f"sizes: {shown(name)} is not the name of a size, such as 'x.shape[0]'")
         for text in facts:
             if not isinstance(text, str):
-                raise ShapeError(f"facts: {shown(text)} is no proposition as text, such as 'x.shape[0] % 8 == 0'")
+                raise ShapeError(f"facts: {shown(text)} is not a proposition as text, such as 'x.shape[0] % 8 == 0'")
         spoken = {canonical(name): limits(name, given) for name, given in sizes.items()}
         bounds = {canonical(name): known for each in self.variants for name, known in each.bounds.items()}
         known = list(dict.fromkeys([name for each in self.variants for name in _names_of(each)]))
@@ -268,7 +268,7 @@ class Judgement:
         return renamed(text, symbol)
 
     def _prop(self, text: str) -> Prop | str:
-        """The guard together with where it makes sense; or why it can not be read."""
+        """The guard together with its domain; or the reason why it cannot be read."""
         for name in names_in(text):
             if name.startswith("torch.") or name.endswith(NO_SIZES):
                 return f"not understood: `{name}` is no size"
@@ -392,7 +392,7 @@ def limits(name: str, given: Range) -> tuple[int | None, int | None, int]:
     if lo is not None and hi is not None and lo > hi:
         raise ShapeError(f"{name}={shown(given)}: no size lies between")
     if multiple < 1:
-        raise ShapeError(f"{name}={shown(given)}: a multiple of {multiple} says nothing; expected {expected}")
+        raise ShapeError(f"{name}={shown(given)}: the multiple is less than 1; expected {expected}")
     return lo, hi, multiple
 
 

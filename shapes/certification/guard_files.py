@@ -26,7 +26,6 @@ from typing import Final, assert_never
 
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.line_comments import place_in
-from shapes.certification.size_names import names_in
 from shapes.certification.torch_logs import is_log, read_log
 from shapes.errors import ShapeError
 from shapes.origin import Origin
@@ -39,6 +38,7 @@ from shapes.sessions.recording import (
     open_recording,
     read_sessions,
 )
+from shapes.size_names import names_in
 
 COMMENT: Final = re.compile(r"(?:^|\s)#")
 LONGEST: Final = 1 << 28
@@ -82,7 +82,7 @@ def read_guards(path: Path | str, session: str | None = None) -> list[Conditions
     try:
         start = _contents(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise Unread(f"{path} breaks off: {error}") from None
+        raise Unread(f"{path} is truncated: {error}") from None
     if start.startswith(ARCHIVE):
         raise Unread(
             f"{path} is an archive; `shapes certify FILE.pt2` reads those of torch.export, with the extra torch"
@@ -94,7 +94,7 @@ def read_guards(path: Path | str, session: str | None = None) -> list[Conditions
         found = read_log(lines) if is_log(lines) else [read_lines(lines)]
     if all(condition.fault for each in found for condition in each.conditions):
         faults = [condition.fault for each in found for condition in each.conditions]
-        raise Unread(f"{path} has no guard that can be read: {faults[0] if faults else 'nothing was certified'}")
+        raise Unread(f"{path} has no guard that can be read: {faults[0] if faults else 'there are no guards'}")
     return found
 
 
@@ -115,9 +115,9 @@ def _text(path: Path | str, contents: bytes) -> str:
     try:
         text = contents.decode(encoding)
     except UnicodeDecodeError as error:
-        raise Unread(f"{path}: no text, at byte {error.start}") from None
+        raise Unread(f"{path}: not text, at byte {error.start}") from None
     if "\0" in text:
-        raise Unread(f"{path}: no text, at byte {text.index(chr(0))}")
+        raise Unread(f"{path}: not text, at byte {text.index(chr(0))}")
     return text
 
 
@@ -126,7 +126,7 @@ def _read_recording(path: Path | str, contents: bytes, session: str | None) -> C
     chosen = [each for each in sessions if session is None or each.name == session]
     if len(chosen) != 1:
         names = ", ".join([repr(each.name) for each in sessions]) or "no session"
-        raise Unread(f"{path} has {names}; expected one session, or which one")
+        raise Unread(f"{path} has {names}; expected one session; name one of several")
     return read_session(chosen[0])
 
 
@@ -140,7 +140,7 @@ def _read_folder(folder: Path) -> list[Conditions]:
             frame = COMPILATION.match(file.parent.name)
             found += [replace(one, group=(str(folder), frame[1])) if frame else one for one in each]
     if not any(each.conditions for each in found):
-        raise Unread(f"{folder} has no list of guards; TORCH_TRACE=FOLDER writes one, and tlparse from it")
+        raise Unread(f"{folder} has no list of guards; TORCH_TRACE=FOLDER writes one, and so does tlparse")
     return found
 
 

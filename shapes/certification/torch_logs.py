@@ -10,7 +10,8 @@
 
 Each compilation is a variant: those of one frame stand in for each other. Guards about sizes are judged; guards about
 objects and global state are assumed, counted by their kind. What is not recognized, a list of guards that breaks off,
-and a log that has no list, are conditions that are never shown: nothing is proven by a log that was not understood.
+a log that has no list, and guards on lines of their own between torch's, are conditions that are never shown: nothing
+is proven by a log that was not understood.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Final
 
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.line_comments import place_in
-from shapes.certification.size_names import canonical
+from shapes.size_names import canonical
 
 PREFIX: Final = re.compile(
     r"(?:\[rank\d+\]:\s?)?[VIWEC]\d{4} [\d:.]+ (?P<process>\d+) (?P<file>[^\]]+?):\d+\] ?"
@@ -72,6 +73,11 @@ DECLARED: Final = re.compile(r"create_symbol (?P<symbol>[a-z]\d+) = -?\d+ for (?
 ADDED: Final = re.compile(r"eval (?P<text>.+?) \[guard (?:added|suppressed)[^\]]*\]\s*(?P<why>.*)$")
 FAILED: Final = re.compile(r"\s+- (?P<compilation>\d+/\d+): (?P<text>.*)$")
 NOT_LISTED: Final = "the log has no list of the guards of this compilation: TORCH_LOGS=guards prints it"
+PLAIN: Final = "a guard between torch's lines is not read: certify it in a separate file"
+TORCHS_NAME: Final = re.compile(r"""\b[LG]\[['"]|\.(?:size|stride)\(\)\[|\.shape\[""")
+COMPARISON: Final = re.compile(r"[<>]|[=!]=|%")
+RESEMBLING: Final = re.compile(r"(?!(?:if|elif|while|assert|return|for|raise)\b)[\w\s\[\]()'\".,*+/%<>=!-]+")
+"""Text of an expression, faulty or not: no statement, and no message."""
 BREAKS_OFF: Final = "the list of guards breaks off"
 
 
@@ -102,11 +108,38 @@ def read_log(lines: Sequence[str]) -> list[Conditions]:
     for number, process, compilation, message in _messages(lines):
         here = found.setdefault((process, compilation), _Compilation())
         _read(here, message, number, found, process)
-    return [
+    plain = list(_plain_guards(lines))
+    rest = [Conditions(plain)] if plain else []
+    return rest + [
         _conditions(process, compilation, here)
         for (process, compilation), here in found.items()
         if here.listed or here.conditions or here.added
     ]
+
+
+def _plain_guards(lines: Sequence[str]) -> Iterator[Condition]:
+    """The lines without torch's prefix that read as guards; others are output of the program."""
+    payload = False
+    for number, line in enumerate(lines, 1):
+        if PREFIX.match(line) or STRUCTURED.match(line):
+            payload = STRUCTURED.match(line) is not None
+        elif line.strip() != TREE and not ENTRY.match(line) and not (payload and line.startswith("\t")):
+            written = f" {line}".split(" #", 1)[0].strip()
+            if _reads_as_guard(written):
+                yield Condition(written, line=number, fault=PLAIN)
+
+
+def _reads_as_guard(text: str) -> bool:
+    """Return True for a comparison of names, and for what resembles one and names sizes as torch does."""
+    if TORCHS_NAME.search(text) and COMPARISON.search(text) and RESEMBLING.fullmatch(text):
+        return True
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    nodes = list(ast.walk(tree))
+    compared = isinstance(tree, ast.BoolOp | ast.UnaryOp | ast.Compare)
+    return compared and all(any(isinstance(node, kind) for node in nodes) for kind in (ast.Compare, ast.Name))
 
 
 def _messages(lines: Sequence[str]) -> Iterator[tuple[int, str, str, str]]:

@@ -127,11 +127,13 @@ class Commands:
             case Always():
                 return
             case Never(core=core, proof=proof):
-                raise Contradiction(with_message(f"`{text or prop}` can not be true", message), core, proof)
+                refuted = with_message(f"`{text or prop}` cannot be true", message)
+                raise Contradiction(refuted, core, proof, places=self.table.places)
         at_hint = ledger.at_hint(both, self.true)
         if at_hint is False:
             declared = self.table.ranges_of(sorted(both.symbols, key=lambda atom: atom.serial))
-            raise FalseAtHint(with_message(f"`{text or prop}` is false at the hints", message), declared)
+            refuted = with_message(f"`{text or prop}` is false at the hints", message)
+            raise FalseAtHint(refuted, declared, places=self.table.places)
         if self._checkable(both, at_hint):
             fact = ledger.fact(prop, domain, "guard", text)
             ledger.add_tested(fact, Guarded(fact, prop, True, message))
@@ -181,7 +183,7 @@ class Commands:
         try:
             if not self._commit_domain(prop, domain, text or str(prop), checks=fallback is None):
                 # an optional question costs the run nothing: what it could answer is not worth a check that may fail
-                self._log_choice(prop, fallback is True, policy, f"only the run knows whether `{domain}`")
+                self._log_choice(prop, fallback is True, policy, f"`{domain}` is known only at run time")
                 return fallback is True
             return self._branch_inside(prop, domain, text, fallback, policy)
         except BaseException:

@@ -14,7 +14,7 @@
     guard s >= 2 (torch_defaults: neither 0 nor 1)
     >>> env.symbol("b")
     Traceback (most recent call last):
-    solver.errors.ShapeError: name='b': there is a symbol of this name already
+    solver.errors.ShapeError: name='b': a symbol of this name exists already
 """
 
 from __future__ import annotations
@@ -168,5 +168,5 @@ def _by_name(
     if not isinstance(given, Collection) or isinstance(given, str | Set):
         raise ShapeError(f"hints={shown(hints)}: expected one hint for each name of {spec!r}, or hints by name")
     if len(hints) != len(names):
-        raise ShapeError(f"hints={hints!r}: {spec!r} has {len(names)} names, one hint for each")
+        raise ShapeError(f"hints={hints!r}: {spec!r} has {len(names)} names; expected one hint for each")
     return dict(zip(names, hints, strict=True))

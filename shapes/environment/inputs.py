@@ -90,12 +90,13 @@ def allocate(
     if strides is None:
         strides = [int(stride) for stride in contiguous_strides(sizes)]
     if len(words) != rank or len(strides) != rank:
-        raise ShapeError(f"sizes={tuple(sizes)}, strides={tuple(strides)}, dims={dims!r}: one of each for each axis")
+        layout = f"sizes={tuple(sizes)}, strides={tuple(strides)}, dims={dims!r}"
+        raise ShapeError(f"{layout}: expected one of each for every axis")
     place = source or name
     mark = env.checkpoint()
     try:
         symbolic = [
-            _size(env, word, hint, f"{place}.size({axis})") for axis, (word, hint) in enumerate(zip(words, sizes))
+            _size(env, word, hint, f"{place}.shape[{axis}]") for axis, (word, hint) in enumerate(zip(words, sizes))
         ]
         expressed = _expressed(sizes, strides, symbolic)
         for axis, (hint, stride) in enumerate(zip(strides, expressed)):

@@ -4,9 +4,9 @@
     >>> from shapes.environment.events import Assumed, Sourced
     >>> ledger = Ledger(Interner(), SymbolTable(), origin=lambda: None)
     >>> mark = ledger.position()
-    >>> ledger.commit(ledger.facts, Sourced("s", "x.size(0)"))
+    >>> ledger.commit(ledger.facts, Sourced("s", "x.shape[0]"))
     >>> [str(event) for event in ledger.commitments]
-    ['s is also x.size(0)']
+    ['s is also x.shape[0]']
     >>> ledger.return_to(mark)
     >>> ledger.commitments
     []
@@ -158,13 +158,13 @@ class Ledger:
 
     def _assumed(self, fact: Fact) -> Facts:
         """The facts with one more."""
-        return extended(assume(self.facts, fact), fact)
+        return extended(assume(self.facts, fact), fact, self.table)
 
     def _take_over(self, facts: Facts, fact: Fact, commitment: Commitment) -> None:
         for atom, name in self.table.strict.items():
             lo, hi = facts.bounds(atom.expr)
             if lo is not None and lo == hi and self.facts.bounds(atom.expr) != (lo, hi):
-                raise SpecializedDynamic(name, lo, fact)
+                raise SpecializedDynamic(name, lo, fact, self.table.places)
         self.commit(facts, commitment)
 
     def commit_all(self, commitments: Iterable[Commitment]) -> None:
@@ -215,7 +215,8 @@ class Ledger:
             hints = self.table.hints
             atoms = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
             sizes = ", ".join([f"{atom.name}={number(hints[atom]).text}" for atom in atoms if atom in hints])
-            raise FalseAtHint(f"`{fact.text}` is false at the hints {sizes}", [fact, *self.table.ranges_of(atoms)])
+            known = [fact, *self.table.ranges_of(atoms)]
+            raise FalseAtHint(f"`{fact.text}` is false at the hints {sizes}", known, places=self.table.places)
 
     # ------------------------------------------------------------------ taking back
 
@@ -269,8 +270,9 @@ class Ledger:
             self.tell(RolledBack(position))
 
 
-def extended(facts: Facts | Conflict, fact: Fact) -> Facts:
+def extended(facts: Facts | Conflict, fact: Fact, table: SymbolTable | None = None) -> Facts:
     """The facts with a new one, or the contradiction as an error."""
     if isinstance(facts, Conflict):
-        raise Contradiction(f"`{fact.text}` contradicts what is known", facts.core, facts.proof)
+        places = None if table is None else table.places
+        raise Contradiction(f"`{fact.text}` contradicts what is known", facts.core, facts.proof, places=places)
     return facts

@@ -45,7 +45,7 @@ _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Exp
 
 
 def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
-    """The proposition that value and intermediates fit signed integers of so many bits, and its domain."""
+    """The proposition that value and intermediates fit signed integers of `bits` bits, and its domain."""
     if type(bits) is not int or not 1 <= bits <= WIDEST:
         raise ShapeError(f"bits={shown(bits)}: expected an integer from 1 to {WIDEST:,}")
     if isinstance(size, str):
@@ -56,7 +56,7 @@ def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
-        raise ShapeError(f"size: {len(text)} characters are nested too deeply to be parsed") from None
+        raise ShapeError(f"size: {len(text)} characters are nested too deeply to parse") from None
     walk = _Walk(reader, 1 << (bits - 1))
     walk.value(tree)
     return reader.interner.conjunction(walk.obligations), domain

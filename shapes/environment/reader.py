@@ -20,6 +20,7 @@ from shapes.environment.access import Access, synchronized
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.trail import Trail
 from shapes.errors import ShapeError
+from shapes.size_names import with_symbols
 from shapes.symbolic.numbers import SymBool, SymInt
 from solver.syntax.parser import parse, parse_expr
 from solver.syntax.tokens import Decimals
@@ -55,7 +56,7 @@ class Reader:
     # ------------------------------------------------------------------ propositions
 
     def parse(self, text: str) -> tuple[Prop, Prop]:
-        """The proposition that a text says, and where it makes sense."""
+        """The proposition that a text says, and its domain."""
         found = self.texts.get(text) if isinstance(text, str) else None
         return self._parsed(text) if found is None else found
 
@@ -64,7 +65,8 @@ class Reader:
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected a proposition as text")
         table = self.table
-        parsed = parse(text, table.names, self.interner, decimals=self._decimals, sides=table.sides)
+        written = with_symbols(text, lambda: table.places)
+        parsed = parse(written, table.names, self.interner, decimals=self._decimals, sides=table.sides)
         if self.texts.make_room():
             self._forget()
         self.texts[text] = parsed
@@ -102,9 +104,10 @@ class Reader:
 
     @synchronized
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
-        """The size that a text says, and where it makes sense."""
+        """The size that a text says, and its domain."""
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected an expression as text")
+        text = with_symbols(text, lambda: self.table.places)
         parsed = parse_expr(text, self.table.names, self.interner, decimals=self._decimals)
         return parsed.expr, parsed.domain
 

@@ -24,6 +24,7 @@ from typing import Final
 from shapes.environment.events import Declared
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import Origin
+from shapes.size_names import places_of
 from solver.proofs.fact import Fact
 from solver.syntax.precedence import number
 from solver.syntax.shunting_yard import Side
@@ -113,12 +114,12 @@ class SymbolTable:
         ShapeError: a new symbol can not have this name.
         """
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
-            raise ShapeError(f"name={name!r}: expected an identifier that is no word of the language")
+            raise ShapeError(f"name={name!r}: expected an identifier that is not a keyword")
         known = self.names.get(name)
         if known is not None:
             origin = self.declared(known).fact.origin
             where = f" ({origin.place})" if isinstance(origin, Origin) else ""
-            raise ShapeError(f"name={name!r}: there is a symbol of this name already{where}")
+            raise ShapeError(f"name={name!r}: a symbol of this name exists already{where}")
 
     def free_name(self, letter: str) -> str:
         """A letter with a number that no symbol has."""
@@ -130,6 +131,11 @@ class SymbolTable:
         """The declaration of a symbol."""
         (atom,) = symbol.symbols
         return self.symbols[atom]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places of the symbols that are named after them."""
+        return places_of(self.symbols.values())
 
     def name_of(self, expr: Expr) -> str | None:
         """The name of an expression that is a symbol."""

@@ -29,7 +29,13 @@ def undecided(
     """The error, with the facts that share a symbol with the question."""
     sizes = _near(ledger, verdict) if isinstance(verdict, Depends) else None
     return UndecidedGuard(
-        text or str(prop), verdict, ledger.origin(), known=ledger.about(prop), sizes=sizes, fix=fix
+        text or str(prop),
+        verdict,
+        ledger.origin(),
+        known=ledger.about(prop),
+        sizes=sizes,
+        fix=fix,
+        places=ledger.table.places,
     )
 
 
@@ -46,12 +52,12 @@ def undefined(text: str, domain: Prop, core: Iterable[Fact] = ()) -> Undefined:
     """The error of a question whose domain cannot hold; `text` is the question as it was asked."""
     if domain.kind == "false":
         return Undefined(
-            f"`{text}` makes no sense for any sizes: a divisor in it is 0, or a shift count, an exponent or the operand"
+            f"`{text}` is undefined for all sizes: a divisor in it is 0, or a shift count, an exponent or the operand"
             " of a root is negative"
         )
     because = ", ".join([fact.text for fact in core])
     because = f" ({because})" if because else ""
-    return Undefined(f"`{text}` makes no sense here: the facts refute `{domain}`{because}")
+    return Undefined(f"`{text}` is undefined here: the facts refute `{domain}`{because}")
 
 
 def _near(ledger: Ledger, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom, int]]:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from shapes.accepted import shown
+from shapes.size_names import Placed, places_of
 from solver.errors import ShapeError
 
 RESERVED: Final = re.compile(
@@ -107,6 +108,11 @@ class Arguments:
     def sources_of(self, symbol: str) -> list[Path]:
         """Where the value of a symbol is found."""
         return [self.paths[position] for position in self.positions[symbol]]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places of the symbols that are named after them."""
+        return places_of([Placed(symbol, self.text(found[0])) for symbol, found in self.positions.items()])
 
     def text(self, position: int) -> str:
         """The source text of this input, as a person writes it: `x[0]`."""

@@ -45,6 +45,7 @@ from shapes.guards.extension_modules import build
 from shapes.guards.lowering import Lowering, Operation, Operations
 from shapes.guards.ordering import ordered
 from shapes.guards.toolchain import Unavailable
+from shapes.size_names import with_places
 from solver.decide.pages import facts_page
 from solver.errors import ShapeError
 from solver.proofs.fact import Fact
@@ -169,8 +170,15 @@ class Plan:
             failed = _failure(requirement, _with_definitions(requirement, known))
             if failed is not None:
                 values_used = {names[atom]: known[atom] for atom in _symbols(requirement) if atom in names}
-                return Outcome(False, requirement, values_used, _message(requirement, values_used, failed))
+                return Outcome(False, requirement, values_used, self._message(requirement, values_used, failed))
         return Outcome(True, None, {name: known[atom] for atom, name in names.items()}, "accepted")
+
+    def _message(self, requirement: Fact, values: Mapping[str, int], failed: str) -> str:
+        verb = {"domain": "is not defined", "prop": "fails", "size": "is too large to evaluate"}[failed]
+        where = f" ({where_of(requirement)})" if where_of(requirement) else ""
+        places = self.arguments.places
+        text, sizes = with_places(requirement.text, places), with_places(sizes_text(values), places)
+        return f"{requirement.kind} `{text}` {verb} at {sizes}{where}"
 
 
 def compile_check(
@@ -187,7 +195,7 @@ def compile_check(
         ShapeError: a symbol without a source, or a source of a symbol that there is not.
     """
     if not isinstance(sources, Mapping):
-        raise ShapeError(f"sources={shown(sources)}: expected where each symbol is found, such as {{'s': ('x', 0)}}")
+        raise ShapeError(f"sources={shown(sources)}: expected the place of each symbol, such as {{'s': ('x', 0)}}")
     layout = Arguments.of(sources, arguments)
     for name in layout.positions:
         if name not in symbols:
@@ -293,12 +301,6 @@ def where_of(requirement: Fact) -> str:
     if requirement.origin is not None:
         return str(requirement.origin)
     return f"line {requirement.line}" if requirement.line is not None else ""
-
-
-def _message(requirement: Fact, values: Mapping[str, int], failed: str) -> str:
-    verb = {"domain": "is not defined", "prop": "fails", "size": "is too large to evaluate"}[failed]
-    where = f" ({where_of(requirement)})" if where_of(requirement) else ""
-    return f"{requirement.kind} `{requirement.text}` {verb} at {sizes_text(values)}{where}"
 
 
 def _symbols(requirement: Fact) -> list[Atom]:

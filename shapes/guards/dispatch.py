@@ -161,7 +161,7 @@ class Dispatch(Generic[Value]):
             try:
                 hash(wanted)
             except TypeError:
-                raise ShapeError(f"tests[{source!r}]={wanted!r}: a value that can be hashed is needed") from None
+                raise ShapeError(f"tests[{source!r}]={wanted!r}: expected a hashable value") from None
             if wanted != wanted:
                 raise ShapeError(f"tests[{source!r}]={wanted!r} is not equal to itself")
             found[(head, *steps)] = wanted

@@ -16,7 +16,7 @@ comes later.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shapes.accepted import shown, whole_number
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized, within
@@ -26,6 +26,7 @@ from shapes.guards.components import connected_components
 from shapes.guards.congruences import implied
 from shapes.guards.rejection import Changed, rejected_alone
 from shapes.origin import Origin
+from shapes.size_names import places_of, with_places
 from solver.decide.assume import assume
 from solver.decide.verdict import Always, Depends, Verdict
 from solver.knowledge.by_intervals import prove_by_intervals
@@ -49,6 +50,7 @@ class Guard:
         prop: what must hold; `domain` is where it makes sense, which must hold too.
         origin: the line that asked.
         rejects: sizes that only this guard rejects; None where none were shown.
+        places: the places of symbols, such as `x.shape[0]`.
     """
 
     prop: Prop
@@ -56,17 +58,22 @@ class Guard:
     origin: Origin | None
     rejects: Mapping[str, int] | None
     fact: Fact
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(fact: Fact, rejects: Mapping[str, int] | None = None) -> Guard:
+    def of(fact: Fact, rejects: Mapping[str, int] | None = None, places: Mapping[str, str] | None = None) -> Guard:
         """A fact that a check tests."""
         origin = fact.origin if isinstance(fact.origin, Origin) else None
-        return Guard(fact.prop, fact.domain, origin, rejects, fact)
+        return Guard(fact.prop, fact.domain, origin, rejects, fact, places or {})
 
     @property
     def text(self) -> str:
-        """As it was written."""
-        return self.fact.text
+        """As it was written; a size that is named after its place is shown as `x.shape[0]`."""
+        return self.with_places(self.fact.text)
+
+    def with_places(self, text: str) -> str:
+        """A text about its symbols, with their places."""
+        return with_places(text, self.places)
 
     @property
     def fingerprint(self) -> str:
@@ -130,6 +137,7 @@ class Specialization:
     value: int
     because: tuple[Fact, ...]
     why: str
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def origin(self) -> Origin | None:
@@ -144,7 +152,11 @@ class Specialization:
 
     def __str__(self) -> str:
         head = f"{self.text} = {self.value}" + (f": {self.why}" if self.why else "")
-        return "\n".join([head, *[f"  {fact.text}  {fact_place(fact)}".rstrip() for fact in self.because]])
+        return "\n".join([head, *[f"  {self.shown(fact)}  {fact_place(fact)}".rstrip() for fact in self.because]])
+
+    def shown(self, fact: Fact) -> str:
+        """The text of a fact, with the places of sizes."""
+        return with_places(fact.text, self.places)
 
 
 def guards_page(guards: Sequence[Guard], *, file: str | None = None) -> Page:
@@ -154,7 +166,7 @@ def guards_page(guards: Sequence[Guard], *, file: str | None = None) -> Page:
     rows = []
     for guard in guards:
         where = guard.origin.line if guard.origin is not None and guard.origin.file == file else guard.origin
-        alone = f"it alone rejects {sizes_text(guard.rejects)}" if guard.rejects is not None else ""
+        alone = f"it alone rejects {guard.with_places(sizes_text(guard.rejects))}" if guard.rejects is not None else ""
         number = span(f"[{where}]" if where else "", "line")
         rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
     return columns(rows)
@@ -207,7 +219,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
             return None
         return Changed(sizes, {inputs[atom].name: value for atom, value in changed.items() if atom in inputs})
 
-    return tuple([Guard.of(guards[index], rejected(needed[index])) for index in sorted(needed)])
+    places = places_of(inputs.values())
+    return tuple([Guard.of(guards[index], rejected(needed[index]), places) for index in sorted(needed)])
 
 
 def _needed_under(
@@ -272,25 +285,33 @@ def _given(events: Sequence[Commitment], inputs: Container[Atom]) -> list[Fact]:
 def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
     """The caller's assumptions."""
     facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
-    return tuple([Guard.of(fact) for fact in facts])
+    places = _places(events)
+    return tuple([Guard.of(fact, None, places) for fact in facts])
+
+
+def _places(events: Iterable[Commitment]) -> dict[str, str]:
+    """The places of the symbols that are named after them."""
+    return places_of([event for event in events if isinstance(event, Declared)])
 
 
 def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
     """The checks that run with the program, in order."""
-    found = []
+    found, places = [], _places(events)
     for event in events:
         if isinstance(event, Deferred):
             fact = event.fact
             symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=by_age)])
             origin = fact.origin if isinstance(fact.origin, Origin) else None
             rest = (event.message, origin, symbols, fact, event.error)
-            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *rest))
+            text = with_places(fact.text, places)
+            found.append(RuntimeAssert(fact.prop, fact.domain, text, *rest))
     return tuple(found)
 
 
 def specializations(questions: Questions) -> tuple[Specialization, ...]:
     """The sizes that became constants, in the order in which they did."""
     ledger = questions.ledger
+    places = ledger.table.places
     reasons = {event.expr: event for event in ledger.commitments if isinstance(event, Specialized)}
     sizes: dict[Expr, None] = {}
     for atom, declared in ledger.table.symbols.items():
@@ -306,7 +327,8 @@ def specializations(questions: Questions) -> tuple[Specialization, ...]:
         verdict = questions.answer(ledger.interner.eq(expr, value), questions.true)
         core = verdict.core if isinstance(verdict, Always) else (reasons[expr].fact,) if expr in reasons else ()
         because = tuple(sorted(core, key=lambda fact: fact.serial))
-        found.append(Specialization(str(expr), value, because, reasons[expr].why if expr in reasons else ""))
+        why = reasons[expr].why if expr in reasons else ""
+        found.append(Specialization(with_places(str(expr), places), value, because, why, places))
     return tuple(sorted(found, key=lambda each: each.because[-1].serial if each.because else -1))
 
 

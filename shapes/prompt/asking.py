@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
@@ -23,6 +22,7 @@ from shapes.prompt.foreign import advised
 from shapes.prompt.grammar import Symbol, check_name, read_range
 from shapes.prompt.page import line, show, span
 from shapes.sessions.long_json import dumps
+from shapes.size_names import names_in
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, ParseError, ShapeError
 from solver.proofs.fact import Fact
@@ -106,7 +106,7 @@ def _unnumbered(_: Fact) -> str:
 
 
 def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
-    """Facts that cannot hold together, or a question that makes no sense under them."""
+    """Facts that cannot hold together, or a question that is undefined under them."""
     core = error.core if isinstance(error, Contradiction) else ()
     if as_json:
         answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core]}

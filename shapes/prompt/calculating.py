@@ -48,7 +48,7 @@ def powers_note(text: str) -> Page:
 def optimum_page(text: str, best: Optimum, *, greatest: bool, label: Callable[[Fact], str]) -> Page:
     """A least or greatest value with the facts that it follows from, or how far it is known."""
     if best.value is None:
-        return [line(span("unbounded", "value"), f"  {'above' if greatest else 'below'}, as far as was looked")]
+        return [line(span("unbounded", "value"), f"  {'above' if greatest else 'below'}, as far as the search went")]
     at: list[Span | str] = [" at ", *display.sizes_spans(best.sizes, ())] if best.sizes else []
     head: list[Span | str] = [span(number_text(best.value), "value"), *at]
     if best.bound != best.value:

@@ -25,12 +25,12 @@ from shapes.certification.certificates import Certificate, Conditions
 from shapes.certification.certifying import certify
 from shapes.certification.formats import junit, sarif
 from shapes.certification.guard_files import Unread, read_guards
-from shapes.certification.size_names import canonical, names_in
 from shapes.errors import ShapeError
 from shapes.prompt import display
 from shapes.prompt.grammar import read_range
 from shapes.prompt.page import deliver, line, show, span
 from shapes.sessions.long_json import dumps
+from shapes.size_names import canonical, names_in
 from solver.errors import ParseError
 
 USAGE: Final = 64
@@ -57,7 +57,7 @@ def read_size(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
         raise ParseError("expected NAME=LO..HI, NAME=LO..HI:MULTIPLE or NAME=SIZE", text, 0)
     limits = read_range(values.strip(), text, len(name) + 1)
     if limits[1] is not None and limits[1] < 0 or limits[0] is not None and limits[0] < 0:
-        raise ParseError(f"`{name.strip()}` is a size: none is negative", text, len(name) + 1)
+        raise ParseError(f"`{name.strip()}` is a size, and sizes are not negative", text, len(name) + 1)
     return name.strip(), limits
 
 
@@ -76,7 +76,7 @@ def named_object(text: str) -> object:
     """The object of a module with this name: `MODULE:NAME`.
 
     Raises:
-        ShapeError: the module can not be imported, or has nothing of that name.
+        ShapeError: the module cannot be imported, or has nothing of that name.
     """
     found = NAMED.fullmatch(text)
     assert found is not None
@@ -106,7 +106,7 @@ def guards_of(text: str, session: str | None) -> Read:
             raise ShapeError(f"{text}(): {type(error).__name__}: {error}") from None
         found = next(read_by_all(value), None)
     if found is None:
-        raise ShapeError(f"{text} is {shown(value)}: nothing with guards that could be read")
+        raise ShapeError(f"{text} is {shown(value)}: it has no guards that `certify` can read")
     return found
 
 

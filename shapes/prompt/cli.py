@@ -59,7 +59,7 @@ class Version(argparse.Action):
         import solver.terms.expr
         from shapes import __version__
 
-        form = "as it is written" if str(solver.terms.expr.__file__).endswith(".py") else "compiled"
+        form = "not compiled" if str(solver.terms.expr.__file__).endswith(".py") else "compiled"
         print(f"symshape {__version__} (solver {form}, Python {platform.python_version()})")
         parser.exit()
 
@@ -69,11 +69,10 @@ def arguments() -> Parser:
     solving.add_argument("--no-solver", dest="solvers", action="store_false", help="leave out sympy and z3")
     parser = Parser(
         prog="shapes",
-        description="Ask what follows from what about integer sizes. Without a command: a prompt.",
+        description="Decide propositions about symbolic integer sizes. Without a command, opens a prompt.",
     )
-    parser.add_argument(
-        "--version", action=Version, nargs=0, default=argparse.SUPPRESS, help="the version, and which solver runs"
-    )
+    version = "print the version and the form of the solver"
+    parser.add_argument("--version", action=Version, nargs=0, default=argparse.SUPPRESS, help=version)
     parser.add_argument(
         "--echo", action="store_true", help="print each line of a script before its answer, with its number"
     )
@@ -82,10 +81,10 @@ def arguments() -> Parser:
     ask = commands.add_parser(
         "ask",
         parents=[solving],
-        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 4 contradiction, 64 usage",
-        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 4 if the facts contradict "
-        "each other or the question is defined nowhere, 64 usage. Names without a --range are integers >= 0. A "
-        "question that begins with a minus goes after --.",
+        help="answer one question; exits 0 always, 1 never, 2 depends, 3 gave up, 4 contradiction, 64 usage",
+        description="Answer one question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 4 if the facts "
+        "contradict each other or the question is nowhere defined, 64 usage. Names without a --range are integers >= "
+        "0. Put a question that begins with a minus after --.",
     )
     ask.add_argument("question", help="a proposition, such as '(b*s) %% 64 == 0'")
     ask.add_argument("--given", action="append", default=[], metavar="PROPOSITION", help="a fact; may be repeated")
@@ -95,26 +94,26 @@ def arguments() -> Parser:
         action="append",
         default=[],
         metavar="NAME=LO..HI[:MULTIPLE]",
-        help="the values that a name may have, such as n=-8..8 or s=16..:16; may be repeated",
+        help="the range of a name, such as n=-8..8 or s=16..:16; may be repeated",
     )
-    ask.add_argument("--json", dest="as_json", action="store_true", help="the answer as one JSON object")
-    ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
-    ask.add_argument("--export", choices=["coq"], help="the evidence as a file for coqc, instead of the answer")
+    ask.add_argument("--json", dest="as_json", action="store_true", help="print the answer as one JSON object")
+    ask.add_argument("--why", action="store_true", help="print the proof steps, or the values at both witnesses")
+    ask.add_argument("--export", choices=["coq"], help="print the evidence as a file for coqc instead of the answer")
     certify = commands.add_parser(
         "certify",
         parents=[solving],
-        help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
-        description="Whether the guards in a file, or of a compiled function, hold for all sizes in the ranges, or "
-        "which can fail, and where. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, "
-        "3 the ranges and facts contradict each other, 64 usage, 65 no guard in the file, 66 no such file. A size "
-        "without a range is any size >= 0.",
+        help="decide if guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
+        description="Prove that the guards of a file or a compiled function hold for all sizes in the ranges, or show "
+        "which can fail, and at which sizes. Exits with 0 for proven, 1 if a guard can fail, 2 if some guards were not "
+        "proven, 3 if the ranges and facts contradict each other, 64 usage, 65 no guard in the file, 66 no such file. "
+        "A size without a range is any size >= 0.",
     )
     certify.add_argument(
         "what",
         metavar="FILE | MODULE:NAME",
-        help="a guard on each line, a recorded session, what torch logged (TORCH_LOGS=guards, the folders of "
-        "TORCH_TRACE and tlparse), an exported program (.pt2), - for standard input; or what a module has, such as a "
-        "compiled function that was called, or a function without arguments that gives one",
+        help="a file with one guard a line, a recorded session, a log of torch's (TORCH_LOGS=guards, the folders of "
+        "TORCH_TRACE and tlparse), an exported program (.pt2), or - for standard input; or an object in a module, such "
+        "as a compiled function that was called, or a function without arguments that returns one",
     )
     certify.add_argument(
         *("--range", "--size"),
@@ -122,73 +121,74 @@ def arguments() -> Parser:
         action="append",
         default=[],
         metavar="NAME=LO..HI[:MULTIPLE]",
-        help="the sizes that occur, such as s0=1..8192 or x.shape[1]=16..4096:16; may be repeated",
+        help="the range of a size, such as s0=1..8192 or x.shape[1]=16..4096:16; may be repeated",
     )
     certify.add_argument(
-        "--fact", dest="facts", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes"
+        "--fact", dest="facts", action="append", default=[], metavar="PROPOSITION", help="another fact about sizes"
     )
-    certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
+    certify.add_argument("--session", metavar="NAME", help="the session to read from a recorded file")
     certify.add_argument(
-        "--format", dest="form", choices=["text", "json", "sarif", "junit"], default="text", help="how it is printed"
+        "--format", dest="form", choices=["text", "json", "sarif", "junit"], default="text", help="the output format"
     )
     certify.add_argument("--json", dest="form", action="store_const", const="json", help="the same as --format json")
     onnx = commands.add_parser(
         "onnx",
-        help="shape inference for an ONNX model; exits 0 inferred, 1 refused, 64 usage, 66 no such file",
-        description="The sizes of a model's inputs and outputs, and the guards under which all of its nodes accept "
+        help="infer the sizes in an ONNX model; exits 0 inferred, 1 rejected, 64 usage, 66 no such file",
+        description="Print the sizes of a model's inputs and outputs, and the guards under which all its nodes accept "
         "them. Exits with 0, with 1 if the model is malformed or rejects all sizes in the ranges, 64 usage, 66 no such "
         "file.",
     )
     onnx.set_defaults(kind="onnx")
     onnx.add_argument("file", metavar="MODEL", help="a model file")
-    onnx.add_argument("-o", "--output", metavar="ANNOTATED", help="write the model with the sizes of all its values")
+    onnx.add_argument("-o", "--output", metavar="ANNOTATED", help="write the model with all sizes declared")
     onnx.add_argument(
         "--size",
         dest="ranges",
         action="append",
         default=[],
         metavar="NAME=LO..HI[:MULTIPLE]",
-        help="the sizes that occur, such as batch=1..64, by the name of a dimension; may be repeated",
+        help="the range of a size, such as batch=1..64, by the name of a dimension; may be repeated",
     )
-    onnx.add_argument("--json", dest="as_json", action="store_true", help="one JSON object")
+    onnx.add_argument("--json", dest="as_json", action="store_true", help="print one JSON object")
     report = commands.add_parser(
         "report",
         parents=[solving],
-        help="a recorded session, or the functions of a process, as a page",
-        description="A recorded session: what was known, the guards that remain, and each question with its evidence. "
-        "Or the functions that programs have compiled: their guards, specializations, graph breaks and kernel "
-        "decisions beside their source lines. Exits with 65 if a line or a record was malformed, 64 if there is no "
-        "such session or the extra `report` is missing, 66 if a file could not be read or written.",
+        help="print a recorded session or the compiled functions of a process, or write them as a page",
+        description="Report a recorded session: its facts, its minimal guards, and each question with its evidence. Or "
+        "report compiled functions: their guards, specializations, graph breaks and kernel decisions beside the source "
+        "lines. Exits with 65 if a line or a record is malformed, 64 if there is no such session or the extra `report` "
+        "is missing, 66 if a file cannot be read or written.",
     )
     report.add_argument(
         "file",
         metavar="SESSION | DIR",
-        help="the file of a recorded session, plain or .gz; or the folder of SYMSHAPE_REPORT",
+        help="a recorded session, plain or .gz, or the folder of SYMSHAPE_REPORT",
     )
     report.add_argument(
-        "-o", "--output", metavar="PAGE", help="write an HTML file, of a folder also a folder with index.html"
+        "-o", "--output", metavar="PAGE", help="write an HTML file; for a DIR, a folder with index.html is possible too"
     )
-    report.add_argument("--session", metavar="NAME", help="which session of the file; all of them without")
+    report.add_argument("--session", metavar="NAME", help="the session to print; without it, all of them")
     replay = commands.add_parser(
         "replay",
         parents=[solving],
         help="answer the questions of recorded sessions",
-        description="Answer the questions of recorded sessions, plain or .gz; - reads standard input. The recorded "
-        "truth is not read unless --judge asks for it. Exits with 65 if a line was malformed, 66 if a file could not "
-        "be read, 70 if a question failed inside, 1 if --judge found a wrong answer.",
+        description="Answer the questions of recorded sessions, plain or .gz; - reads standard input. Exits with 65 if "
+        "a line is malformed, 66 if a file cannot be read, 70 after an internal failure, 1 if --judge finds a wrong "
+        "answer.",
     )
     replay.add_argument("names", nargs="+", metavar="FILE")
     replay.add_argument(
-        "--json", dest="as_json", action="store_true", help="one JSON object for each question, then a summary"
+        "--json", dest="as_json", action="store_true", help="print one JSON object for each question, then a summary"
     )
-    replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
-    replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
+    replay.add_argument("--judge", action="store_true", help="compare the answers with the recorded truth")
+    evidence = "compute the evidence of each answer too, timed separately"
+    replay.add_argument("--evidence", action="store_true", help=evidence)
     test = commands.add_parser(
         "test",
-        help="transcripts of the prompt, and saved sessions, as tests; exits 1 where an answer is another",
-        description="Carries out the lines of transcripts (`> ` before each line, its answer below, as `shapes --echo` "
-        "prints) and asks the questions of saved sessions again. Exits with 0, with 1 if an answer is another than the "
-        "one in the file, 65 if a file has neither, 66 if one cannot be read.",
+        help="repeat transcripts and saved sessions as tests; exits 1 if an answer differs",
+        description="Run the lines of transcripts again (`> ` before each line, its answer below, as `shapes --echo` "
+        "prints) and the questions of saved sessions. Exits with 0, with 1 if an answer differs from the file, 65 if a "
+        "file has no answer, 66 if a file cannot be read.",
     )
     test.add_argument("files", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a saved session (.jsonl, .gz)")
     return parser

@@ -67,7 +67,7 @@ class Usage:
 USAGE: Mapping[str, Usage] = {
     "sizes": Usage("sizes b s=128 n=1..64", "declare sizes (integers >= 0), each with a hint or a range", "names"),
     "symbol": Usage("symbol h=-8..8 hint=4", "declare integers with a range; lo=none is unbounded below", "names"),
-    "unbacked": Usage("unbacked u=0..64", "declare a value that only run time knows", "names"),
+    "unbacked": Usage("unbacked u=0..64", "declare a value known only at run time", "names"),
     "let": Usage("let n = s // 4", "define a name for an expression", "definition"),
     "assume": Usage("assume s % 16 == 0", "record a fact; questions after it may use it", "text"),
     "ask": Usage("ask (b*s) % 64 == 0", "does this follow?  Also: (b*s) % 64 == 0 ?", "text"),
@@ -157,7 +157,7 @@ def _argument(line: str, begin: int, end: int, command: str) -> Argument:
     text = line[begin:end]
     column = begin + len(text) - len(text.lstrip())
     if not text.strip():
-        raise ParseError(f"`{command}` needs something after it: {USAGE[command].form}", line, end)
+        raise ParseError(f"`{command}` needs an argument: {USAGE[command].form}", line, end)
     return Argument(text.strip(), column)
 
 
@@ -232,7 +232,7 @@ def _read(line: str, command: str, begin: int, end: int) -> Command:
         case takes:
             for word in _words(line, begin, end):
                 if takes == "nothing":
-                    raise ParseError(f"`{command}` takes nothing after it", line, word.column)
+                    raise ParseError(f"`{command}` takes no argument", line, word.column)
                 if word.text not in USAGE:
                     raise ParseError(f"no command `{word.text}`; `help` lists the commands", line, word.column)
                 return Command(command, word)
@@ -285,7 +285,7 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
     ends, colon, multiple = text.partition(":")
     low, dots, high = ends.partition("..")
     if not dots and colon:
-        raise ParseError("a multiple is of a range: expected LO..HI:MULTIPLE", line, column + len(ends))
+        raise ParseError("a multiple needs a range: expected LO..HI:MULTIPLE", line, column + len(ends))
     if not dots:
         high = low
     places = column, column + len(low) + 2, column + len(ends) + 1
@@ -299,7 +299,7 @@ def read_range(text: str, line: str, column: int) -> tuple[int | None, int | Non
     if not dots and lo is None:
         raise ParseError("expected LO..HI, LO..HI:MULTIPLE or a value", line, column)
     if step is None or step < 1:
-        raise ParseError("a multiple is 1 or more", line, places[2])
+        raise ParseError("a multiple must be 1 or more", line, places[2])
     if lo is not None and hi is not None and lo > hi:
         raise ParseError(f"no integer is in {lo}..{hi}", line, column)
     if lo is not None and hi is not None and hi // step * step < lo:

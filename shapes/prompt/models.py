@@ -67,7 +67,7 @@ def reader_of(kind: str) -> Reader:
                 said = str(error)
                 fix = "" if "pip install" in said else f": pip install 'symshape[{kind}]'"
                 raise ShapeError(said + fix) from None
-    raise ShapeError(f"nothing that is installed reads models of {kind}: no entry point in {READERS}")
+    raise ShapeError(f"no installed package reads models of {kind}: no entry point in {READERS}")
 
 
 def infer_model(

@@ -89,7 +89,7 @@ def report_session(file: str, *, session: str | None = None, output: str | None 
 def report_folder(folder: Path, *, session: str | None, output: str | None) -> int:
     """Print the records in a folder, or write them as a page: a file that ends in `.html`, or a folder for it."""
     if session is not None:
-        return refused(ShapeError(f"--session {session}: {folder} has the records of functions, no sessions"), USAGE)
+        return refused(ShapeError(f"--session {session}: {folder} has records of functions, not sessions"), USAGE)
     try:
         if output is None:
             text = "\n".join([each.text(sources=True) for each in read_folder(folder)])

@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from shapes.certification.size_names import names_in
 from shapes.env import ShapeEnv
 from shapes.environment.events import Asked
 from shapes.environment.ledger import Checkpoint
@@ -39,6 +38,7 @@ from shapes.prompt.page import Page, Span, columns, line, span
 from shapes.prompt.quantifying import read_ranges
 from shapes.prompt.solving import model, optimum
 from shapes.sessions.session import Record, lines_so_far, question_record, questions_of, save
+from shapes.size_names import names_in
 from solver.decide.verdict import Verdict
 from solver.errors import ParseError, ShapeError
 from solver.proofs.fact import Fact
@@ -247,7 +247,7 @@ class Session:
     def _pop(self, count: int) -> Page:
         pushes = [position for position, step in enumerate(self._steps) if step.command in SCOPES]
         if not 1 <= count <= len(pushes):
-            raise ShapeError(f"there are {len(pushes)} points to return to; `push` marks one")
+            raise ShapeError(f"there are {len(pushes)} marks to return to; `push` adds one")
         position = pushes[-count]
         step = self._steps[position]
         self._go_back(step)
@@ -258,7 +258,7 @@ class Session:
         """Take back one line: all from it on are taken back, and those after it carried out again."""
         positions = [at for at, step in enumerate(self._steps) if step.number == number and step.command in CHANGES]
         if not positions:
-            raise ShapeError(f"line {number} is no declaration, fact or guard that stands; `facts` has the numbers")
+            raise ShapeError(f"line {number} is not a current declaration, fact or guard; `facts` shows the numbers")
         kept, dropped = self._steps[: positions[0]], self._steps[positions[0]]
         later = self._steps[positions[0] + 1 :]
         now = self.number
@@ -267,7 +267,7 @@ class Session:
         except BaseException as error:
             self._carry_out_again(kept, dropped, [dropped, *later])
             if isinstance(error, ShapeError):
-                raise ShapeError(f"what comes after line {number} needs it: {error}") from None
+                raise ShapeError(f"a later line needs line {number}: {error}") from None
             raise
         finally:
             self.number = now
@@ -361,7 +361,7 @@ class Session:
             case ".smt2":
                 text = self.env.export("smtlib")
             case _:
-                raise ShapeError(f"`{path}`: a name that ends in .v is the last answer, in .smt2 all that is known")
+                raise ShapeError(f"`{path}`: expected a name that ends in .v (the last answer) or .smt2 (all facts)")
         with open(os.path.expanduser(path), "w", encoding="utf-8") as file:
             file.write(text)
         return [line(span(f"exported to {path}", "muted"))]

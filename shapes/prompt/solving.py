@@ -139,7 +139,7 @@ def solution(env: ShapeEnv, left: str, right: str, symbol: str) -> Solution:
         raise ShapeError(f"there is no symbol `{symbol}`: `sizes {symbol}` declares it")
     difference = env.size(f"({left}) - ({right})")
     if not isinstance(difference, SymInt) or symbol not in {atom.name for atom in difference.expr.symbols}:
-        raise ShapeError(f"`{left} == {right}` says nothing of `{symbol}`")
+        raise ShapeError(f"`{left} == {right}` does not restrict `{symbol}`")
     rest = difference.substitute({symbol: 0})
     factor = difference.substitute({symbol: 1}) - rest
     linear = factor * env.size(symbol) + rest

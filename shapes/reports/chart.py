@@ -9,7 +9,8 @@ True
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 import pygal
@@ -19,6 +20,22 @@ from shapes.reports.layout import Section, Step
 
 COLOURS: Final = ("var(--muted)", "var(--depends)", "var(--never)", "var(--always)")
 CAUSES: Final = ("first call", "guard failed", "size changed", "another cause")
+ALONE: Final[Mapping[str, Any]] = {"js": (), "disable_xml_declaration": True, "pretty_print": False}  # type: ignore[explicit-any]
+"""Options of an SVG within a page that has its own scripts and fetches nothing."""
+
+
+def transparent(text: str, lines: str, colours: Sequence[str], *, font_family: str, size: int, **sizes: int) -> Style:
+    """A style without a background, for light and dark pages alike; `sizes` are those of single texts."""
+    return Style(
+        background="transparent",
+        plot_background="transparent",
+        foreground=text,
+        foreground_strong=text,
+        foreground_subtle=lines,
+        colors=tuple(colours),
+        font_family=font_family,
+        **{"label_font_size": size, "major_label_font_size": size, "legend_font_size": size, **sizes},
+    )
 
 
 def timeline(section: Section) -> str:
@@ -26,23 +43,11 @@ def timeline(section: Section) -> str:
     steps = [each for each in section.steps if each.after is not None]
     if len(steps) < 2:
         return ""
-    style = Style(
-        background="transparent",
-        plot_background="transparent",
-        foreground="var(--text)",
-        foreground_strong="var(--text)",
-        foreground_subtle="var(--line)",
-        colors=COLOURS,
-        font_family="inherit",
-        label_font_size=12,
-        major_label_font_size=12,
-        legend_font_size=12,
-    )
-    # no script: the page has its own, and nothing is fetched
+    style = transparent("var(--text)", "var(--line)", COLOURS, font_family="inherit", size=12)
     chart = pygal.XY(
+        **ALONE,
         stroke=False,
         style=style,
-        js=(),
         width=900,
         height=220,
         dots_size=5,
@@ -52,8 +57,6 @@ def timeline(section: Section) -> str:
         y_labels=[step.variant.number for step in steps][:: max(1, len(steps) // 6)],
         value_formatter=lambda number: f"{number:.0f}",
         include_x_axis=True,
-        pretty_print=False,
-        disable_xml_declaration=True,
     )
     for cause in CAUSES:
         points = [
@@ -83,7 +86,7 @@ def kind_of(step: Step) -> str:
         return CAUSES[0]
     if step.failed:
         return CAUSES[1]
-    return CAUSES[2] if ".size(" in cause.partition(" is ")[0] else CAUSES[3]
+    return CAUSES[2] if ".shape[" in cause.partition(" is ")[0] else CAUSES[3]
 
 
-__all__ = ["timeline"]
+__all__ = ["ALONE", "timeline", "transparent"]

@@ -2,10 +2,10 @@
 
 >>> from shapes.reports.records import FunctionReport, VariantReport
 >>> first = VariantReport(0, "first call")
->>> again = [VariantReport(n, f"x.size(0) is {n + 4}, was {n + 3}", "mark_dynamic(x, 0)") for n in (1, 2)]
+>>> again = [VariantReport(n, f"x.shape[0] is {n + 4}, was {n + 3}", "mark_dynamic(x, 0)") for n in (1, 2)]
 >>> print("\\n".join(summary(FunctionReport("attend", variants=(first, *again)))))
 attend: 3 variants, 2 recompilations
-  variants 1, 2: x.size(0) is 5, was 4
+  variants 1, 2: x.shape[0] is 5, was 4
     to avoid it: mark_dynamic(x, 0)
 """
 

@@ -13,7 +13,7 @@
     >>> print(env.events[-1])
     assume b*s >= u0
 
-That the numbers in an index are in range is seen when the operator runs; that an axis without elements can not be
+That the numbers in an index are in range is seen when the operator runs; that an axis without elements cannot be
 picked from is seen here.
 """
 
@@ -217,7 +217,7 @@ def take_along_dim(env: ShapeEnv, input: Shape, indices: Shape, dim: int | None 
 
 @rule("masked_scatter")
 def masked_scatter(env: ShapeEnv, input: Shape, mask: Shape, source: Shape) -> Shape:
-    """The sizes that input and mask broadcast to; the source has an element for each True, as only a run can tell."""
+    """The sizes that input and mask broadcast to; the source has one element for each True."""
     typed(mask, ("bool",), "mask")
     alike(input, source, "input", "source")
     return Shape(broadcast(env, input, mask), dtype=input.dtype)

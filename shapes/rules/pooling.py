@@ -67,7 +67,7 @@ def pooled(
 
 
 def _register_windows(axes: int) -> None:
-    """Pooling over windows of so many axes."""
+    """Pooling over windows with the given number of axes."""
 
     @rule(f"lp_pool{axes}d")
     def lp_pool(
@@ -141,7 +141,7 @@ def _kept_single(x: Shape, sizes: Sequence[object]) -> list[Truth]:
 
 
 def _register_divisions(axes: int) -> None:
-    """Pooling to a given number of windows of so many axes."""
+    """Pooling to a given number of windows along the given number of axes."""
 
     @rule(f"adaptive_avg_pool{axes}d")
     def adaptive_avg_pool(env: ShapeEnv, input: Shape, output_size: Ints | Sequence[Int | None]) -> Shape:

@@ -25,7 +25,7 @@ HEADER = """\
 {names} names by {count} rules in {families} families. `rules["conv2d"](env, ...)` takes shapes where the operator takes
 tensors, and its other arguments as they are. The line of an operator says what its sizes are; the sizes and arguments
 that it accepts are those of torch's CPU kernel (NumPy's for names that begin so), which
-`tests/shapes/rules/test_agreement.py` compares. What is marked "data" may need numbers that only a run can tell: those
+`tests/shapes/rules/test_agreement.py` compares. What is marked "data" may need numbers known only at run time: those
 become unbacked symbols, with all that always holds of them.
 """
 

@@ -70,7 +70,7 @@ def masked_select(env: ShapeEnv, input: Shape, mask: Shape) -> Shape:
 
 @rule("item")
 def item(env: ShapeEnv, input: Shape) -> Shape:
-    """No axes: a number that only a run can tell."""
+    """No axes: a number known only at run time."""
     env.require(numel(input) == 1, "input: expected one element")
     return Shape((), dtype=input.dtype)
 
@@ -172,7 +172,7 @@ def repeat_interleave(
 
 
 def _repeated(env: ShapeEnv, length: Int, output_size: Int | None, repeats: Shape) -> Int:
-    """The sum of the repeats of so many elements: zero for no element."""
+    """The sum of the repeats of all elements: zero for no element."""
     if output_size is not None:
         return output_size
     if repeats and repeats.elements is not None and repeats.elements.total is not None and same(repeats[0], length):

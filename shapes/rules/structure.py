@@ -52,7 +52,7 @@ def filled(sizes: Sequence[Int]) -> Truth:
 
 
 def count(env: ShapeEnv, most: Int) -> Int:
-    """A number that only a run can tell: how many of so many things."""
+    """A number known only at run time, at most the number of these things."""
     if isinstance(most, int):
         return env.unbacked(lo=0, hi=most) if most > 0 else 0
     number = env.unbacked(lo=0)

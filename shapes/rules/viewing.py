@@ -237,7 +237,7 @@ class Axes:
 
 
 def _over(elements: Int, stride: Int, inner: Int) -> Int:
-    """The step of so many elements along an axis that steps over `inner` ones at a time."""
+    """The step of `elements` elements along an axis that steps over `inner` ones at a time."""
     if isinstance(elements, int) and elements == 1:
         return stride
     return elements * stride // (inner if is_positive(inner) else contiguous_strides((1, inner))[0])

@@ -52,7 +52,7 @@ def loads(text: str | bytes) -> object:
 
 
 def _no_constant(text: str) -> object:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -88,12 +88,12 @@ class Integer(Symbolic):
         """The value with sizes in place of symbols, by name; an int where it is a constant.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         images, domain = self._images(by_name("sizes", sizes, named))
         expr = self.expr.substitute(images)
         if domain.kind == "false":
-            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+            raise Undefined(f"`{self}` is undefined there: it needs `{self.domain}`")
         if expr.is_constant and domain.kind == "true":
             return expr.constant
         return cast(Self, self.operations.integer(expr, domain))
@@ -102,7 +102,7 @@ class Integer(Symbolic):
         """The value at these sizes, one for each symbol by name.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         values = whole_numbers(self.env, by_name("sizes", sizes, named))
         check_defined(self, self.expr.symbols, self.domain, values)
@@ -190,12 +190,12 @@ class Boolean(Symbolic):
         """The proposition with sizes in place of symbols, by name; a bool where it is a constant.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         images, domain = self._images(by_name("sizes", sizes, named))
         prop = self.prop.substitute(images)
         if domain.kind == "false":
-            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+            raise Undefined(f"`{self}` is undefined there: it needs `{self.domain}`")
         if prop.kind in ("true", "false") and domain.kind == "true":
             return prop.kind == "true"
         return cast(Self, self.operations.boolean(prop, domain))
@@ -204,7 +204,7 @@ class Boolean(Symbolic):
         """The truth at these sizes, one for each symbol by name.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         values = whole_numbers(self.env, by_name("sizes", sizes, named))
         check_defined(self, self.prop.symbols, self.domain, values)
@@ -258,7 +258,7 @@ class Real(Symbolic):
         """The double with sizes in place of symbols, by name; a float where it is a constant.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         from solver.floats.substitution import as_float  # loaded on demand, as few programs need it
 
@@ -268,9 +268,9 @@ class Real(Symbolic):
             try:
                 value = as_float(value.program.node, [argument.substitute(images) for argument in value.arguments])
             except (ArithmeticError, ValueError, NotExpressible) as error:
-                raise Undefined(f"`{self}` makes no sense there: {error}") from None
+                raise Undefined(f"`{self}` is undefined there: {error}") from None
         if domain.kind == "false":
-            raise Undefined(f"`{self}` makes no sense there: it needs `{self.domain}`")
+            raise Undefined(f"`{self}` is undefined there: it needs `{self.domain}`")
         if value.value is not None and domain.kind == "true":
             return value.value
         return cast(Self, self.operations.real(value, domain))
@@ -279,7 +279,7 @@ class Real(Symbolic):
         """The double at these sizes, one for each symbol by name.
 
         Raises:
-            Undefined: it makes no sense there.
+            Undefined: it is undefined there.
         """
         values = whole_numbers(self.env, by_name("sizes", sizes, named))
         symbols = frozenset([atom for argument in self.value.arguments for atom in argument.symbols])

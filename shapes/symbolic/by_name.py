@@ -11,7 +11,7 @@
     (32, 0.5, False)
     >>> (b // s).evaluate(b=4, s=0)
     Traceback (most recent call last):
-    solver.errors.Undefined: `b//s` makes no sense at b=4, s=0: it needs `s != 0`
+    solver.errors.Undefined: `b//s` is undefined at b=4, s=0: it needs `s != 0`
 
 Both are arithmetic: they ask nothing, and do not mind what is known about the symbols.
 """
@@ -74,7 +74,7 @@ def check_defined(shown_as: object, symbols: frozenset[Atom], domain: Prop, valu
     if not domain.evaluate(values):
         concerned = sorted(symbols | domain.symbols, key=_age)
         at = sizes_text({atom.name: values[atom] for atom in concerned})
-        raise Undefined(f"`{shown_as}` makes no sense at {at}: it needs `{domain}`")
+        raise Undefined(f"`{shown_as}` is undefined at {at}: it needs `{domain}`")
 
 
 def _age(atom: Atom) -> int:

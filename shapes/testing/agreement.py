@@ -12,7 +12,7 @@
 The rule runs on the sizes themselves, on a symbol for each size, and once more with numbers for some of them and
 symbols of which something is known; what it gave and required is then evaluated. Each time it has to refuse what the
 operator refuses and give the sizes that it gives. Where the number of axes or of outputs depends on a size, the symbols
-have the sizes as hints. A size that only a run can tell (of `nonzero`, say) is taken from the operator, or looked for
+have the sizes as hints. A size known only at run time (of `nonzero`, say) is taken from the operator, or looked for
 where it stands in no output by itself, and all that the rule says of it has to hold there.
 """
 
@@ -213,7 +213,7 @@ def _has_number(value: object) -> bool:
 
 
 def _assignments(env: ShapeEnv, values: dict[Atom, int]) -> Iterator[dict[Atom, int]]:
-    """The values with all small ones for the symbols that only a run can tell and that no output shows."""
+    """The values with all small ones for the unbacked symbols that no output shows."""
     free = [atom for atom, declared in env.symbols.items() if declared.kind == "unbacked" and atom not in values]
     for guess in itertools.product(range(TRIED[min(len(free), len(TRIED) - 1)]), repeat=len(free)):
         yield {**values, **dict(zip(free, guess))}
@@ -227,7 +227,7 @@ def recorded_facts(env: ShapeEnv) -> Iterator[Fact]:
 
 
 def _bind_unbacked(found: tuple[Shape | None, ...], values: dict[Atom, int], expected: Sizes | None) -> None:
-    """Values of the symbols that only a run can tell, from what the operator gave."""
+    """Values of the unbacked symbols, from the operator's results."""
     for one, sizes in zip(found, expected or ()):
         for size, actual in zip(one or (), sizes or ()):
             if isinstance(size, SymInt) and _is_symbol(size):

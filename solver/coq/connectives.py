@@ -186,7 +186,7 @@ class Connectives(Operations):
 
 
 def injected(place: int, count: int) -> str:
-    """A part, `x_`, as a disjunction of so many."""
+    """A part, `x_`, as a disjunction of this many parts."""
     text = "x_" if place == count - 1 else "(or_introl x_)"
     for _ in range(place):
         text = f"(or_intror {text})"

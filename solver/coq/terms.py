@@ -65,7 +65,7 @@ def conjoined(proofs: Sequence[str]) -> str:
 
 
 def conjunct(proof: str, index: int, count: int) -> str:
-    """One part of a conjunction of so many."""
+    """One part of a conjunction with this many parts."""
     for _ in range(index):
         proof = call("proj2", proof)
     return proof if index == count - 1 else call("proj1", proof)

@@ -91,7 +91,7 @@ def inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
 
         supposed = inhabited(facts, supposed, domain)
     if isinstance(supposed, Conflict):
-        raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
+        raise Undefined(f"`{prop}` is undefined here: the facts refute `{domain}`")
     return supposed
 
 

@@ -34,7 +34,7 @@ class WorkBudget:
         self.branches = limits.branches
 
     def spend(self, numbers: int, bits: int = 0) -> None:
-        """Charge for touching so many numbers of so many bits."""
+        """Charge for touching this many numbers of this many bits."""
         self.work -= numbers + (numbers * bits >> 8)
         if self.work < 0:
             raise Exhausted("work")

@@ -68,7 +68,7 @@ def to_sympy(
 
 
 def from_sympy(value: sympy.Basic, interner: Interner, names: Mapping[str, Expr]) -> ParsedExpr | Parsed:
-    """The expression or proposition, and where it makes sense.
+    """The expression or proposition, and its domain.
 
     sympy has no order of evaluation: of `p & q` and `p | q`, the parts that always make sense are taken to come first.
 

@@ -30,14 +30,14 @@ from solver.terms.prop import Prop
 
 
 class Parsed(NamedTuple):
-    """A proposition and where it makes sense."""
+    """A proposition and its domain."""
 
     prop: Prop
     domain: Prop
 
 
 class ParsedExpr(NamedTuple):
-    """An expression and where it makes sense."""
+    """An expression and its domain."""
 
     expr: Expr
     domain: Prop

@@ -288,7 +288,7 @@ class Prop(Node):
         return self.replace(self.interner.images(self.schedule, mapping))
 
     def __bool__(self) -> bool:
-        raise TypeError(f"a proposition has no truth value of its own: ask whether `{self}` follows")
+        raise TypeError(f"a proposition is not a truth value: ask if `{self}` follows")
 
 
 def _parts_first(root: Prop) -> tuple[Prop, ...]:

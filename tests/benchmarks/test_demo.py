@@ -27,7 +27,7 @@ def test_the_demo_shows_figures_baselines_and_three_questions() -> None:
         assert words in done.stdout
     assert done.stdout.count("certificate checked") == 2
     assert done.stdout.count("depends: true at") == 1
-    assert "variant 1: guard `tokens_size1 <= 64` fails at tokens_size1=80" in done.stdout
+    assert "variant 1: guard `tokens.shape[1] <= 64` fails at tokens.shape[1]=80" in done.stdout
     assert done.stdout.count("│ traced  │") == 2
     assert "NO" not in done.stdout
     assert "A training step, ms" in done.stdout or "operators run one by one" in done.stdout

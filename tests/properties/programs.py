@@ -42,7 +42,7 @@ class Case:
                 yield point
 
     def truths(self) -> set[bool]:
-        """The truth values of the question at those points; where it makes no sense is left out."""
+        """The truth values of the question at those points; undefined ones are left out."""
         code = compiled(self.question)
         return {value for point in self.points() if (value := truth(code, point)) is not None}
 

@@ -164,7 +164,7 @@ def test_inputs_share_named_dimensions() -> None:
     x = env.input("x", (4, 128), dims="b s")
     y = env.input("y", (128, 64), dims="s 64")
     assert isinstance(env.ask(x.sizes[1] == y.sizes[0]), Always) and y.sizes[1] == 64
-    assert env.sources("s") == ("x.size(1)", "y.size(0)")
+    assert env.sources("s") == ("x.shape[1]", "y.shape[0]")
     before = env.events
     with pytest.raises(ShapeError, match="b is 4"):
         env.input("z", (5,), dims="b")

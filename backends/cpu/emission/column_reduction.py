@@ -36,7 +36,7 @@ SIDE_BY_SIDE: Final = 4
 STACK: Final = 1 << 16
 """Bytes of sums at most on the stack."""
 ALIGNED: Final = 64
-"""The sums begin at multiples of so many bytes, those of a cache line."""
+"""The alignment of the sums in bytes, that of a cache line."""
 
 
 class Sums:

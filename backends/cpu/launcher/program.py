@@ -176,7 +176,7 @@ class _Parts:
         """The arguments of `Program`.
 
         Raises:
-            NotNative: something that programs do not do.
+            NotNative: an operation that programs do not have.
         """
         described, steps = self._description, self._steps
         if described.guards is not None:

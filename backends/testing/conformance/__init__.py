@@ -3,7 +3,7 @@
     pytest --pyargs backends.testing.conformance
     pytest --pyargs backends.testing.conformance --shape-backend=mylib.backends:backend
 
-It tests ours unless told otherwise: those that can run here. `programs` has the programs, each with a function of torch
+It tests ours by default: those that can run here. `programs` has the programs, each with a function of torch
 as its oracle, and `compiling` runs one by a backend. A backend that compiles kernels is given the lowered program once,
 and then runs it at many sizes, those of 0 and 1 included; one that runs graphs is given a graph for each.
 

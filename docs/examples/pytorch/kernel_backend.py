@@ -1,4 +1,4 @@
-"""A backend of one's own: each kernel is run by torch over the whole grid of its loops.
+"""A custom backend: torch runs each kernel over the whole grid of its loops.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -35,7 +35,7 @@ from backends.loops.kernels import Kernel
 
 
 class WholeGrid(Backend):
-    """Keeps what it was given to compile, as text."""
+    """Keeps the text of each kernel that it compiles."""
 
     device = "cpu"
 

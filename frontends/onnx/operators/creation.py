@@ -62,7 +62,7 @@ def range_(node: Node) -> Value:
         if step == 0:
             raise ShapeError("the step is 0")
         if not all(math.isfinite(number) for number in (start, limit, step)):
-            raise ShapeError("a bound or the step is no finite number")
+            raise ShapeError("a bound or the step is not a finite number")
         if (limit - start) / step <= MOST_ELEMENTS:
             return constant(np.arange(start, limit, step, dtype=np.dtype(dtype or "int64")))
         if not all(isinstance(number, int) for number in (start, limit, step)):

@@ -48,7 +48,7 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
     """
     found = guards_of(compiled)
     if found is None:
-        what = f"compiled={shown(compiled)}: nothing that was compiled"
+        what = f"compiled={shown(compiled)}: expected a compiled object"
         fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
         rejected(what, fix)
     variants, alternatives = found

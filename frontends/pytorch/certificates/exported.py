@@ -23,7 +23,7 @@ import torch
 
 from frontends.pytorch.certificates.shape_envs import Reader, first_use, solved
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.size_names import renamed
+from shapes.size_names import renamed
 
 CONSTANT: Final = "a constant of the exported program"
 EQUAL: Final = "one size of the exported program"
@@ -59,7 +59,7 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     ]
     for name, expression in expressions.items():
         unknown = [each for each in expression.free_symbols if str(each) not in names and each not in derived]
-        fault = f"{unknown[0]} is no size of an input" if unknown else ""
+        fault = f"{unknown[0]} is not a size of an input" if unknown else ""
         if names.get(str(expression)) != str(name):
             rest.append(Condition(f"{name} == {expression.xreplace(derived)}", None, EQUAL, fault=fault))
     rest += ranges_of(program, names, derived)

@@ -38,10 +38,10 @@ from frontends.pytorch.dynamo.code_facts import place_of
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import innermost, is_users
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.size_names import canonical, renamed
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.origin import Origin
+from shapes.size_names import canonical, renamed
 from solver.errors import NotExpressible
 from solver.interop.sympy import from_sympy
 from solver.syntax.parser import Parsed
@@ -182,7 +182,7 @@ class Reader:
             return Condition(self.shown(expression), origin, why, fault="it is about a float and sizes")
         unknown = [symbol for symbol in symbols if str(symbol) not in self.names]
         if unknown:
-            return Condition(self.shown(expression), origin, why, fault=f"{unknown[0]} is no size of an input")
+            return Condition(self.shown(expression), origin, why, fault=f"{unknown[0]} is not a size of an input")
         try:
             parsed = from_sympy(expression.xreplace(self.solved), self.env.interner, self.env.names)
         except (NotExpressible, ShapeError) as error:
@@ -247,7 +247,7 @@ class Reader:
 def solved(
     sizes: Iterable[tuple[sympy.Symbol, sympy.Expr]], names: Collection[str]
 ) -> dict[sympy.Symbol, sympy.Expr]:
-    """For the `n` of a derived dimension, which is no size itself, the number that a size determines: n is (x - 1)//4
+    """For the `n` of a derived dimension, which is not a size, the number that a size determines: n is (x - 1)//4
     where x is 4*n + 1. There is such an n if and only if both are equal for this one, which is a guard too."""
     found: dict[sympy.Symbol, sympy.Expr] = {}
     for size, expression in sizes:

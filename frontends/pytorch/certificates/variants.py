@@ -24,11 +24,11 @@ from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import GraphArguments, is_backed
 from shapes.certification.certificates import Condition, Conditions
-from shapes.certification.size_names import canonical
 from shapes.environment.events import within
 from shapes.guards.arguments import access
 from shapes.guards.variants import Entry
 from shapes.origin import Origin
+from shapes.size_names import canonical
 from solver.proofs.fact import Fact
 from solver.syntax.printer import text_of, text_of_both
 

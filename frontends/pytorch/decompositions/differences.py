@@ -4,7 +4,7 @@
     >>> from frontends.pytorch import trace
     >>> variant = trace(lambda x: torch.gradient(x, dim=0)[0], (torch.ones(4, 3),))
     >>> [str(guard) for guard in variant.guards], tuple(variant.graph(torch.ones(7, 1))[0].shape)
-    (['x_size0 >= 2'], (7, 1))
+    (['x.shape[0] >= 2'], (7, 1))
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     >>> from frontends.pytorch import trace
     >>> variant = trace(torch.cov, (torch.ones(2, 3),))
     >>> [str(guard) for guard in variant.guards], tuple(variant.graph(torch.ones(4, 5))[0].shape)
-    (['arg0_size0 != 1'], (4, 4))
+    (['arg0.shape[0] != 1'], (4, 4))
 """
 
 from __future__ import annotations

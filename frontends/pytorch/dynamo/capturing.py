@@ -7,7 +7,7 @@
     >>> mark_dynamic(x, 0)
     >>> f(x)
     Traceback (most recent call last):
-    frontends.pytorch.shape_env.errors.SpecializedMark: x_size0 is marked as dynamic, but would become the constant 8
+    frontends.pytorch.shape_env.errors.SpecializedMark: x.shape[0] is marked as dynamic, but would become the constant 8
       ...
 
 Torch calls back when it begins and ends a compilation of Dynamo's; calls of what is compiled cost nothing more. Which

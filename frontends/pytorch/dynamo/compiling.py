@@ -10,7 +10,7 @@
     >>> for variant in f.variants:
     ...     print(variant.cause)
     first call
-    x.size(0) is 5, was 3
+    x.shape[0] is 5, was 3
 
 PyTorch's Dynamo reads the function's Python; its graphs run by our variants and kernels, over sizes about which this
 engine is asked (`frontends.pytorch.dynamo.program`). `torch.compile(fn, backend="symshape")` is the same compiler. Each

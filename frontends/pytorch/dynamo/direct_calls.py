@@ -204,7 +204,7 @@ def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]
     size = SIZE.search(text)
     if size is None:
         return FailedGuard(NUMBER.sub("#", text), f"{text} fails", code)
-    name = f"{shown(size['name'])}.size({size['axis']})"
+    name = f"{shown(size['name'])}.shape[{size['axis']}]"
     return FailedGuard(name, f"{name} is {size['size']}, was {size['was']}", code, True)
 
 

@@ -5,7 +5,7 @@
     >>> f = torch.compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, backend="symshape", dynamic=True)
     >>> out = f(torch.randn(4, 5))
     >>> explain(f).splitlines()[:4]
-    ['<lambda>: 1 variant', '', 'variant 0: first call', '  x: float32[x_size0, x_size1]']
+    ['<lambda>: 1 variant', '', 'variant 0: first call', '  x: float32[x.shape[0], x.shape[1]]']
 
 The result of `torch.compile` tells which function makes its graphs, and each graph is noted under that function.
 """

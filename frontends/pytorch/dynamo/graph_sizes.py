@@ -143,7 +143,7 @@ class GraphSizes:
 
         for guard in (*shapes.engine.preconditions(), *shapes.engine.guards()):
             with env.at(guard.origin):
-                learn(env.guard, str(guard))
+                learn(env.guard, guard.fact.text)
         for size, text in equal:
             if words.get(text) != size:
                 learn(lambda fact: env.proves(fact) or env.assume(fact), text, f"{size} == ")

@@ -7,7 +7,7 @@
     >>> variant.graph(torch.randn(7, 1, 4))[0].shape
     torch.Size([7, 1, 5])
     >>> [str(guard) for guard in variant.guards]
-    ['x_size2 == 4']
+    ['x.shape[2] == 4']
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
     ...     y.add_(1)
     ...     return x * 2
     >>> [str(guard) for guard in trace(program, (torch.randn(3, 4),)).guards]
-    ['x_size1 != 1', 'x_size0 != 1']
+    ['x.shape[1] != 1', 'x.shape[0] != 1']
     >>> trace(lambda x: x.t().reshape(-1) + 1, (torch.randn(3, 4),)).guards
     ()
 

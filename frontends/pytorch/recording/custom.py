@@ -12,7 +12,7 @@
     ...     return (*x[:-1], (x[-1] - size) // step + 1, size)
     >>> variant = trace(lambda x: window(x, 3, step=2), (torch.randn(2, 9),))
     >>> [str(guard) for guard in variant.guards]
-    ['x_size1 >= 3']
+    ['x.shape[1] >= 3']
     >>> variant.graph(torch.randn(4, 6))[0].shape
     torch.Size([4, 2, 3])
 

@@ -129,7 +129,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
             choice = replace(choice, kind="static")
         word = free_name(env, choice.word or f"{name}_size{axis}")
         symbols.append((word, (".shape", axis)))
-        sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.size({axis})", 1)))
+        sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.shape[{axis}]", 1)))
     offset = tensor.storage_offset()
     if tensor.is_contiguous():
         strides = recorder.kinds.packed(sizes, tensor.dtype, tensor.device).strides

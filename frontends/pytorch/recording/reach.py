@@ -4,7 +4,7 @@
     >>> from frontends.pytorch import trace
     >>> variant = trace(lambda x: x.as_strided((10,), (3,)) + 1, (torch.ones(30),))
     >>> [str(guard) for guard in variant.guards]
-    ['x_size0 >= 28']
+    ['x.shape[0] >= 28']
 
 Only the elements of traced tensors are known to exist. Access to the rest of an argument's storage is left to eager
 torch.

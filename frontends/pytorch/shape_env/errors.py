@@ -27,6 +27,7 @@ class UndecidedBranch(UndecidedGuard, GuardOnDataDependentSymNode):
         self.cond = torchs.cond
         self.question, self.verdict, self.origin = ours.question, ours.verdict, ours.origin
         self.sizes, self.headline, self.known, self.fix = ours.sizes, ours.headline, ours.known, ours.fix
+        self.places = ours.places
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -59,4 +60,4 @@ class SpecializedMark(SpecializedDynamic, Refused):
 
     def __init__(self, ours: SpecializedDynamic) -> None:
         Refused.__init__(self, str(ours))
-        self.name, self.value, self.fact = ours.name, ours.value, ours.fact
+        self.name, self.value, self.fact, self.places = ours.name, ours.value, ours.fact, ours.places

@@ -37,6 +37,7 @@ from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.policies import Policies
 from frontends.pytorch.shape_env.symbols import Symbols, shown, word
 from shapes.environment.symbols import RESERVED
+from shapes.size_names import places_of, with_places
 from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ class Marking:
         holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")
         if not holds:
             used = [f"{name} = {self.value(name)}" for name in names]
-            raise ViolatedConstraint(f"`{text}` is stated, but is false with {', '.join(used)}")
+            said = f"`{text}` is stated, but is false with {', '.join(used)}"
+            raise ViolatedConstraint(with_places(said, places_of(self.symbols.engine.symbols.values())))
 
     def value(self, name: str) -> Any:
         """The number that a word stands for this time."""

@@ -8,7 +8,7 @@
     ...     f(torch.ones(3))[1:], f(torch.ones(5))[1:]
     ((True, (1, 1)), (False, (2, 1)))
 
-Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor is no truth value; it
+Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
 has no `divmod` of sizes, and no order of them. Here Dynamo traces a function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are

@@ -73,7 +73,7 @@ class Reading(sympy_reading.Reading):
         if isinstance(node, sympy.Symbol):
             found = self.symbol(node)
             if found is None:
-                raise NotExpressible(f"the symbol `{node}` is no number")
+                raise NotExpressible(f"the symbol `{node}` is not a number")
             return floats.from_pattern(found) if is_float(node) else found
         if isinstance(node, sympy.Float):
             return floats.constant(self.interner, float(node))
@@ -139,7 +139,7 @@ class Reading(sympy_reading.Reading):
                 return floats.round_to(real(a), digits.constant)
             case _, [a] if kind in ROUNDINGS:
                 return ROUNDINGS[kind](real(a))
-        raise NotExpressible(f"`{node}` is no operation of floats")
+        raise NotExpressible(f"`{node}` is not a float operation")
 
 
 def real(value: Value) -> Float:

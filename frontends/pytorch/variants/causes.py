@@ -6,7 +6,7 @@
     >>> for size in (4, 5):
     ...     out = graph(torch.randn(size))
     >>> print(graph.variants[1].cause)
-    guard `x_size0 == 4` fails at x_size0=5 (...)
+    guard `x.shape[0] == 4` fails at x.shape[0]=5 (...)
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
             if all(atom.name in values for atom in atoms):
                 known = {atom: values[str(atom.name)] for atom in atoms}
                 if not guard.prop.evaluate(known):
-                    shown = ", ".join([f"{atom.name}={value}" for atom, value in known.items()])
+                    shown = guard.with_places(", ".join([f"{atom.name}={value}" for atom, value in known.items()]))
                     where = "" if guard.origin is None else f" ({guard.origin})"
                     return f"guard `{guard}` fails at {shown}{where}"
     return ""

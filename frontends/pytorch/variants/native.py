@@ -103,7 +103,7 @@ def native_variant(
     """A variant for the launcher, and its description.
 
     Raises:
-        NotNative: it needs something that the launcher lacks.
+        NotNative: it needs an operation that the launcher lacks.
     """
     if variant.joint is not None or any(variant.with_gradient):
         raise NotNative("there is a gradient")

@@ -1,8 +1,8 @@
 """Recompilations and eager fallbacks of a program, each with its cause.
 
     >>> from frontends.pytorch.variants.recompilations import Fallback
-    >>> print(Fallback("x.size(0)", "2 recompilations for the same question: x.size(0) is 5, was 3").reason)
-    2 recompilations for the same question: x.size(0) is 5, was 3
+    >>> print(Fallback("x.shape[0]", "2 recompilations for the same question: x.shape[0] is 5, was 3").reason)
+    2 recompilations for the same question: x.shape[0] is 5, was 3
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@
     ... def f(x, y):
     ...     return x.view(5, -1) if x.shape[1] % x.shape[0] == 0 else x
     >>> f(torch.randn(2, 10), torch.randn(3, 4)).shape, [str(guard) for guard in f.variants[0].guards]
-    (torch.Size([5, 4]), ['5*x_size0 == x_size1'])
+    (torch.Size([5, 4]), ['5*x.shape[0] == x.shape[1]'])
     >>> f(torch.randn(3, 14), torch.randn(3, 4))
     Traceback (most recent call last):
-    frontends.pytorch.errors.ConstraintViolation: x.size(1) is 14, but is stated to be 5*b, which is 15 with b = 3
+    frontends.pytorch.errors.ConstraintViolation: x.shape[1] is 14, but is stated to be 5*b, which is 15 with b = 3
     ...
 
 A relation is an expression over named sizes, as text or Python. It is assumed in the trace, so that branches on it need
@@ -189,7 +189,7 @@ class Relations:
             try:
                 self.sizes[name, axis], _ = self.env.parse_expr(text)
             except ShapeError as error:
-                what = f"what is stated cannot be read, of {name}.size({axis}): {error}"
+                what = f"cannot read the relation stated for {name}.shape[{axis}]: {error}"
                 raise self._wrong(what, "an expression over the named sizes") from None
         self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
         self._check_consistent()
@@ -281,7 +281,7 @@ class Relations:
         for word, ((name, axis), step, start) in self.solved.items():
             size = shapes[name][axis]
             if (size - start) % step:
-                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {self.texts[name, axis]}")
+                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {self.texts[name, axis]}")
             values[word] = (size - start) // step
         for word, value in values.items():
             dim = self.named[word]
@@ -291,16 +291,16 @@ class Relations:
         for name, axis, stated in self._each():
             size = shapes[name][axis]
             if isinstance(stated, int) and size != stated:
-                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
+                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {stated}")
             if isinstance(stated, OneOf) and size not in stated.values:
                 shown = ", ".join([str(value) for value in stated.values])
-                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be one of {shown}")
+                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be one of {shown}")
         numbers = self._known(values)
         for (name, axis), text in self.texts.items():
             value, size = int(self.sizes[name, axis].evaluate(numbers)), shapes[name][axis]
             if value != size:
                 stated = f"{text}, which is {value}{used_in(text, values)}"
-                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
+                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {stated}")
         for condition in self.conditions:
             prop, domain = self.env.parse(condition)
             if not (domain.evaluate(numbers) and prop.evaluate(numbers)):

@@ -7,7 +7,7 @@
     >>> report = f.report()
     >>> guard = report.variants[0].guards[0]
     >>> guard.text, guard.verdict, guard.rejects
-    ('x_size0 >= 3', 'depends', 'x_size0=2')
+    ('x.shape[0] >= 3', 'depends', 'x.shape[0]=2')
 
 Its records, its text and its page are those of `shapes.reports`. `operators` and `share_of_time` measure the calls
 inside of `with f.timed():`; otherwise each graph counts once.
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,13 +32,14 @@ from shapes.origin import Origin
 from shapes.reports.records import Entry, VariantReport
 from shapes.reports.report import Report
 from shapes.reports.sources import excerpts
+from shapes.size_names import places_of, with_places
 
 if TYPE_CHECKING:
     from backends.decisions.questions import Decision
     from shapes.env import ShapeEnv
 
 BRANCH: Final = re.compile(r"\b(if|while)\b")
-SIZE: Final = re.compile(r"(?P<name>\w+)\.size\((?P<axis>\d+)\) is ")
+SIZE: Final = re.compile(r"(?P<name>\w+)\.shape\[(?P<axis>\d+)\] is ")
 GUARD: Final = re.compile(r"guard `(?P<text>.*?)` fails")
 REMEDIES: Final = (
     (re.compile(r".*\bdtype is |.*\bdevice is "), "convert the arguments before the call"),
@@ -98,16 +100,26 @@ def report_of(
 
 def variant_report(number: int, variant: Variant, before: Sequence[VariantReport]) -> VariantReport:
     """One variant, compiled after others."""
+    places = places_of(variant.env.symbols.values())
     return VariantReport(
         number,
         variant.cause,
         remedy(variant, before),
         variant.made,
-        tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
-        tuple(entries(variant)),
-        graph_text(variant),
-        tuple(kernel_lines(variant)),
+        tuple([with_places(f"{each.name}: {each.result.metadata}", places) for each in variant.inputs]),
+        tuple([placed(each, places) for each in entries(variant)]),
+        with_places(graph_text(variant), places),
+        tuple([with_places(each, places) for each in kernel_lines(variant)]),
     )
+
+
+def placed(entry: Entry, places: Mapping[str, str]) -> Entry:
+    """An entry with the places of sizes."""
+    text, accepts, rejects, note = [
+        with_places(text, places) for text in (entry.text, entry.accepts, entry.rejects, entry.note)
+    ]
+    facts = tuple([with_places(fact, places) for fact in entry.facts])
+    return replace(entry, text=text, accepts=accepts, rejects=rejects, note=note, facts=facts)
 
 
 def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
@@ -115,7 +127,7 @@ def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
     cause = variant.cause
     if (size := SIZE.match(cause)) is not None:
         name, axis = size["name"], int(size["axis"])
-        made = [each for each in variant.specialized if each.text.startswith(f"{name}_size{axis} = ")]
+        made = [each for each in variant.specialized if each.text.startswith(f"{name}.shape[{axis}] = ")]
         if made:
             return f"keep the size symbolic in `{made[-1].source}` ({made[-1].place})"
         tensors = [each.result.metadata for each in variant.inputs if each.name == name]

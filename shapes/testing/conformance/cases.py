@@ -5,7 +5,7 @@
     >>> len(list(case.points())), case.truths()
     (9, {True})
 
-A fact that divides by zero somewhere does not hold there; a question that does makes no sense there.
+A fact that divides by zero somewhere does not hold there; a question that does is undefined there.
 """
 
 from __future__ import annotations

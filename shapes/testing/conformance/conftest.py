@@ -24,7 +24,7 @@ def new_environment(pytestconfig: pytest.Config) -> Callable[[], Environment]:
     if place is None:
         return lambda: ShapeEnv(origin=lambda: None)
     factory = named(str(place))
-    assert callable(factory), f"--shape-env={place}: expected something that can be called"
+    assert callable(factory), f"--shape-env={place}: expected a callable"
     return factory
 
 

@@ -47,7 +47,7 @@ def made(new: New, case: Case) -> Environment | None:
 
 
 def asked(env: Environment, case: Case, question: str) -> Answer:
-    """The answer; what the environment cannot read, or what makes no sense anywhere, is open."""
+    """The answer; what the environment cannot read, or what is undefined everywhere, is open."""
     try:
         return answer_of(env.ask(question))
     except NotImplementedError:

@@ -70,7 +70,7 @@ def beginnings(rule: Rule, *, omitted: frozenset[str] = frozenset(), dtypes: boo
 
 
 def _related(count: int) -> Iterator[tuple[Input, ...]]:
-    """Shapes of so many tensors: of one rank, then what broadcasts, multiplies or differs, then of all ranks."""
+    """Shapes of `count` tensors: of one rank, then what broadcasts, multiplies or differs, then of all ranks."""
     if not count:
         yield ()
         return

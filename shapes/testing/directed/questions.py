@@ -139,7 +139,7 @@ def observed(call: Call, is_symbol: Callable[[Path], bool], run: Callable[[Shape
 
 
 def _keep(prop: Prop, values: Mapping[Atom, int], path: dict[Prop, None]) -> None:
-    """Add an answered question; one about a value that only a run can tell is not answered."""
+    """Add an answered question; one about an unbacked symbol is not answered."""
     if prop.kind in ("true", "false") or not prop.symbols <= set(values):
         return
     try:

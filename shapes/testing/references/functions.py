@@ -31,7 +31,7 @@ from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
 from shapes.testing.directed.constants import names_in
 from shapes.testing.references.arrays import array_of, jax_array_of, sizes_of
-from shapes.testing.references.standins import StandIns, Untested, is_large
+from shapes.testing.references.standins import TOO_LARGE, StandIns, Untested, is_large
 
 Tensors = Literal["numpy", "torch", "jax", "sizes"]
 Reference = Callable[[Call], Sizes | None]
@@ -71,7 +71,7 @@ class Function:
         except (Untested, ReferenceFailed):
             raise
         except MemoryError as full:
-            raise Untested(str(full)) from None
+            raise Untested(TOO_LARGE, str(full)) from None
         except Exception as refusal:
             _blamed(self.function, refusal)
             self.refusal = refusal
@@ -209,7 +209,7 @@ def shapes_of(function: object, result: object) -> Sizes | None:
                 f"{_name(function)} gave {result!r}: expected a shape, or a tuple of shapes, of integers"
             ) from None
     if any(size < 0 for one in shapes for size in one or ()):
-        raise Untested(f"{_name(function)} gave a negative size: {result!r}")
+        raise Untested("the reference gave a negative size", repr(result))
     return tuple(shapes)
 
 

@@ -9,7 +9,7 @@
 NumPy's arrays have one element and strides of 0, torch's are on the device `meta`, JAX's are abstract. NumPy's
 functions are watched on smaller arrays first: one that computes elements, or makes arrays that are no views of its
 arguments, is not called with more than `ALLOCATED` elements. torch's meta functions are compared with the kernels on
-small calls first. What cannot be told this way is `Untested`, which is neither accepted nor refused.
+small calls first. A call that no stand-in serves is `Untested`: neither accepted nor refused, and is counted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ LARGE: Final = 1 << 16
 """The product of all integers of a call, from which on there are stand-ins."""
 ALLOCATED: Final = 1 << 18
 """Elements that are really made, at most."""
+COMPUTES: Final = f"the reference computes elements, and there are more than {ALLOCATED}"
+TOO_LARGE: Final = "no array of the reference is so large"
+"""Reasons not to ask a reference."""
 WATCHED: Final = (64, 16)
 """Integers to which large ones are lowered to watch a function of NumPy's; the second where the first is refused."""
 COMPARED: Final = 4
@@ -34,7 +37,11 @@ WORDS: Final = ("overflow", "too big", "too large", "maximum allowed", "exceed",
 
 
 class Untested(Exception):
-    """A call that a reference cannot be asked about on this machine."""
+    """A call that a reference is not asked about. `reason` is the same for all calls left out for one cause."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason = reason
+        super().__init__(f"{reason}: {detail}" if detail else reason)
 
 
 class StandIns:
@@ -63,10 +70,10 @@ class StandIns:
                 case _:
                     return self._without_storage(call)
         except (MemoryError, NotImplementedError, OverflowError) as limit:
-            raise Untested(str(limit)) from None
+            raise Untested(TOO_LARGE, str(limit)) from None
         except (ValueError, RuntimeError, TypeError) as error:
             if any(word in str(error).lower() for word in WORDS):
-                raise Untested(str(error)) from None
+                raise Untested(TOO_LARGE, str(error)) from None
             raise
 
     # ------------------------------------------------------------------ torch and JAX
@@ -75,7 +82,7 @@ class StandIns:
         if self.trusted is None:
             self.trusted = all(self._as_really(known, sizes) for known, sizes in self.known)
         if not self.trusted or not any(True for _ in call.inputs()):
-            raise Untested("torch's meta function differs from the kernel")
+            raise Untested("torch's meta function is not known to agree with the kernel")
         return self._meta(call)
 
     def _meta(self, call: Call) -> object:
@@ -116,7 +123,7 @@ class StandIns:
     def _without_storage(self, call: Call) -> object:
         elements = _elements(call)
         if elements > ALLOCATED and not self._is_lazy(call):
-            raise Untested(f"{elements} elements would be allocated")
+            raise Untested(COMPUTES, f"{elements}")
         args, kwargs = call.replaced(_array)
         return self.function(*args, **kwargs)
 
@@ -219,4 +226,4 @@ def _array(tensor: Input) -> object:
     try:
         return numpy.broadcast_to(numpy.asarray(value, dtype), [int(size) for size in tensor])
     except ValueError as error:
-        raise Untested(str(error)) from None
+        raise Untested(TOO_LARGE, str(error)) from None

@@ -245,7 +245,7 @@ CASES: dict[str, tuple[Callable[..., tuple[object, str]], tuple[object, ...], tu
     "channels": (channels, (16,), (128,)),
     "interleaving": (turns, (False,), (True,)),
     "repack": (across, (), ("b <= 1",)),
-    "recompute": (again, (2,), (8, "x_size0 >= 8")),
+    "recompute": (again, (2,), (8, "x.shape[0] >= 8")),
     "reuse": (reuse, (), ("c <= s",)),
     "large": (large, (), ("s >= 1048576",)),
 }

@@ -84,9 +84,9 @@ def doubling(depth: int) -> onnx.ModelProto:
 
 
 REFUSED: list[tuple[str, onnx.ModelProto, str]] = [
-    ("missing input", model([node("Relu", "nowhere")]), "`nowhere` is no input"),
-    ("cycle", model([node("Relu", "b", out="a"), node("Relu", "a", out="b")]), "made by no node before"),
-    ("itself", model([node("Relu", "y")]), "made by no node before"),
+    ("missing input", model([node("Relu", "nowhere")]), "`nowhere` is not an input"),
+    ("cycle", model([node("Relu", "b", out="a"), node("Relu", "a", out="b")]), "the output of an earlier node"),
+    ("itself", model([node("Relu", "y")]), "the output of an earlier node"),
     ("two makers", model([node("Relu", "x"), node("Sqrt", "x")]), "another node that makes `y`"),
     ("missing output", model([node("Relu", "x", out="z")]), "the output `y` is made by no node"),
     ("no inputs", model([node("Relu")]), "input 0 is missing"),
@@ -128,10 +128,10 @@ REFUSED: list[tuple[str, onnx.ModelProto, str]] = [
     ("pads", model([node("Pad", "x", "w")], weight("w", [1])), "pads has 1 numbers"),
     ("slices", model([node("Slice", "x", "w", "v")], weight("w", [0, 1]), weight("v", [1])), "ends has 1 numbers"),
     ("depth", model([node("OneHot", "x", "w", "v")], weight("w", -2), weight("v", [0, 1])), "depth is negative"),
-    ("short data", model([node("Relu", "w")], short([9])), "its data is not what its sizes"),
-    ("long data", model([node("Relu", "w")], short([1], b"\0" * 80)), "its data is not what its sizes"),
-    ("negative weight", model([node("Relu", "w")], short([-2])), "-2 is no size"),
-    ("short constant", model([node("Constant", value=short([4]))]), "its data is not what its sizes"),
+    ("short data", model([node("Relu", "w")], short([9])), "its data does not match its sizes"),
+    ("long data", model([node("Relu", "w")], short([1], b"\0" * 80)), "its data does not match its sizes"),
+    ("negative weight", model([node("Relu", "w")], short([-2])), "-2 is not a size"),
+    ("short constant", model([node("Constant", value=short([4]))]), "its data does not match its sizes"),
     (
         "recursion",
         model([helper.make_node("f", ["x"], ["y"], domain="own")], functions=[function("f", calling("f"))]),

@@ -139,4 +139,4 @@ def test_a_report_is_a_page(tmp_path) -> None:
     compiled(torch.ones(3))
     compiled.report().save(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "x_size0 &lt;= 4" in page and "compile(lambda x: x * 2 if x.shape[0] &lt; 5" in page
+    assert "x.shape[0] &lt;= 4" in page and "compile(lambda x: x * 2 if x.shape[0] &lt; 5" in page

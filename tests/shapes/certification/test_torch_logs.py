@@ -52,6 +52,29 @@ def test_a_log_without_a_whole_list_is_not_proven(log: str, certified: Certified
     assert status in (1, 2, 65) and not printed.startswith("proven")
 
 
+PLAIN = ["s0 <= 4", "L['x'].size()[1] % 8 == 0  # model.py:7 in f", "L['x'].size()[0] % = 8", "not (n > 4 or m < 2)"]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_plain_guards_in_a_log_are_counted_and_named(where: str, certified: Certified) -> None:
+    """Guards on lines of their own are not skipped as output of the program: nothing is proven then."""
+    plain = "\n".join(PLAIN) + "\n"
+    status, printed = certified(plain + TREE if where == "before" else TREE + plain, "--range", "x.0=5..64")
+    assert status == 2 and not printed.startswith("proven")
+    named = ["s0 <= 4", "x.shape[1] % 8 == 0", "x.shape[0] % = 8", "not (n > 4 or m < 2)"]
+    assert all(each in printed for each in named)
+    assert printed.count("between torch's lines") == len(PLAIN)
+
+
+def test_output_of_the_program_is_no_guard(certified: Certified) -> None:
+    """Other lines between torch's are what the program printed."""
+    lines = ["step 3: loss 0.25", "# x <= 4", "    if x.size(0) > 4:", "  assert x.shape[0] > 4", "tensor([1, 2])"]
+    lines += ["I torch: eval x.size()[0] == 2 [guard]", "epoch=4", "3 <= 4", "x.size()", ""]
+    output = "\n".join(lines)
+    status, printed = certified(output + TREE + output, "--range", "x.0=5..64")
+    assert status == 0 and "between torch" not in printed
+
+
 def test_variants_of_other_objects_do_not_stand_in(certified: Certified) -> None:
     """A variant for another class does not answer the calls that this one rejects."""
     second = TREE.replace("[0/0]", "[0/1]").replace("5 <= L['x'].size()[0]", "L['x'].size()[0] <= 4")

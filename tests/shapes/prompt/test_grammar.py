@@ -64,7 +64,7 @@ def test_line(text: str, command: Command) -> None:
 
 MISTAKES = [
     ("assme s > 0", 0, "did you mean `assume`"),
-    ("assume", 6, "needs something after it"),
+    ("assume", 6, "needs an argument"),
     ("sizes b 64", 8, "`64` is not a name"),
     ("sizes if", 6, "word of the language"),
     ("sizes b=x", 8, "`x` is not an integer"),
@@ -72,9 +72,9 @@ MISTAKES = [
     ("symbol h lo=1.5", 12, "`1.5` is not an integer"),
     ("symbol lo=1", 11, "needs a name"),
     ("unbacked u hint=3", 11, "`unbacked` takes lo, hi"),
-    ("why s", 4, "takes nothing after it"),
+    ("why s", 4, "takes no argument"),
     ("help me", 5, "no command `me`"),
-    ("ask ?", 4, "needs something after it"),
+    ("ask ?", 4, "needs an argument"),
 ]
 
 

@@ -171,7 +171,7 @@ def test_the_last_answer_and_all_that_is_known_are_exported(tmp_path: Path) -> N
     assert "given: s % 16 == 0 (line:2)" in theorem.read_text() and "Theorem always :" in theorem.read_text()
     assert "; always: b*s % 8 == 0" in script.read_text()
     assert "nothing was asked yet" in last("sizes b", f"export {tmp_path / 'x.v'}")
-    assert "ends in .v is the last answer" in last("sizes b", f"export {tmp_path / 'x.txt'}")
+    assert "ends in .v (the last answer)" in last("sizes b", f"export {tmp_path / 'x.txt'}")
     assert "No such file" in last("sizes b", "export /nowhere/at/all.smt2")
     assert sorted(tmp_path.iterdir()) == [script, theorem]
 
@@ -224,7 +224,7 @@ def test_the_transcripts_of_the_page_are_what_happens(position: int) -> None:
 def test_pop_returns_to_the_last_push() -> None:
     replies = talk("sizes b", "push", "assume b > 3", "push", "assume b > 5", "pop 2", "b > 3 ?", "pop")
     assert replies[5] == "back to [2]" and replies[6].startswith("depends")
-    assert "`push` marks one" in replies[7]
+    assert "`push` adds one" in replies[7]
 
 
 def test_a_line_is_dropped_and_those_after_it_stay() -> None:
@@ -234,7 +234,7 @@ def test_a_line_is_dropped_and_those_after_it_stay() -> None:
     replies = talk(*lines, session=session)
     assert replies[3] == "dropped [2] assume b > 3"
     assert replies[4].startswith("depends") and replies[5] == "always    because  s > 5 [3]"
-    assert "needs it" in replies[6]
+    assert "needs line 1" in replies[6]
     assert talk("s > 4 ?", session=session) == ["always    because  s > 5 [3]"]
 
 

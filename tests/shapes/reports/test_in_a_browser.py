@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from shapes.reports.page import save_page
 from shapes.reports.records import Entry, Excerpt, VariantReport
 from shapes.reports.report import Report
+from tests.accessibility import AXE, CHROMIUM, serious
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
@@ -82,6 +81,11 @@ def test_the_page_opens_without_an_error(page: Path) -> None:
     assert console == []
     assert re.search(r'<output id="count"[^>]*>48 entries</output>', document)
     assert len(hits(document)) == 48 and '<body class="filtered"' not in document
+
+
+@pytest.mark.skipif(not AXE, reason="SYMSHAPE_AXE names no axe-core")
+def test_axe_has_no_serious_finding(page: Path) -> None:
+    assert serious(page) == []
 
 
 def test_a_broken_script_would_be_seen(page: Path, tmp_path: Path) -> None:

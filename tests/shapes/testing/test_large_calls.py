@@ -2,7 +2,7 @@
 
 import pytest
 
-from shapes.testing import Call, Input
+from shapes.testing import Call, Input, check_rule
 from shapes.testing.directed.constants import does_constant_work
 from shapes.testing.directed.growth import Growth
 from shapes.testing.references.functions import Function, OfCalls, on_sizes
@@ -159,3 +159,23 @@ def test_refused_when_watched_is_not_remembered():
     with pytest.raises(Untested):
         reference(Call((Input((WIDE,)), 100)))
     assert reference(Call((Input((WIDE,)), 1))) == ((WIDE - 1,),)
+
+
+def test_calls_left_out_are_counted_with_their_reason() -> None:
+    """A rule that is wrong only where its reference would allocate passes, and its report says so."""
+
+    def twice(env, x):
+        env.require(len(x) == 1, "expected one axis")
+        return (x[0] * 2 if x[0] <= WIDE else 0,)
+
+    def concatenated(x):
+        if x.ndim != 1:
+            raise ValueError("expected one axis")
+        return np.concatenate([x, x])
+
+    report = check_rule(twice, concatenated)
+    ((reason, (count, least)),) = report.left_out.items()
+    assert report.untested == count > 0 and least > ALLOCATED // 2
+    assert f"{count} not tested ({reason})" in str(report) and "computes elements" in reason
+    assert f"with integers of {least} or more, not tested: {reason}" in report.details()
+    assert f"{count} not tested" in report._repr_html_() and str(least) in report._repr_html_()

@@ -362,7 +362,7 @@ def fails():
         ("served", 64, 0, "proven"),
         ("served", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
         ("fails", 64, 64, "certified_programs:fails(): RuntimeError: no weights"),
-        ("nothing", 64, 64, "certified_programs:nothing is 3: nothing with guards"),
+        ("nothing", 64, 64, "certified_programs:nothing is 3: it has no guards"),
         ("missing", 64, 64, "certified_programs:missing: AttributeError: "),
     ],
 )
@@ -393,7 +393,7 @@ def test_from_a_command_line(
 
 @pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])
 def test_what_was_not_compiled(what: object) -> None:
-    with pytest.raises(ConstraintViolation, match="nothing that was compiled"):
+    with pytest.raises(ConstraintViolation, match="expected a compiled object"):
         certify(what, {})
 
 

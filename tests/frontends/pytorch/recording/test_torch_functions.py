@@ -92,7 +92,7 @@ def test_concretized_is_visible(name):
     function, text = CONCRETIZED[name]
     variant = trace(function, (torch.randn(6, 4),))
     (guard,) = variant.guards
-    assert str(guard) == "x_size0 == 6"
+    assert str(guard) == "x.shape[0] == 6"
     first, *_ = variant.env.specializations()
     place = first.origin if hasattr(first, "origin") else guard.origin
     assert place.file == __file__
@@ -102,7 +102,7 @@ def test_concretized_is_visible(name):
 def test_python_chooses_by_a_guard():
     """A branch inside Python's `max` is a guard."""
     variant = trace(lambda x: x.new_ones(max(x.shape[0], 5)), (torch.randn(6, 4),))
-    assert [str(guard) for guard in variant.guards] == ["x_size0 >= 5"]
+    assert [str(guard) for guard in variant.guards] == ["x.shape[0] >= 5"]
 
 
 def test_threads_trace_at_once():

@@ -132,9 +132,9 @@ def test_errors_pass_through_dynamo() -> None:
     command = [sys.executable, "-W", "ignore", "-c", VIOLATED]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert [line.rstrip() for line in found.stdout.splitlines()] == [
-        "SpecializedDynamic | x_size0 is marked as dynamic, but would become the constant 5",
+        "SpecializedDynamic | x.shape[0] is marked as dynamic, but would become the constant 5",
         "ConstraintViolation | x.shape[0] is 65, but is marked to be at least 1 and at most 64",
-        "ConstraintViolation | `w_size0 == 2*b` is stated, but is false with w_size0 = 7, b = 3",
+        "ConstraintViolation | `w.shape[0] == 2*b` is stated, but is false with w.shape[0] = 7, b = 3",
         "UserError | Consider annotating your code using torch._check*(). cannot decide `u0 >= 8`: "
         "true at u0=8, false at u0=0",
     ], found.stderr[-3000:]

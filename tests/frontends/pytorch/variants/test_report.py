@@ -47,8 +47,8 @@ def test_each_entry_is_at_the_line_that_caused_it() -> None:
     found = report_of(f)
     guards = [each for variant in found.variants for each in variant.guards]
     assert {(each.text, each.line) for each in guards} >= {
-        ("x_size0 <= 8", line_of("guard")),
-        ("x_size0 >= 9", line_of("guard")),
+        ("x.shape[0] <= 8", line_of("guard")),
+        ("x.shape[0] >= 9", line_of("guard")),
     }
     assert all(each.file == __file__ and each.function == "attend" for each in guards)
     (ended,) = found.breaks
@@ -56,7 +56,7 @@ def test_each_entry_is_at_the_line_that_caused_it() -> None:
     decisions = [each for variant in found.variants for each in variant.decisions]
     assert {each.verdict for each in decisions} >= {"always", "depends"}
     softmax = [each for each in decisions if each.line == line_of("kernel")]
-    assert any("divisible: x_size1 % 16 == 0" in each.text for each in softmax)
+    assert any("divisible: x.shape[1] % 16 == 0" in each.text for each in softmax)
     assert all("torch_dynamo_resume" not in each.function for each in decisions)
     (excerpt,) = found.excerpts
     lines = dict(zip(excerpt.numbers, excerpt.lines))
@@ -71,7 +71,7 @@ def test_the_sizes_of_a_guard_are_on_its_sides() -> None:
     (guard,) = f.report().variants[0].guards
     assert guard.verdict == "depends"
     for text, variants in ((guard.accepts, 1), (guard.rejects, 2)):
-        (size,) = re.findall(r"x_size0=(\d+)", text)
+        (size,) = re.findall(r"x\.shape\[0\]=(\d+)", text)
         f(torch.ones(int(size)))
         assert len(f.variants) == variants
 
@@ -202,3 +202,17 @@ def test_without_a_folder_nothing_is_kept() -> None:
 
 def test_an_entry_without_a_line_has_no_place() -> None:
     assert Entry.at(None, "guard", "s >= 2").place == "" and str(Entry.at(None, "guard", "s >= 2")) == "s >= 2"
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_sizes_have_one_name(backend: str) -> None:
+    """Reports, causes and guards name sizes as the program does, and such names can be asked about."""
+    f = compile(lambda x, y: (x @ y).relu() if x.shape[0] > 4 else x @ y, dynamic=True, backend=backend)
+    for rows in (3, 6):
+        f(torch.ones(rows, 8), torch.ones(8, 5))
+    assert "x.shape[0] <= 4" in f.explain() and "x: float32[x.shape[0], x.shape[1]]" in f.explain()
+    texts = [f.explain(kernels=True), *[str(guard) for variant in f.variants for guard in variant.guards]]
+    assert all("_size" not in text and ".size(" not in text for text in texts), texts
+    env = f.variants[0].env
+    assert env.proves("x.shape[0] <= 4") and env.proves("x.size(1) == L['y'].size()[0]")
+    assert env.size("x.shape[0] + 1").expr is env.size("x_size0 + 1").expr

@@ -4,13 +4,20 @@
 ('x.shape[0]', 'x.shape[0]', 'x.shape[0]', 's0')
 >>> renamed("2 <= L['x'].size()[1] and min(n, 4) < L['y']['a'].stride()[0]", lambda name: f"<{name}>")
 "2 <= <x.shape[1]> and min(<n>, 4) < <y['a'].stride(0)>"
+
+A tensor `x` has the symbols `x_size0` and `x_size1`, unless its author names them. People read the sizes as the program
+has them; a text that is asked may use either:
+
+>>> places = {"x_size0": "x.shape[0]"}
+>>> with_places("x_size0 >= 4 and n >= 4", places), with_symbols("x.shape[0] >= 4 and x.size(0) < n", lambda: places)
+('x.shape[0] >= 4 and n >= 4', 'x_size0 >= 4 and x_size0 < n')
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
 
 STEP: Final = r"""(?:\.[^\W\d]\w*(?:\(\d*\))?|\[(?:'[^']*'|"[^"]*"|\d+)\])"""
 NAME: Final = re.compile(rf"(?<![\w.])(?P<head>[^\W\d]\w*){STEP}*(?:\.\d+)?(?!\w)(?!\s*\()")
@@ -19,7 +26,9 @@ LOCAL: Final = re.compile(r"""^L\[(['"])([^\W\d]\w*)\1\]""")
 SHORT: Final = re.compile(r"\.(\d+)$")
 INDEXED: Final = re.compile(r"\.(size|stride)\(\)\[(\d+)\]$")
 CALLED: Final = re.compile(r"\.size\((\d+)\)$")
-SHAPE: Final = re.compile(r"\.shape\[\d+\]$")
+SHAPE: Final = re.compile(r"\.shape\[(\d+)\]$")
+MARK: Final = "_size"
+SYMBOL: Final = re.compile(rf"(?<![\w.])\w+{MARK}\d+(?!\w)")
 LAYOUT: Final = re.compile(r"\.(stride\(\d+\)|storage_offset\(\))$")
 
 
@@ -62,4 +71,55 @@ def is_size(name: str) -> bool:
     return SHAPE.search(name) is not None or name.isidentifier()
 
 
-__all__ = ["canonical", "is_layout", "is_size", "names_in", "renamed"]
+class HasPlace(Protocol):
+    """A symbol, and the place where its value is found."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def source(self) -> str | None: ...
+
+
+class Placed(NamedTuple):
+    """A symbol with its place."""
+
+    name: str
+    source: str
+
+
+def places_of(symbols: Iterable[HasPlace]) -> dict[str, str]:
+    """The places of the symbols that are named after theirs."""
+    found = {}
+    for each in symbols:
+        if each.source is not None and MARK in each.name:
+            axis = SHAPE.search(each.source)
+            if axis is not None and each.name.endswith(f"{MARK}{axis[1]}"):
+                found[each.name] = each.source
+    return found
+
+
+def with_places(text: str, places: Mapping[str, str]) -> str:
+    """A text for people."""
+    return SYMBOL.sub(lambda found: places.get(found[0], found[0]), text) if places and MARK in text else text
+
+
+def with_symbols(text: str, places: Callable[[], Mapping[str, str]]) -> str:
+    """A text for the engine; the places are collected if it mentions one."""
+    if ".shape[" not in text and ".size(" not in text:
+        return text
+    names = {canonical(place): name for name, place in places().items()}
+    return renamed(text, lambda name: names.get(name, name))
+
+
+__all__ = [
+    "Placed",
+    "canonical",
+    "is_layout",
+    "is_size",
+    "names_in",
+    "places_of",
+    "renamed",
+    "with_places",
+    "with_symbols",
+]
