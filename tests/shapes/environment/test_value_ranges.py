@@ -66,9 +66,9 @@ def test_every_value_is_within_the_range(seed: int) -> None:
         env = ShapeEnv(origin=lambda: None)
         box = {}
         for name in "abc":
-            low = draw.randint(-5, 9)
-            box[name] = range(low, low + draw.randint(1, 8))
-            env.symbol(name, low, box[name][-1])
+            first = draw.randint(-5, 9)
+            box[name] = range(first, first + draw.randint(1, 8))
+            env.symbol(name, first, box[name][-1])
         text = drawn(draw, draw.randint(1, 3))
         code = compile(text, "", "eval")
         points = [dict(zip("abc", point, strict=True)) for point in itertools.product(*box.values())]
