@@ -288,6 +288,14 @@ def multiples_of_a_tile(n: int) -> Case:
     return Case((*sizes(names), Size("t", 1)), facts, f"({' + '.join(names)}) % t == 0")
 
 
+@family(4, 8, 16, 32)
+def multiples_of_two_numbers(n: int) -> Case:
+    """Sizes that are multiples of 4 and of 6, so of 12."""
+    names = named("s", n)
+    facts = tuple([f"{name} % {number} == 0" for name in names for number in (4, 6)])
+    return Case(sizes(names), facts, f"({' + '.join(names)}) % 12 == 0")
+
+
 @family(2, 4, 8, 16)
 def modular_chain(n: int) -> Case:
     """Each size is congruent to the next modulo a constant."""

@@ -29,7 +29,7 @@ from shapes.environment.reader import Question, Reader, Size
 from shapes.environment.symbols import SymbolTable
 from shapes.environment.undecided import undefined, valueless
 from shapes.environment.universal import BoundRange
-from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
+from shapes.errors import Contradiction, InvalidArgument, ParseError, ShapeError, Undefined
 from shapes.origin import OriginProvider, here
 from shapes.policies import Policy, named, unspecialized
 from shapes.symbolic.numbers import SymBool, SymInt
@@ -251,10 +251,17 @@ class Asking(ABC):
         return verdict
 
     def verdict_on(
-        self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
+        self, prop: Prop, domain: Prop | None = None, effort: Effort = "default", timeout: float | None = None
     ) -> Verdict:
         """`ask`, of a proposition that was read before; listeners are not notified."""
-        return self._questions.answer(prop, domain, effort, timeout)
+        try:
+            return self._questions.answer(prop, self._true if domain is None else domain, effort, timeout)
+        except (AttributeError, TypeError):
+            for label, value in (("prop", prop), ("domain", domain)):
+                if not isinstance(value, Prop) and (label, value) != ("domain", None):
+                    expected = "a proposition, such as env.parse(text) gives; `ask` takes text"
+                    raise InvalidArgument(f"verdict_on: {label}={shown(value)}: expected {expected}") from None
+            raise
 
     def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
         """Return True if a proposition is `Always`: for compilers that have use for a proof alone."""

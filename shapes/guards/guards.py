@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from shapes.accepted import shown, whole_number
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Guarded, Specialized, within
 from shapes.environment.questions import Questions, verdict_under
-from shapes.errors import ShapeError, fact_place
+from shapes.errors import InvalidArgument, ShapeError, fact_place
 from shapes.guards.components import connected_components
 from shapes.guards.congruences import implied
 from shapes.guards.rejection import Changed, rejected_alone
@@ -63,6 +63,8 @@ class Guard:
     @staticmethod
     def of(fact: Fact, rejects: Mapping[str, int] | None = None, places: Mapping[str, str] | None = None) -> Guard:
         """A fact that a check tests."""
+        if not isinstance(fact, Fact):
+            raise InvalidArgument(f"Guard.of: fact={shown(fact)}: expected a fact, such as `env.known.records()` has")
         origin = fact.origin if isinstance(fact.origin, Origin) else None
         return Guard(fact.prop, fact.domain, origin, rejects, fact, places or {})
 

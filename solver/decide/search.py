@@ -22,7 +22,7 @@ from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
 from solver.decide.rungs import SIMPLE
-from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
+from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of, with_sample
 from solver.decide.verdict import Depends, GaveUp, Verdict
 from solver.errors import Contradictory
 from solver.knowledge.by_intervals import prove_by_intervals
@@ -80,7 +80,7 @@ def _searched(question: Question, prover: LadderProver) -> Verdict:
         return GaveUp(question.prop, domain, UNDECIDED, before.rungs)
     alive = facts.samples.alive
     if not alive:
-        sampled = _with_sample(facts, solvers=prover.solvers)
+        sampled = _with_sample(facts, prover)
         if sampled is not None:
             prover.facts = sampled
             return _decided(sampled, question.prop, domain, prover)
@@ -213,13 +213,18 @@ def _of_slice(question: Question, prover: LadderProver) -> Verdict | None:
     return None
 
 
-def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:
+def _with_sample(facts: Facts, prover: LadderProver) -> Facts | None:
     """Facts without samples, with one; None where it stays unknown whether there is any.
 
     Raises:
         Contradictory: there is none.
     """
-    match consistency(facts, solvers=solvers):
+    sampled = None if prover.sliced or prover.effort == "fast" else with_sample(facts)
+    if isinstance(sampled, Conflict):
+        raise Contradictory(sampled.core, sampled.proof)
+    if sampled is not None:
+        return sampled
+    match consistency(facts, solvers=prover.solvers):
         case Conflict(core=core, proof=proof):
             raise Contradictory(core, proof)
         case Consistent(witness=witness):

@@ -25,7 +25,7 @@ from typing import Final
 from solver.decide.assume import assume
 from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.base import Rule
-from solver.knowledge.facts import Conflict, Facts, Memos, Slice
+from solver.knowledge.facts import Conflict, Consistent, Facts, Memos, Slice, Unknown
 from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in
 from solver.proofs.fact import Fact
@@ -82,6 +82,53 @@ def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
         return values
     row = facts.witness()
     return None if row is None else {**row, **values}
+
+
+def with_sample(facts: Facts) -> Facts | Conflict | None:
+    """Facts that no sample satisfies, with one that is put together: each part of connected facts that the last values
+    violate is learned by itself, in canonical order; a conflict is data, and None stands for none found.
+
+    Which samples are lost and which repairs succeed depends on the order in which facts came; this does not.
+    """
+    made = facts.memos.together
+    if made is None:
+        made = facts.memos.together = _together(facts)
+    match made:
+        case Consistent(witness=witness):
+            return facts.with_samples(facts.samples.with_row(0, witness))
+        case Conflict():
+            return made
+        case _:
+            return None
+
+
+def _together(facts: Facts) -> Consistent | Conflict | Unknown:
+    """An assignment of all symbols from those of the parts."""
+    values = facts.samples.row_values(facts.all_symbols(), 0)
+    for fact in facts.records():
+        if _holds(fact, values):
+            continue
+        for attempt in range(ATTEMPTS + RESAMPLED):
+            part = slice_of(facts, fact.prop, fact.domain, attempt)
+            if part is None:
+                return Unknown("too many connected facts")
+            if isinstance(part.known, Conflict):
+                return part.known
+            found = None if part.known is None else part.known.witness()
+            if found is not None:
+                values.update(found)
+                break
+        else:
+            return Unknown("no sample was found for some of the facts")
+    return Consistent(values) if facts.holds_at(values) else Unknown("the parts do not fit together")
+
+
+def _holds(fact: Fact, values: dict[Atom, int]) -> bool:
+    """Return True if an assignment satisfies a fact and its domain; False where that is too large to compute."""
+    try:
+        return fact.domain.evaluate(values) and fact.prop.evaluate(values)
+    except OverflowError:
+        return False
 
 
 def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list[Fact]] | None:
@@ -163,11 +210,13 @@ class Order:
     def __init__(self, symbols: list[Atom]) -> None:
         self._marks: dict[Atom, int] = {atom: position for position, atom in enumerate(symbols)}
 
-    def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int]:
-        """Inequalities first, whose factors equalities would expand, then by the first symbols."""
+    def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int, str, str]:
+        """Inequalities first, whose factors equalities would expand, then by the first symbols; what is one proposition
+        by its text."""
         prop = fact.prop
         symbols = tuple(sorted([self._mark(atom) for atom in declared_in(prop)]))
-        return KINDS.get(prop.kind, 0), symbols, prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
+        structure = prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
+        return KINDS.get(prop.kind, 0), symbols, *structure, fact.kind, fact.written or ""
 
     def _of_prop(self, prop: Prop) -> int:
         marks: dict[Prop, int] = {}

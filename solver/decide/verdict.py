@@ -347,6 +347,10 @@ class Depends(Answer):
 
     def under(self, facts: Facts) -> Depends:
         """The same answer under more facts, which both witnesses satisfy as they were found."""
+        wanted: object = facts
+        if not isinstance(wanted, Facts):
+            expected = "facts that include those of the verdict, such as `env.known`"
+            raise InvalidArgument(f"under: facts={wanted!r}: expected {expected}")
         return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
 
     def check(self) -> bool:

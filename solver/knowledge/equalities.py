@@ -128,7 +128,7 @@ class Equalities(Inequalities):
             if atom in others:
                 continue
             inside = any(other.args and atom in other.expr.atoms for other in others)
-            if inside and (atom.args or atom.definition is not None):
+            if inside and (atom.args or (atom.definition is not None and not is_congruence(e, atom))):
                 continue
             uses = self.uses.get(atom.serial)
             used = 0 if uses is None else uses.count.bit_length()
@@ -294,6 +294,16 @@ class Equalities(Inequalities):
         self.withdraw_rules([_occurs(product, rule.proof.conclusion.expr) for _, rule in self.products.rules])
         self.products.rules = (*self.products.rules, (lead, rule))
         self.caches.forget()
+
+
+def is_congruence(e: Expr, atom: Atom) -> bool:
+    """Return True if an equality says that an atom is a multiple of a constant: `x == k*(x//k)`."""
+    parts = [e.interner.monomials[m][0] for m, _ in e.terms]
+    others = [part for part in parts if part is not atom]
+    if e.constant or len(parts) != 2 or len(others) != 1 or others[0].kind != "floordiv":
+        return False
+    n, divisor = others[0].args
+    return n is atom.expr and isinstance(divisor, Expr) and not divisor.terms
 
 
 def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:

@@ -131,7 +131,7 @@ class Tried:
 class Memos:
     """Values computed by questions about the facts. A memo changes no answer: it is what would be computed again."""
 
-    __slots__ = ("choices", "consistency", "relevant", "slices", "unknown")
+    __slots__ = ("choices", "consistency", "relevant", "slices", "together", "unknown")
 
     def __init__(self) -> None:
         self.forget()
@@ -147,6 +147,8 @@ class Memos:
         self.choices: dict[Atom, Choices] = {}
         self.consistency: Consistent | Conflict | Unknown | None = None
         """The answer of z3 on the facts."""
+        self.together: Consistent | Conflict | Unknown | None = None
+        """The answer of the parts of the facts, where no sample satisfies all."""
 
 
 class Facts(Deciding):

@@ -164,6 +164,11 @@ KNOWN = {
         ("-39 < 0", "(4*d + (d // b)) % 2 == 0"),
         "(5*c + ((-2*c + a) * (b // 8))) != (5*b + max(178, d))",
     ),
+    "facts that lose their samples": Problem(
+        {"a": (-2, 6), "b": (0, None), "d": (0, None)},
+        ("a == 6 or a == 3", "(8*a + 3*d) % 7 == 6", "a >= 10 or a == 3"),
+        "b == 23",
+    ),
     "a remainder of a quotient": Problem(
         {"a": (None, None), "b": (2, 2**40)}, ("a >= -123", "b != (b // 4)"), "((b // 2) % 8) % 16 == 1"
     ),

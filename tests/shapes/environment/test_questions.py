@@ -8,6 +8,7 @@ from shapes import Always, Depends, Never, ShapeEnv, SymBool
 from shapes.environment import memory, questions, reader
 from shapes.environment.events import Asked, Deferred, Guarded, RolledBack
 from shapes.environment.trail import Trail
+from shapes.errors import InvalidArgument
 from tests.costs import in_calls
 
 
@@ -32,6 +33,20 @@ def test_always_is_inherited_and_depends_is_asked_again(env: ShapeEnv) -> None:
     env.assume("s % 16 == 0")
     assert isinstance(env.ask("s % 8 == 0"), Always)
     assert isinstance(opened, Depends)
+
+
+def test_what_is_no_proposition_is_refused(env: ShapeEnv) -> None:
+    """Bad arguments end in a sentence, also where they cannot be looked up."""
+    prop, _ = env.parse("b >= 1")
+    refused: list[tuple[object, ...]] = [("b", "b"), ([],), (None,), (prop, "b"), ({}, prop)]
+    for arguments in refused:
+        with pytest.raises(InvalidArgument, match=r"verdict_on: (prop|domain)=.*expected a proposition"):
+            env.verdict_on(*arguments)  # type: ignore[arg-type]
+    assert isinstance(env.verdict_on(prop), Always)
+    opened = env.ask("b >= 2")
+    assert isinstance(opened, Depends)
+    with pytest.raises(InvalidArgument, match=r"facts=None: expected facts"):
+        opened.under(None)  # type: ignore[arg-type]
 
 
 def test_a_new_symbol_gets_a_value_in_every_witness(env: ShapeEnv) -> None:

@@ -251,3 +251,9 @@ def test_redundant_guards_of_independent_pairs_cost_a_linear_number_of_assumptio
         assert [guard.text for guard in env.guards()] == [f"b{k} >= s{k}" for k in range(pairs)]
         counts.append(len(learned))
     assert counts[1] == 4 * counts[0]
+
+
+def test_what_is_no_fact_is_refused() -> None:
+    """A guard of something else ends in a sentence."""
+    with pytest.raises(ShapeError, match=r"Guard\.of: fact=None: expected a fact"):
+        guards.Guard.of(None)  # type: ignore[arg-type]

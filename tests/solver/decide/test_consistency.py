@@ -109,6 +109,7 @@ def test_unknown_facts_still_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = Facts.empty(interner).declare_range(x, 2, None)
     blind = facts.with_samples(facts.samples.copy())
     blind.samples.alive = ()
+    blind.memos.together = Unknown("not to be found in this test")
     assert isinstance(decide(blind, interner.ge(x * x, 4), solvers=False), Always)
     monkeypatch.setattr("solver.interop.z3.entails", lambda *asked: Proved((0,)))
     with pytest.raises(Contradictory) as caught:

@@ -166,3 +166,41 @@ def test_remainders_of_one_size_against_all_its_values() -> None:
         assert isinstance(verdict, expected) and verdict.check(), (facts, divisor, rest)
         found.append(expected)
     assert {Always, Depends, Never} == set(found)
+
+
+SEVERAL = [(4, 6), (6, 4), (4, 12), (4, 9), (6, 10, 15), (8, 12, 18), (12, 4), (2, 3, 4, 5, 6)]
+
+
+@pytest.mark.parametrize("numbers", SEVERAL)
+def test_multiples_of_several_numbers_are_multiples_of_the_least_common_one(numbers: tuple[int, ...]) -> None:
+    """They are solved together, in any order: sums of many such sizes are no search."""
+    env = environment()
+    names = [f"s{k}" for k in range(20)]
+    for name in names:
+        env.symbol(name, lo=0)
+        for number in numbers:
+            env.assume(f"{name} % {number} == 0")
+    whole = lcm(*numbers)
+    verdict = env.ask(f"({' + '.join(names)}) % {whole} == 0")
+    assert isinstance(verdict, Always) and verdict.rung == "substitution" and verdict.check()
+    assert len(verdict.core) >= len(names)
+    assert isinstance(env.ask(f"{names[0]} % {2 * whole} == 0"), Depends)
+    assert env.ask(f"{names[0]} == {whole}").check()
+
+
+def test_congruences_of_a_quotient_agree_with_enumeration() -> None:
+    """What is a multiple by a name of its own, and by a name of that name, has the values that its facts allow."""
+    draw = random.Random(20)
+    for _ in range(60):
+        env = environment()
+        env.symbol("a", lo=0, hi=240)
+        numbers = [draw.choice((2, 3, 4, 6, 8, 9, 10, 12)) for _ in range(draw.randint(2, 4))]
+        for number in numbers:
+            env.assume(f"a % {number} == 0")
+        values = [a for a in range(241) if all(a % number == 0 for number in numbers)]
+        for divisor in (4, 6, 9, 12):
+            for remainder in (0, draw.randrange(divisor)):
+                truths = {a % divisor == remainder for a in values}
+                verdict = env.ask(f"a % {divisor} == {remainder}")
+                expected = Depends if len(truths) == 2 else Always if True in truths else Never
+                assert isinstance(verdict, expected) and verdict.check(), (numbers, divisor, remainder)
