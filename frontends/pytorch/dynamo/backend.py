@@ -165,7 +165,7 @@ class Graph:
         for each in graphs_in(module):
             each.recompile()
         # as it is now
-        self.call = module.forward
+        self.call = function_of(module.graph, module) if between_parts(module) else module.forward
         self.call = self._runner(module, is_whole=True)
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)

@@ -22,6 +22,7 @@ from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch.dynamo.changed_arguments import changed_by, is_strided, storage_of
 from frontends.pytorch.dynamo.graph_function import function_of
+from frontends.pytorch.errors import unsupported
 
 CONDITIONAL: Final = torch.ops.higher_order.cond
 LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
@@ -44,22 +45,41 @@ def between_parts(module: torch.fx.GraphModule) -> dict[torch.fx.Node, tuple[tor
 
 
 def is_one_piece(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
-    """Return True if a graph transforms functions, computes gradients, or changes memory that it used before a call: a
-    part may have saved it for its backward, where eager torch saves something else."""
+    """Return True if a graph transforms functions, computes gradients, or changes what a part may have saved."""
+    for node in graph.nodes:
+        tensors = [each for each in tensors_at(node) if torch._C._functorch.is_functorch_wrapped_tensor(each)]
+        if tensors or node.target is torch.autograd.grad:
+            return True
+    return changes_saved(graph, calls)
+
+
+def changes_saved(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
+    """Return True if a graph changes memory that it used before a call, or that a conditional got or made: a part may
+    have saved it for its backward, where eager torch saves something else."""
     used: set[int] = set()
     before: set[int] = set()
     for node in graph.nodes:
-        values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
-        tensors = [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
         changed = changed_by(node)
-        if node.target is torch.autograd.grad or any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
-            return True
         if changed is not None and storage_of(changed) in before:
             return True
         if node in calls:
             before |= used
-        used.update(storage_of(tensor) for tensor in tensors if is_strided(tensor))
+        held = [storage_of(tensor) for tensor in tensors_at(node) if is_strided(tensor)]
+        used.update(held)
+        if node.target is CONDITIONAL:
+            before.update(held)
     return False
+
+
+def learns(graph: torch.fx.Graph) -> bool:
+    """Return True if a graph records gradients."""
+    return any(each.requires_grad for node in graph.nodes for each in tensors_at(node))
+
+
+def tensors_at(node: torch.fx.Node) -> list[torch.Tensor]:
+    """The tensors that an operator takes and gives."""
+    values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
+    return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
 
 def in_parts(
@@ -72,6 +92,8 @@ def in_parts(
     for name, inner in module.named_children():
         whole.add_submodule(name, inner)
     calls = between_parts(whole)
+    if changes_saved(whole.graph, calls) and learns(whole.graph):
+        unsupported("memory is changed that a part before it may have saved for its backward", "change a clone")
     branches = dict.fromkeys(branch for each in calls.values() for branch in each)
     parts: list[list[torch.fx.Node]] = [[]]
     has_modes = False
