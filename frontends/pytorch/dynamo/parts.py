@@ -22,7 +22,6 @@ from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch.dynamo.changed_arguments import changed_by, is_strided, storage_of
 from frontends.pytorch.dynamo.graph_function import function_of
-from frontends.pytorch.errors import unsupported
 
 CONDITIONAL: Final = torch.ops.higher_order.cond
 LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
@@ -71,9 +70,11 @@ def changes_saved(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> boo
     return False
 
 
-def learns(graph: torch.fx.Graph) -> bool:
-    """Return True if a graph records gradients."""
-    return any(each.requires_grad for node in graph.nodes for each in tensors_at(node))
+def changes_after_branch(graph: torch.fx.Graph) -> bool:
+    """Return True if a graph that records gradients changes memory that a branch before may have saved."""
+    branches = graph.find_nodes(op="call_function", target=CONDITIONAL)
+    learns = any(each.requires_grad for node in graph.nodes for each in tensors_at(node))
+    return bool(branches) and learns and changes_saved(graph, branches)
 
 
 def tensors_at(node: torch.fx.Node) -> list[torch.Tensor]:
@@ -92,8 +93,6 @@ def in_parts(
     for name, inner in module.named_children():
         whole.add_submodule(name, inner)
     calls = between_parts(whole)
-    if changes_saved(whole.graph, calls) and learns(whole.graph):
-        unsupported("memory is changed that a part before it may have saved for its backward", "change a clone")
     branches = dict.fromkeys(branch for each in calls.values() for branch in each)
     parts: list[list[torch.fx.Node]] = [[]]
     has_modes = False
