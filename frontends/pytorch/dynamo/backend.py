@@ -31,7 +31,7 @@ from frontends.pytorch.dynamo.graph_breaks import break_after
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
-from frontends.pytorch.dynamo.parts import between_parts, in_parts
+from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import Unsupported, reason_of, rejected
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
@@ -174,7 +174,12 @@ class Graph:
             each.recompile()
         # as it is now
         self.call = module.forward
-        self.call = self._runner(module, is_whole=True)
+        if any(changes_after_branch(each.graph) for each in graphs_in(module)):
+            self._reason = "changes memory that a branch before it may have saved for its backward; change a clone"
+            log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
+            self.call = function_of(module.graph, module)
+        else:
+            self.call = self._runner(module, is_whole=True)
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)
 

@@ -111,21 +111,26 @@ def texts(code: CodeType) -> Iterator[str]:
             values.extend(value)
 
 
-def generators_in(code: CodeType) -> Iterator[Origin]:
-    """Generators that a function defines, but for those that a builtin reads at once: `all(each for each in them)`."""
+def generators_in(code: CodeType, known: Mapping[str, object]) -> Iterator[Origin]:
+    """Generators that a function defines, but for those that a builtin reads at once: `all(each for each in them)`.
+    `known` are the globals."""
     for each in code.co_consts:
-        if isinstance(each, CodeType) and each.co_flags & inspect.CO_GENERATOR and not is_read_at_once(code, each):
-            yield Origin.of_instruction(each, 0)
+        if isinstance(each, CodeType) and each.co_flags & inspect.CO_GENERATOR:
+            if not is_read_at_once(code, each, known):
+                yield Origin.of_instruction(each, 0)
 
 
-def is_read_at_once(code: CodeType, generator: CodeType) -> bool:
+def is_read_at_once(code: CodeType, generator: CodeType, known: Mapping[str, object]) -> bool:
     """Return True if a generator is the only argument of a builtin that keeps none."""
-    steps = [each for each in instructions(code) if each.opname != "PRECALL"]
+    steps = [each for each in instructions(code) if each.opname not in ("PRECALL", "PUSH_NULL")]
     start = next(started(each) for each in steps if each.argval is generator)
-    for made, reader in itertools.pairwise(steps):
+    for place, (made, reader) in enumerate(itertools.pairwise(steps)):
         if made.opname in CALLS and reader.opname in CALLS and started(made) == start:
-            callees = [each for each in steps if each.opname in GLOBALS and started(each) == started(reader)]
-            return any(each.argval in AT_ONCE and arguments(code, each) == 1 for each in callees)
+            # more than a name is a method, an element or a result: `list.append(...)`
+            callee, *others = [each for each in steps[:place] if started(each) == started(reader)] or [reader]
+            if others or callee.opname not in GLOBALS or callee.argval not in AT_ONCE:
+                return False
+            return callee.argval not in known and arguments(code, callee) == 1
     return False
 
 

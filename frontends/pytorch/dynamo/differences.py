@@ -22,23 +22,19 @@ from __future__ import annotations
 import collections
 import gc
 import inspect
-import itertools
 import operator
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 import torch
-from torch._dynamo import polyfills, utils, variables
-from torch._dynamo.source import AttrSource
-from torch._dynamo.symbolic_convert import InstructionTranslator
-from torch._dynamo.variables.base import AttributeMutationNew, ValueMutationNew
-from torch._guards import TracingContext
+from torch._dynamo import utils, variables
 
 from frontends.pytorch.dynamo import code_facts
+from frontends.pytorch.dynamo.captured_frame import CapturedFrame
 from frontends.pytorch.dynamo.capturing import under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of
@@ -66,78 +62,12 @@ class Difference:
 
     name: str
     effect: str
-    found: Callable[[Captured], Iterator[Origin | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """A frame as Dynamo has captured it.
-
-    Attributes:
-        module: the graph.
-        breaks: True if a graph break ends it.
-        tracked: the objects of the program that the frame reads or changes, with Dynamo's variables for them.
-            codes: the program's code that was traced, the frame's first.
-        changed: the ids of the caller's objects that the frame changes.
-        met: the objects that the frame reads, changes or makes, also those of which nothing is left.
-        live: the variables that the code after the graph reads.
-        memoized: the code of functions that have a cache.
-        line: of the frame, at which a graph break ends the graph.
-    """
-
-    module: torch.fx.GraphModule
-    breaks: bool
-    tracked: list[tuple[object, Any]]
-    codes: list[CodeType]
-    changed: set[int] = field(default_factory=set)
-    met: list[object] = field(default_factory=list)
-    live: list[Any] = field(default_factory=list)
-    memoized: list[CodeType] = field(default_factory=list)
-    line: int | None = None
-
-    @classmethod
-    def now(cls, module: torch.fx.GraphModule) -> Captured:
-        """The frame that Dynamo is about to compile."""
-        translator: Any = InstructionTranslator.current_tx()
-        effects = translator.output.side_effects
-        known = effects.id_to_variable
-        tracked = [(each, known[id(each)]) for each in effects.keepalive if id(each) in known]
-        made = AttributeMutationNew, ValueMutationNew
-        given = [each for each in tracked if not isinstance(each[1].mutation_type, made)]
-        changed = {id(value) for value, variable in given if effects.is_modified(variable)}
-        context = TracingContext.get()
-        traced = list(context.traced_code)
-        ended = getattr(module, "compile_subgraph_reason", None)
-        breaks = bool(ended is not None and ended.graph_break)
-        live = [*translator.stack, *(translator.symbolic_locals.values() if breaks else ())]
-        live += [variable for value, variable in tracked if id(value) in changed]
-        live += [each for stored in effects.store_attr_mutations.values() for each in stored.values()]
-        sources = [each.originating_source for each in context.guards_context.dynamo_guards]
-        has_cache = any(isinstance(each, AttrSource) and each.member == "__wrapped__" for each in sources)
-        wrapper = polyfills.getattr_and_trace.__code__
-        # what a wrapper calls is noted before it, unless Dynamo needs no trace of it
-        before = [code for code, after in itertools.pairwise(traced) if after is wrapper and has_cache]
-        memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
-        codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
-        line = translator.output.root_tx.lineno if breaks else None
-        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, line)
-
-    @property
-    def nodes(self) -> Iterator[torch.fx.Node]:
-        """The operators, also of subgraphs."""
-        for each in self.module.modules():
-            if isinstance(each, torch.fx.GraphModule):
-                yield from each.graph.nodes
-
-    def lines_of(self, name: str) -> Iterator[Origin]:
-        """The lines that read a global or a builtin of a name."""
-        for code in self.codes:
-            yield from code_facts.global_reads(code, name)
+    found: Callable[[CapturedFrame], Iterator[Origin | None]]
 
 
 def difference(module: torch.fx.GraphModule) -> str:
     """Why a graph of Dynamo would not do what its program does, with the line; empty if no difference is known."""
-    captured = Captured.now(module)
+    captured = CapturedFrame.now(module)
     return reason(captured, DIFFERENCES)
 
 
@@ -146,7 +76,7 @@ def difference_before(code: CodeType, transformed: CodeType) -> str:
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
     if not begins or has_graph(transformed):
         return ""
-    return reason(Captured(torch.fx.GraphModule({}, torch.fx.Graph()), True, [], [code]), DIVIDED)
+    return reason(CapturedFrame(torch.fx.GraphModule({}, torch.fx.Graph()), True, [], [code]), DIVIDED)
 
 
 def has_graph(transformed: CodeType) -> bool:
@@ -154,7 +84,7 @@ def has_graph(transformed: CodeType) -> bool:
     return any(name.startswith(GRAPH) for name in transformed.co_names)
 
 
-def reason(captured: Captured, differences: Sequence[Difference]) -> str:
+def reason(captured: CapturedFrame, differences: Sequence[Difference]) -> str:
     """The first difference that is found."""
     for each in differences:
         for place in each.found(captured):
@@ -166,16 +96,16 @@ def reason(captured: Captured, differences: Sequence[Difference]) -> str:
 # ---------------------------------------------------------------------- by objects
 
 
-def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Callable[[Captured], Iterator[None]]:
+def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Callable[[CapturedFrame], Iterator[None]]:
     """Objects of a class that the frame reads or changes."""
 
-    def found(captured: Captured) -> Iterator[None]:
+    def found(captured: CapturedFrame) -> Iterator[None]:
         return (None for value, _ in captured.tracked if isinstance(value, kind) and test(value))
 
     return found
 
 
-def moved_order(captured: Captured) -> Iterator[Origin | None]:
+def moved_order(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Ordered dictionaries of the caller whose order is not that of insertion, which guards test, or will not be."""
     given = [value for value, _ in captured.tracked if isinstance(value, collections.OrderedDict)]
     if any(list(each) != list(dict.keys(each)) for each in given):
@@ -185,7 +115,7 @@ def moved_order(captured: Captured) -> Iterator[Origin | None]:
             yield from code_facts.attribute_reads(code, "move_to_end")
 
 
-def changed_class(captured: Captured) -> Iterator[None]:
+def changed_class(captured: CapturedFrame) -> Iterator[None]:
     """Classes of which the frame sets attributes, and has objects or subclasses that it may ask for them."""
     for changed, _ in captured.tracked:
         if isinstance(changed, type) and id(changed) in captured.changed:
@@ -194,7 +124,7 @@ def changed_class(captured: Captured) -> Iterator[None]:
                 yield None
 
 
-def closure_without_source(captured: Captured) -> Iterator[Origin | None]:
+def closure_without_source(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Cells of functions that Dynamo reached by an object made in the frame."""
     for value, variable in captured.tracked:
         if isinstance(value, CellType) and getattr(variable, "source", None) is None:
@@ -215,46 +145,26 @@ def is_of_users(cell: CellType) -> bool:
     return not holders or any(is_users(each.__code__.co_filename) for each in holders)
 
 
-def live(captured: Captured, kinds: type | tuple[type, ...]) -> list[Any]:
-    """The variables of some kinds that the code after a graph reads, also those inside of containers."""
-    found, seen = [], set()
-    waiting = list(captured.live)
-    while waiting:
-        variable = waiting.pop()
-        if isinstance(variable, variables.LazyVariableTracker) and variable.is_realized():
-            variable = variable.realize()
-        if id(variable) in seen:
-            continue
-        seen.add(id(variable))
-        if isinstance(variable, kinds):
-            found.append(variable)
-        elif isinstance(variable, variables.lists.BaseListVariable):
-            waiting += variable.items
-        elif isinstance(variable, variables.ConstDictVariable):
-            waiting += variable.items.values()
-    return found
-
-
-def live_generator(captured: Captured) -> Iterator[None]:
+def live_generator(captured: CapturedFrame) -> Iterator[None]:
     """Generators that are alive where the graph ends. Dynamo has replaced a generator that is returned."""
     if any(code.co_flags & inspect.CO_GENERATOR for code in captured.codes):
         returned = () if captured.breaks else (variables.lists.ListIteratorVariable,)
-        yield from [None for _ in live(captured, (variables.functions.LocalGeneratorObjectVariable, *returned))]
+        yield from [None for _ in captured.alive((variables.functions.LocalGeneratorObjectVariable, *returned))]
 
 
-def live_attributes(captured: Captured) -> Iterator[None]:
+def live_attributes(captured: CapturedFrame) -> Iterator[None]:
     """Dictionaries of attributes that are alive where the graph ends."""
-    return (None for _ in live(captured, variables.dicts.DunderDictVariable))
+    return (None for _ in captured.alive(variables.dicts.DunderDictVariable))
 
 
-def live_symbol(captured: Captured) -> Iterator[None]:
+def live_symbol(captured: CapturedFrame) -> Iterator[None]:
     """Texts that Dynamo has made, with a symbol's name in them."""
-    values = [each.value for each in live(captured, variables.ConstantVariable)]
+    values = [each.value for each in captured.alive(variables.ConstantVariable)]
     written = {text for code in captured.codes for text in code_facts.texts(code)}
     return (None for each in values if isinstance(each, str) and each not in written and SYMBOL.search(each))
 
 
-def cached_function(captured: Captured) -> Iterator[Origin]:
+def cached_function(captured: CapturedFrame) -> Iterator[Origin]:
     """A memoized function that has state, or computes tensors: Python runs it once."""
     for code in captured.memoized:
         lines = {(code.co_filename, line) for *_, line in code.co_lines()}
@@ -266,7 +176,7 @@ def cached_function(captured: Captured) -> Iterator[Origin]:
 # ---------------------------------------------------------------------- by operators
 
 
-def mixed_maximum(captured: Captured) -> Iterator[Origin | None]:
+def mixed_maximum(captured: CapturedFrame) -> Iterator[Origin | None]:
     """The larger or smaller of an integer and a float."""
     for node in captured.nodes:
         if node.target in (torch.sym_max, torch.sym_min):
@@ -281,7 +191,7 @@ def is_whole(value: object) -> bool:
     return isinstance(given, int | torch.SymInt)
 
 
-def maximum_of_tensors(captured: Captured) -> Iterator[Origin]:
+def maximum_of_tensors(captured: CapturedFrame) -> Iterator[Origin]:
     """Python's `max` and `min`, given a tensor."""
     lines = {(each.file, each.line) for name in ("max", "min") for each in captured.lines_of(name)}
     for node in captured.nodes:
@@ -291,7 +201,7 @@ def maximum_of_tensors(captured: Captured) -> Iterator[Origin]:
                 yield place
 
 
-def numpy_values(captured: Captured) -> Iterator[Origin | None]:
+def numpy_values(captured: CapturedFrame) -> Iterator[Origin | None]:
     """NumPy's numbers, which torch's tensors stand for."""
     kinds = utils.numpy_operator_wrapper, utils.numpy_method_wrapper, utils.numpy_to_tensor_wrapper
     return (code_facts.place_of(node) for node in captured.nodes if isinstance(node.target, kinds))
@@ -300,12 +210,12 @@ def numpy_values(captured: Captured) -> Iterator[Origin | None]:
 # ---------------------------------------------------------------------- by code
 
 
-def formats(captured: Captured) -> Iterator[Origin]:
+def formats(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `format` with a format."""
     return (place for code in captured.codes for place in code_facts.global_reads(code, "format", (1,)))
 
 
-def leaf_in_graph(captured: Captured) -> Iterator[Origin]:
+def leaf_in_graph(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` in a graph that holds a leaf, which is none of its inputs."""
     held = [attribute(captured.module, str(node.target)) for node in captured.module.graph.find_nodes(op="get_attr")]
     if any(isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf for each in held):
@@ -313,7 +223,7 @@ def leaf_in_graph(captured: Captured) -> Iterator[Origin]:
             yield from code_facts.attribute_reads(code, "backward")
 
 
-def dropped_backward(captured: Captured) -> Iterator[Origin]:
+def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` of which the graph has nothing: its leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
         for code in captured.codes:
@@ -322,7 +232,7 @@ def dropped_backward(captured: Captured) -> Iterator[Origin]:
                     yield place
 
 
-def not_materialized(captured: Captured) -> Iterator[Origin]:
+def not_materialized(captured: CapturedFrame) -> Iterator[Origin]:
     """Functions of autograd that may ask for None in place of zeros."""
     return (place for each in captured.codes for place in code_facts.calls_with(each, "set_materialize_grads", True))
 
@@ -332,7 +242,7 @@ def attribute(module: torch.fx.GraphModule, path: str) -> object:
     return operator.attrgetter(path)(module) if hasattr(module, path.partition(".")[0]) else None
 
 
-def own_frame(captured: Captured) -> Iterator[Origin]:
+def own_frame(captured: CapturedFrame) -> Iterator[Origin]:
     """A frame that reads its variables, and that a graph break divides."""
     if captured.breaks and captured.codes:
         code = captured.codes[0]
@@ -343,13 +253,14 @@ def own_frame(captured: Captured) -> Iterator[Origin]:
             yield from code_facts.attribute_reads(code, name)
 
 
-def makes_generator(captured: Captured) -> Iterator[Origin]:
+def makes_generator(captured: CapturedFrame) -> Iterator[Origin]:
     """A generator that may be alive at the graph break with which a frame begins."""
     if not captured.live:
-        yield from [place for code in captured.codes for place in code_facts.generators_in(code)]
+        known = (under_way() or {}).get("globals", {})
+        yield from [place for code in captured.codes for place in code_facts.generators_in(code, known)]
 
 
-def changed_settings(captured: Captured) -> Iterator[Origin | None]:
+def changed_settings(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Torch's settings, which a graph would not change again."""
     yield from (code_facts.place_of(node) for node in captured.nodes if node.target in SETTERS)
     for code in captured.codes:
@@ -357,7 +268,7 @@ def changed_settings(captured: Captured) -> Iterator[Origin | None]:
             yield from code_facts.attribute_reads(code, name)
 
 
-def missing_attribute(captured: Captured) -> Iterator[Origin]:
+def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
     """An attribute is set by a frame that asks whether there is one, and that a graph break divides: Dynamo ends a
     graph where an attribute of a function is set."""
     if not captured.breaks or not captured.codes:
@@ -375,7 +286,7 @@ DIVIDED: Final = (
 """Those of frames with graph breaks."""
 
 
-def unpreserved_checkpoint(captured: Captured) -> Iterator[Origin | None]:
+def unpreserved_checkpoint(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Checkpoints that draw anew when they compute again, or that ask whether gradients are recorded."""
     asks = any(True for code in captured.codes for _ in code_facts.attribute_reads(code, "is_grad_enabled"))
     for node in captured.nodes:

@@ -44,22 +44,43 @@ def between_parts(module: torch.fx.GraphModule) -> dict[torch.fx.Node, tuple[tor
 
 
 def is_one_piece(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
-    """Return True if a graph transforms functions, computes gradients, or changes memory that it used before a call: a
-    part may have saved it for its backward, where eager torch saves something else."""
+    """Return True if a graph transforms functions, computes gradients, or changes what a part may have saved."""
+    for node in graph.nodes:
+        tensors = [each for each in tensors_at(node) if torch._C._functorch.is_functorch_wrapped_tensor(each)]
+        if tensors or node.target is torch.autograd.grad:
+            return True
+    return changes_saved(graph, calls)
+
+
+def changes_saved(graph: torch.fx.Graph, calls: Container[torch.fx.Node]) -> bool:
+    """Return True if a graph changes memory that it used before a call, or that a conditional got or made: a part may
+    have saved it for its backward, where eager torch saves something else."""
     used: set[int] = set()
     before: set[int] = set()
     for node in graph.nodes:
-        values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
-        tensors = [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
         changed = changed_by(node)
-        if node.target is torch.autograd.grad or any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
-            return True
         if changed is not None and storage_of(changed) in before:
             return True
         if node in calls:
             before |= used
-        used.update(storage_of(tensor) for tensor in tensors if is_strided(tensor))
+        held = [storage_of(tensor) for tensor in tensors_at(node) if is_strided(tensor)]
+        used.update(held)
+        if node.target is CONDITIONAL:
+            before.update(held)
     return False
+
+
+def changes_after_branch(graph: torch.fx.Graph) -> bool:
+    """Return True if a graph that records gradients changes memory that a branch before may have saved."""
+    branches = graph.find_nodes(op="call_function", target=CONDITIONAL)
+    learns = any(each.requires_grad for node in graph.nodes for each in tensors_at(node))
+    return bool(branches) and learns and changes_saved(graph, branches)
+
+
+def tensors_at(node: torch.fx.Node) -> list[torch.Tensor]:
+    """The tensors that an operator takes and gives."""
+    values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
+    return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
 
 def in_parts(

@@ -117,6 +117,38 @@ def test_right_whichever_branch_is_taken(program: Program, backend: str) -> None
     assert not compiled.fallbacks
 
 
+def changed_after_a_branch(x):
+    y = x * 2
+    z = torch.cond(y.sum() > 0, lambda: (y + 1).sin(), lambda: y.cos())
+    y.add_(1)
+    return z + y
+
+
+def changed_when_only_the_branch_read_it(x):
+    y = x * 2
+    z = torch.cond(x.sum() > 0, lambda: (y + 1).sin(), lambda: (y + 1).cos())
+    y.add_(1)
+    return z + y
+
+
+@pytest.mark.parametrize("program", [changed_after_a_branch, changed_when_only_the_branch_read_it])
+@pytest.mark.usefixtures("plain_python")
+def test_changed_memory_runs_operator_by_operator(program: Program) -> None:
+    """A compiled branch saves what eager does not, and the backward after a change to it is an error."""
+    compiled = compile(program, dynamic=True, fullgraph=True)
+    for rows in (3, 5):
+        gradients = []
+        for each in (compiled, program):
+            x = torch.ones(rows, requires_grad=True)
+            each(x).sum().backward()
+            gradients.append(x.grad)
+        torch.testing.assert_close(*gradients)
+    assert "may have saved" in compiled.graphs[0].reason
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(torch.ones(4)), program(torch.ones(4)))
+    assert len(compiled.graphs) == 2 and not compiled.graphs[1].reason
+
+
 def test_facts_stay_in_their_branch() -> None:
     """A check of one branch is asked of a call that takes the other."""
 

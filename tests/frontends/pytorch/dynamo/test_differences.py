@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import builtins
 import collections
 import functools
 import inspect
@@ -11,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from types import GeneratorType, MappingProxyType, ModuleType
+from types import CodeType, GeneratorType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,6 +21,7 @@ import torch
 from torch._dynamo import config
 
 from frontends.pytorch import compile
+from frontends.pytorch.dynamo.code_facts import generators_in
 from frontends.pytorch.dynamo.differences import DIFFERENCES, DIVIDED
 from frontends.pytorch.dynamo.stated_sizes import SETTINGS
 from frontends.pytorch.errors import GraphBreak
@@ -355,6 +357,30 @@ def test_harmless_forms_are_graphs(name: str) -> None:
     compiled = compile(function, dynamic=True)
     assert did(compiled, state) == expected
     assert compiled.graphs and not compiled.fallbacks
+
+
+def parsed(expression: str) -> CodeType:
+    return builtins.compile(f"def f(x):\n    return {expression}\n", "f.py", "exec").co_consts[0]
+
+
+READERS = {
+    "all(n for n in x)": True,
+    "print(all(n for n in x))": True,
+    "kept.append(n for n in x)": False,
+    "list.append(n for n in x)": False,
+    "list(x)(n for n in x)": False,
+    "max[0](n for n in x)": False,
+    "sum((n for n in x), 1)": False,
+    "set(n for n in x)": False,
+}
+"""Expressions, and whether a builtin reads their generator at once, where a global is named `set`."""
+
+
+@pytest.mark.parametrize("expression", READERS)
+def test_readers_of_generators(expression: str) -> None:
+    """A generator that is given to something with a builtin's name is taken for one that is read to its end."""
+    made = generators_in(parsed(expression), {"set": id})
+    assert (not list(made)) == READERS[expression]
 
 
 class Shared:
