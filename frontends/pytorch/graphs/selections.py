@@ -5,13 +5,13 @@
     >>> from frontends.pytorch.graphs.functional import functional
     >>> variant = trace(lambda x: x[x > 0].sum(), (torch.randn(3, 4),))
     >>> [str(node.target) for node in functional(variant).graph.graph.nodes if node.op == "call_function"]
-    ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.dim_IntList']
+    ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.default']
 
 `x[mask]` has an axis with one element for each True. A tensor with the axes of the mask instead stands for each tensor
 with such an axis, and only its elements under the mask mean something: pointwise operators compute all elements, a
 reduction over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are
-in `masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator
-without such a rule reads it.
+in `masked_operators`, `masked_views` and `masked_reductions` beside this file. A selection stays if it is returned, or
+if an operator without such a rule reads it.
 
 The number of selected elements is a sum. Where a number of the program needs it, the sum is read by one `item`, with
 the symbol that was the size; a check that there is an element is made of the mask itself.
