@@ -306,7 +306,7 @@ def written(site: Site) -> None:
 
 @rule(aten.masked_scatter.default)
 def scattered(site: Site) -> None:
-    """What the same mask has selected is written where it was."""
+    """Elements that the same mask has selected are written where they were."""
     target, _, source = site.operation.args
     kind = site.rewriting.kind(target)
     if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(kind.sizes) != site.rank:

@@ -201,7 +201,7 @@ def test_the_number_is_read_once() -> None:
 
 
 def test_written_afterwards() -> None:
-    """What is selected changes when the tensor or the mask is written afterwards."""
+    """Selected elements change when the tensor or the mask is written afterwards."""
 
     def program(x: torch.Tensor, m: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         chosen = x[m]
