@@ -64,10 +64,7 @@ COPIES: Final = (
     aten.floor_divide.default, aten._conj.default, aten.real.default, aten.imag.default,
 )  # fmt: skip
 """Operators that compute each element from elements in the same place, without torch's tag."""
-DIVIDING: Final = (
-    aten.div.Tensor_mode, aten.floor_divide.default, aten.remainder.Tensor, aten.fmod.Tensor,
-    aten.remainder.Scalar_Tensor,
-)  # fmt: skip
+DIVIDING: Final = (aten.div, aten.floor_divide, aten.remainder, aten.fmod)
 """Operators that raise an error where an integer is divided by 0."""
 
 
@@ -87,8 +84,9 @@ def pointwise(site: Site) -> None:
         return
     rank = len(output.metadata.sizes)
     args = [broadcast(site, value, axis, rank) for value in site.operation.args]
-    if site.operation.target in DIVIDING and not args[-1].dtype.is_floating_point:
-        args[-1] = divisor(site, args[-1])
+    kind = site.rewriting.kind(output)
+    if site.operation.target.overloadpacket in DIVIDING and not (kind.dtype.is_floating_point or kind.dtype.is_complex):
+        args[1] = divisor(site, args[1], rank - axis - 1)
     if any(isinstance(value, Node) and site.selection.atom in atoms_of(value) for value in site.operation.args):
         site.stands(by_count(site, args))
         return
@@ -123,10 +121,13 @@ def broadcast(site: Site, value: Argument, axis: int, rank: int) -> Any:
     return whole
 
 
-def divisor(site: Site, whole: Tensor) -> Tensor:
+def divisor(site: Site, value: Any, behind: int) -> Any:
     """A divisor that is 1 where nothing is selected."""
-    value = site.operation.args[-1]
-    return site.filled(value, 1) if isinstance(value, Result) and site.axis(value) is not None else whole
+    if isinstance(value, torch.Tensor):
+        return torch.where(site.mask(behind), value, torch.ones((), dtype=value.dtype, device=value.device))
+    if value == 0:
+        raise NotMasked("a division by 0, which only a selected element makes an error")
+    return value
 
 
 def numbered(site: Site) -> None:

@@ -30,7 +30,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import check_text, is_symbol
 from frontends.pytorch.graphs.masked_operators import rewritten
-from frontends.pytorch.graphs.selection import NotMasked, Rewriting, Selection, Site, atoms_of
+from frontends.pytorch.graphs.selection import Rewriting, Selection, Site, atoms_of
 from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.node import Node
@@ -128,7 +128,8 @@ class SelectionPass(Rewriting):
                         return touched
                     with nodes.lays_out():
                         rewritten(Site(self, operation, self.selections[next(iter(touched))]))
-                except (NotMasked, RuntimeError, IndexError, ValueError):
+                except Exception:
+                    # torch's rules refuse arguments by errors of many kinds; the selection stays
                     return touched
                 if self.env.known is not before:
                     return touched

@@ -183,6 +183,22 @@ def test_integers(name: str, dtype: torch.dtype) -> None:
     assert torch.equal(found, expected) and found.dtype is expected.dtype
 
 
+def test_nothing_is_divided_by_zero() -> None:
+    """A quotient by 0 raises an error though no element is selected."""
+    x, none = torch.tensor([5, 7]), torch.tensor([False, False])
+    programs: list[Call] = [
+        lambda x, m, z: (x[m] // z).sum(),
+        lambda x, m, z: (x[m] % 0).sum(),
+        lambda x, m, z: (5 // x[m]).sum(),
+    ]
+    for program in programs:
+        for value in (0, 1):
+            z = torch.tensor(value)
+            form = functional(trace(program, (x, none, z)))
+            (found,) = eager.runner(form.graph)((x * value, none, z))
+            assert found.item() == program(x * value, none, z).item() == 0
+
+
 def test_an_empty_selection_raises_as_in_eager() -> None:
     """The check that there is a maximum is lost with the size that it was about."""
     form = functional(trace(lambda x, m: x[m].max(), (torch.ones(3), torch.ones(3) > 0)))
