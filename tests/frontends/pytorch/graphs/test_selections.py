@@ -12,6 +12,7 @@ from backends import eager
 from frontends.pytorch import Variant, compile, trace
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.graphs.joint import JointRunner
+from frontends.pytorch.graphs.joint import runner as recorded_runner
 from frontends.pytorch.lowering import LOWERINGS
 from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.tensor import Result
@@ -238,3 +239,18 @@ def test_the_graph_after_a_masked_write_with_a_gradient() -> None:
     assert "where" in compiled.explain()
     (variant,) = compiled.variants
     assert any("where" in node.name for node in variant.graph.graph.nodes)
+
+
+@pytest.mark.parametrize("name", ["prod", "var", "std", "max of rows"])
+def test_gradients_of_a_number_of_elements_that_data_decides(name: str) -> None:
+    """The recorded graph, which runs operator by operator, is wrong without elements, or asks how many there are."""
+    variant = traced(REDUCTIONS[name])
+    run = runner_of_recording(variant)
+    for kind in MASKS:
+        given = arguments(kind)
+        assert_same(outcome(run, given), outcome(REDUCTIONS[name], given), signs=False)
+
+
+def runner_of_recording(variant: Variant) -> Call:
+    run = recorded_runner(variant)
+    return lambda *tensors: variant.assembled(run(tensors))
