@@ -20,7 +20,7 @@ from shapes.symbolic.choices import Int
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What is known of the elements of a tensor; None where nothing is.
+    """Facts about the elements of a tensor; None where nothing is known.
 
     Attributes:
         lo, hi: bounds of each element.

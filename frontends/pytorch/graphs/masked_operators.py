@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from frontends.pytorch.graphs.graph import is_symbol
 from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
@@ -65,10 +64,7 @@ COPIES: Final = (
     aten.floor_divide.default, aten._conj.default, aten.real.default, aten.imag.default,
 )  # fmt: skip
 """Operators that compute each element from elements in the same place, without torch's tag."""
-DIVIDING: Final = (
-    aten.div.Tensor_mode, aten.floor_divide.default, aten.remainder.Tensor, aten.fmod.Tensor,
-    aten.remainder.Scalar_Tensor,
-)  # fmt: skip
+DIVIDING: Final = (aten.div, aten.floor_divide, aten.remainder, aten.fmod)
 """Operators that raise an error where an integer is divided by 0."""
 
 
@@ -88,8 +84,9 @@ def pointwise(site: Site) -> None:
         return
     rank = len(output.metadata.sizes)
     args = [broadcast(site, value, axis, rank) for value in site.operation.args]
-    if site.operation.target in DIVIDING and not args[-1].dtype.is_floating_point:
-        args[-1] = divisor(site, args[-1])
+    kind = site.rewriting.kind(output)
+    if site.operation.target.overloadpacket in DIVIDING and not (kind.dtype.is_floating_point or kind.dtype.is_complex):
+        args[1] = divisor(site, args[1], rank - axis - 1)
     if any(isinstance(value, Node) and site.selection.atom in atoms_of(value) for value in site.operation.args):
         site.stands(by_count(site, args))
         return
@@ -124,10 +121,13 @@ def broadcast(site: Site, value: Argument, axis: int, rank: int) -> Any:
     return whole
 
 
-def divisor(site: Site, whole: Tensor) -> Tensor:
+def divisor(site: Site, value: Any, behind: int) -> Any:
     """A divisor that is 1 where nothing is selected."""
-    value = site.operation.args[-1]
-    return site.filled(value, 1) if isinstance(value, Result) and site.axis(value) is not None else whole
+    if isinstance(value, torch.Tensor):
+        return torch.where(site.mask(behind), value, torch.ones((), dtype=value.dtype, device=value.device))
+    if value == 0:
+        raise NotMasked("a division by 0, which only a selected element makes an error")
+    return value
 
 
 def numbered(site: Site) -> None:
@@ -307,7 +307,7 @@ def written(site: Site) -> None:
 
 @rule(aten.masked_scatter.default)
 def scattered(site: Site) -> None:
-    """What the same mask has selected is written where it was."""
+    """Elements that the same mask has selected are written where they were."""
     target, _, source = site.operation.args
     kind = site.rewriting.kind(target)
     if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(kind.sizes) != site.rank:
@@ -322,111 +322,3 @@ def scattered_gradient(site: Site) -> None:
     if site.axis(site.operation.output) != 0 or len(site.operation.output.metadata.sizes) != 1:
         raise NotMasked("other elements than those of the mask")
     site.stands(site.rewriting.tensor(gradient).expand(mask_sizes(site)))
-
-
-# ---------------------------------------------------------------------- new tensors and views
-
-
-@rule(aten.expand.default)
-def expanded(site: Site) -> None:
-    source, output = site.operation.args[0], site.operation.output
-    axis = site.axis(output)
-    assert axis is not None
-    site.stands(broadcast(site, source, axis, len(output.metadata.sizes)).expand(site.sizes(output)))
-
-
-SIZED: Final = {
-    **dict.fromkeys((aten.zeros.default, aten.ones.default, aten.full.default, aten.empty.memory_format), 0),
-    **dict.fromkeys((aten.new_zeros.default, aten.new_ones.default, aten.new_full.default, aten.new_empty.default), 1),
-}
-
-
-@rule(*SIZED)
-def new(site: Site) -> None:
-    """A new tensor, of all sizes; or one with the dtype of selected elements."""
-    args, output = list(site.operation.args), site.operation.output
-    args[SIZED[site.operation.target]] = site.sizes(output)
-    made = site.operation.target(*[outside(site, each) for each in args], **site.operation.kwargs)
-    if site.axis(output) is None:
-        site.gives(made)
-    else:
-        site.stands(made)
-
-
-@rule(aten.unsqueeze.default)
-def unsqueezed(site: Site) -> None:
-    source, dim = site.operation.args
-    if source in site.rewriting.places:
-        atom, places = site.rewriting.places[source]
-        site.rewriting.places[site.operation.output] = atom, places.unsqueeze(dim)
-        site.rewriting.operations.append(site.operation)
-        return
-    dim %= len(source.metadata.sizes) + 1
-    site.stands(site.whole(source).unsqueeze(moved(site, source, dim)))
-
-
-@rule(aten.squeeze.dim, aten.select.int, aten.slice.Tensor)
-def along(site: Site) -> None:
-    """A view along another axis."""
-    source, *rest = site.operation.args
-    dim = (rest[0] if rest else 0) % len(source.metadata.sizes)
-    if source in site.rewriting.coordinates:
-        is_squeeze = site.operation.target is aten.squeeze.dim
-        if dim == 0 or not (is_squeeze or isinstance(rest[1], int)):
-            raise NotMasked("a part of the coordinates")
-        coordinate(site, site.operation.output, 0 if is_squeeze else rest[1] % site.rank)
-        return
-    axis = site.axis(source)
-    if dim == axis or axis is None:
-        raise NotMasked("a part of the selected elements")
-    rest = [outside(site, each) for each in rest[1:]]
-    site.stands(site.operation.target(site.whole(source), moved(site, source, dim), *rest))
-
-
-def moved(site: Site, source: Result, dim: int) -> int:
-    """The axis of all elements for one of the selected ones, not theirs; or where a new one comes."""
-    axis = site.axis(source)
-    assert axis is not None
-    return dim + site.rank - 1 if dim > axis else dim
-
-
-@rule(aten.permute.default, aten.t.default, aten.transpose.int)
-def permuted(site: Site) -> None:
-    source, *rest = site.operation.args
-    axis, rank = site.axis(source), len(source.metadata.sizes)
-    assert axis is not None
-    order = list(range(rank))
-    if site.operation.target is aten.permute.default:
-        order = [each % rank for each in rest[0]]
-    else:
-        one, other = [each % rank for each in rest] or ([0, 1] if rank == 2 else [0, 0])
-        order[one], order[other] = order[other], order[one]
-    site.stands(site.whole(source).permute(spread(site, source, order)))
-
-
-def spread(site: Site, source: Result, dims: Sequence[int]) -> list[int]:
-    """The axes of all elements for these of the selected ones."""
-    axis = site.axis(source)
-    assert axis is not None
-    own = range(axis, axis + site.rank)
-    return [each for dim in dims for each in (own if dim == axis else [moved(site, source, dim)])]
-
-
-@rule(aten.view.default, aten._unsafe_view.default)
-def viewed(site: Site) -> None:
-    """Other axes are split or merged, apart from that of the selected elements."""
-    source, output = site.operation.args[0], site.operation.output
-    before, after = site.axis(source), site.axis(output)
-    if before is None or after is None:
-        raise NotMasked("the axis of the selected elements is split or merged")
-    lengths = [product(kind.sizes[:axis]) for kind, axis in ((source.metadata, before), (output.metadata, after))]
-    if not statically_known_true(lengths[0] == lengths[1]):
-        raise NotMasked("the axis of the selected elements is split or merged")
-    site.stands(site.whole(source).reshape(site.sizes(output)))
-
-
-def product(sizes: Sequence[Any]) -> Any:
-    found: Any = 1
-    for size in sizes:
-        found = found * size
-    return found

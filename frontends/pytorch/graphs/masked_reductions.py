@@ -17,7 +17,8 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.graphs.masked_operators import broadcast, moved, rule, spread
+from frontends.pytorch.graphs.masked_operators import broadcast, rule
+from frontends.pytorch.graphs.masked_views import moved, spread
 from frontends.pytorch.graphs.selection import NotMasked, Site
 from frontends.pytorch.recording.operations import Argument
 from frontends.pytorch.symbolic.tensor import Result

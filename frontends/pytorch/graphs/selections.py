@@ -5,13 +5,13 @@
     >>> from frontends.pytorch.graphs.functional import functional
     >>> variant = trace(lambda x: x[x > 0].sum(), (torch.randn(3, 4),))
     >>> [str(node.target) for node in functional(variant).graph.graph.nodes if node.op == "call_function"]
-    ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.dim_IntList']
+    ['aten.gt.Scalar', 'aten.full.default', 'aten.where.self', 'aten.sum.default']
 
 `x[mask]` has an axis with one element for each True. A tensor with the axes of the mask instead stands for each tensor
 with such an axis, and only its elements under the mask mean something: pointwise operators compute all elements, a
 reduction over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are
-in `masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator
-without such a rule reads it.
+in `masked_operators`, `masked_views` and `masked_reductions` beside this file. A selection stays if it is returned, or
+if an operator without such a rule reads it.
 
 The number of selected elements is a sum. Where a number of the program needs it, the sum is read by one `item`, with
 the symbol that was the size; a check that there is an element is made of the mask itself.
@@ -30,7 +30,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import check_text, is_symbol
 from frontends.pytorch.graphs.masked_operators import rewritten
-from frontends.pytorch.graphs.selection import NotMasked, Rewriting, Selection, Site, atoms_of
+from frontends.pytorch.graphs.selection import Rewriting, Selection, Site, atoms_of
 from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.node import Node
@@ -128,7 +128,8 @@ class SelectionPass(Rewriting):
                         return touched
                     with nodes.lays_out():
                         rewritten(Site(self, operation, self.selections[next(iter(touched))]))
-                except (NotMasked, RuntimeError, IndexError, ValueError):
+                except Exception:
+                    # torch's rules refuse arguments by errors of many kinds; the selection stays
                     return touched
                 if self.env.known is not before:
                     return touched

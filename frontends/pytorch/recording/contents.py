@@ -100,7 +100,7 @@ class Contents:
         return made if learned is None else learned if made is None else learned.with_more(made)
 
     def _made(self, number: Hashable) -> Elements | None:
-        """What the operator that has made elements says of them."""
+        """The facts by the operator that has made the elements."""
         producer = self._numbers.producer(number)
         if producer is None:
             return None
@@ -136,7 +136,7 @@ class Contents:
         named = {argument.name: value for argument, value in bound(operation.target, operation.args, operation.kwargs)}
         shapes = [output.metadata.shape for output in operation.outputs]
         found: Any = FACTS["unique"](operation.args[0].metadata.shape, shapes[0], named.get("dim"))
-        # what the program has not asked for has no elements
+        # results that the program has not asked for have no elements
         return tuple([None if shape == (0,) else each for shape, each in zip(shapes, found)])
 
     def _argument(self, value: Argument, producer: Producer) -> object:

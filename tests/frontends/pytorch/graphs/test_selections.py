@@ -12,6 +12,7 @@ from backends import eager
 from frontends.pytorch import Variant, compile, trace
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.graphs.joint import JointRunner
+from frontends.pytorch.graphs.joint import runner as recorded_runner
 from frontends.pytorch.lowering import LOWERINGS
 from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.tensor import Result
@@ -183,6 +184,22 @@ def test_integers(name: str, dtype: torch.dtype) -> None:
     assert torch.equal(found, expected) and found.dtype is expected.dtype
 
 
+def test_nothing_is_divided_by_zero() -> None:
+    """A quotient by 0 raises an error though no element is selected."""
+    x, none = torch.tensor([5, 7]), torch.tensor([False, False])
+    programs: list[Call] = [
+        lambda x, m, z: (x[m] // z).sum(),
+        lambda x, m, z: (x[m] % 0).sum(),
+        lambda x, m, z: (5 // x[m]).sum(),
+    ]
+    for program in programs:
+        for value in (0, 1):
+            z = torch.tensor(value)
+            form = functional(trace(program, (x, none, z)))
+            (found,) = eager.runner(form.graph)((x * value, none, z))
+            assert found.item() == program(x * value, none, z).item() == 0
+
+
 def test_an_empty_selection_raises_as_in_eager() -> None:
     """The check that there is a maximum is lost with the size that it was about."""
     form = functional(trace(lambda x, m: x[m].max(), (torch.ones(3), torch.ones(3) > 0)))
@@ -201,7 +218,7 @@ def test_the_number_is_read_once() -> None:
 
 
 def test_written_afterwards() -> None:
-    """What is selected changes when the tensor or the mask is written afterwards."""
+    """Selected elements change when the tensor or the mask is written afterwards."""
 
     def program(x: torch.Tensor, m: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         chosen = x[m]
@@ -222,3 +239,18 @@ def test_the_graph_after_a_masked_write_with_a_gradient() -> None:
     assert "where" in compiled.explain()
     (variant,) = compiled.variants
     assert any("where" in node.name for node in variant.graph.graph.nodes)
+
+
+@pytest.mark.parametrize("name", ["prod", "var", "std", "max of rows"])
+def test_gradients_of_a_number_of_elements_that_data_decides(name: str) -> None:
+    """The recorded graph, which runs operator by operator, is wrong without elements, or asks how many there are."""
+    variant = traced(REDUCTIONS[name])
+    run = runner_of_recording(variant)
+    for kind in MASKS:
+        given = arguments(kind)
+        assert_same(outcome(run, given), outcome(REDUCTIONS[name], given), signs=False)
+
+
+def runner_of_recording(variant: Variant) -> Call:
+    run = recorded_runner(variant)
+    return lambda *tensors: variant.assembled(run(tensors))
