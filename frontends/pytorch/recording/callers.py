@@ -38,11 +38,11 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
     """
     if isinstance(tensor, Traced):
         unsupported(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
+    if tensor.is_nested:
+        unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
         unsupported(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
-    if tensor.is_nested:
-        unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
     if tensor.layout is not torch.strided:
         unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
     if tensor.is_quantized:

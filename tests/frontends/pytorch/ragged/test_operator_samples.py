@@ -12,6 +12,9 @@ OFTEN = frozenset((
     "index_put", "masked_select", "select",
 ))  # fmt: skip
 
+KNOWN = ("holes", "chunk", "batch_dim, index=")
+"""Samples that are no graph, in docs/pytorch.md: gradients of rows with holes, chunks of rows, and single rows."""
+
 
 def check(step: int, only: frozenset[str] | None, least: float) -> None:
     found: dict[str, list[str]] = {"refused": [], "wrong": [], "eager": [], "captured": []}
@@ -19,14 +22,13 @@ def check(step: int, only: frozenset[str] | None, least: float) -> None:
         what, why = verdict(sample)
         found[what].append(f"{sample.operator} {sample.place} {sample.name}: {why}")
     assert not found["wrong"]
-    # with holes between rows, AOTAutograd reads the lengths of gradients; no graph is left where nothing is computed
-    others = [each for each in found["eager"] if "holes" not in each and not each.startswith(("clone", "chunk"))]
+    others = [each for each in found["eager"] if not any(known in each for known in KNOWN)]
     assert len(found["captured"]) >= least * len(found["captured"] + others), others
 
 
 def test_samples() -> None:
     """Fails when an operator on jagged tensors is wrong when compiled, or is no graph."""
-    check(83, OFTEN, 0.9)
+    check(83, OFTEN, 1)
 
 
 @pytest.mark.thorough
