@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from backends.cpu.launcher.program import make_native
+from backends.cpu.launcher.whole_graph import described
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call
 from frontends.pytorch import compile
@@ -247,6 +249,17 @@ def test_offsets_that_fit_nothing_are_errors(function, offsets) -> None:
     with pytest.raises(RuntimeError):
         compiled(x, torch.tensor(offsets))
     torch.testing.assert_close(compiled(x, torch.tensor([0, 1, 1, 5])), compiled(x, torch.tensor([0, 1, 1, 5])))
+
+
+def test_checks_are_part_of_one_call() -> None:
+    """A graph with a check of offsets is not one call in C, or returns what kernels made of wrong ones."""
+    compiled = compile(softmax, backend="cpu", dynamic=True)
+    x, offsets = torch.randn(5, 3), torch.tensor([0, 1, 1, 5])
+    expected = compiled(x, offsets)
+    program = make_native(described(compiled.variants[0].running.hosts[0]))
+    torch.testing.assert_close(program(x, offsets), [expected])
+    for forged in ([0, 1, 1, 4], [0, 4, 3, 5], [0, 1, 1, 6]):
+        assert program(x, torch.tensor(forged)) is NotImplemented
 
 
 def test_padding_reads_nothing_outside() -> None:
