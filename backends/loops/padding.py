@@ -89,7 +89,9 @@ def _padded(x: Tensor) -> tuple[Padded, Indices] | None:
         case Padded(rank=rank):
             return x, tuple([Affine.axis(axis, x.rows.total.interner) for axis in range(rank - 1)])
         case View(source=Padded() as source, indices=(row, place, *rest)):
-            if row.as_axis == 0 and place.as_axis == 1 and not any({0, 1} & {*index.axes} for index in rest):
+            is_whole = all(size is given for size, given in zip(x.sizes[:2], source.sizes))
+            is_whole = is_whole and (row.as_axis, place.as_axis) == (0, 1)
+            if is_whole and not any({0, 1} & {*index.axes} for index in rest):
                 moved = [Affine(tuple([(axis - 1, step) for axis, step in each.terms]), each.constant) for each in rest]
                 return source, (row, *moved)
     return None

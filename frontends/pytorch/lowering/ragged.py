@@ -349,6 +349,8 @@ def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | Non
     if len(offsets) != 1 or total is None or x.rank < 2:
         raise Declined
     rows = rows_of(at, offsets[0], at.size(total), x.sizes[1])
+    if not at.build.decisions.equal(rows.count, x.sizes[0]):
+        raise Declined
     name = "_padded_dense_to_jagged_forward()"
     message = f"{name}: the final offset should match total_L, and no row be longer than the padded input"
     require_cover(at, rows, message)

@@ -11,8 +11,6 @@
     >>> with torch.no_grad():
     ...     attend(torch.randn(9, 8), torch.tensor([0, 3, 3, 9])).shape
     torch.Size([9, 8])
-    >>> "attention_by_rows" in attend.explain(kernels=True)
-    True
 
 Queries, keys and values are the same rows, padded at their ends; what the attention makes is used without the padding.
 Padded keys must not be seen: a query sees those before it, or a mask takes away what is behind the end of its row.

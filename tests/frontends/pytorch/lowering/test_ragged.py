@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from backends.cpu.launcher.program import make_native
+from backends.cpu.launcher.whole_graph import described
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call
 from frontends.pytorch import compile
@@ -249,6 +251,22 @@ def test_offsets_that_fit_nothing_are_errors(function, offsets) -> None:
     torch.testing.assert_close(compiled(x, torch.tensor([0, 1, 1, 5])), compiled(x, torch.tensor([0, 1, 1, 5])))
 
 
+def test_checks_are_part_of_one_call() -> None:
+    """A graph with a check of offsets is not one call in C, or returns what kernels made of wrong ones."""
+    compiled = compile(softmax, backend="cpu", dynamic=True)
+    x, offsets = torch.randn(5, 3), torch.tensor([0, 1, 1, 5])
+    expected = compiled(x, offsets)
+    (host,) = compiled.variants[0].running.hosts
+    program, names = make_native(described(host)), [each.name for each in host.program.inputs]
+
+    def call(offsets: Tensor) -> object:
+        return program(*[{"x": x, "offsets": offsets}[name] for name in names])
+
+    torch.testing.assert_close(call(offsets), [expected])
+    for forged in ([0, 1, 1, 4], [0, 4, 3, 5], [0, 1, 1, 6]):
+        assert call(torch.tensor(forged)) is NotImplemented
+
+
 def test_padding_reads_nothing_outside() -> None:
     """Where eager does not look at offsets, memory outside is read."""
     compiled = compile(lambda x, o: padded(x, o, 9.0).sum(1) * 2, backend="cpu", dynamic=True)
@@ -391,3 +409,49 @@ def test_lengths_that_only_the_run_tells() -> None:
         torch.testing.assert_close(compiled(x, count), function(x, count))
     with pytest.raises(RuntimeError):
         compiled(x, torch.tensor([3, -1, 2]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_part_of_what_is_padded(dtype: torch.dtype) -> None:
+    """A slice of padded rows is reduced as if it were all of them."""
+
+    def function(x, offsets):
+        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [6], 0.5)
+        parts = whole[:, :3], whole[:, 2:], whole[1:], whole[:, :, 1:], whole.flip(1), whole[:, ::2]
+        return [part.sum(1) for part in parts] + [whole.argmax(1), (whole * whole[:, :1]).sum((1, 2)), whole.cumsum(1)]
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for offsets in OFFSETS[:4]:
+        x, rows = inputs(offsets, 3, dtype=dtype)
+        torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=2e-2, atol=5e-2)
+
+
+def test_a_part_of_the_rows() -> None:
+    """Some elements' rows are looked up as if they were those of all."""
+
+    def function(x, offsets):
+        row = row_of(x, offsets)
+        total = torch.segment_reduce(x, "sum", offsets=offsets)
+        return total[row[1:]], total[row[: len(x) // 2]] * 2, total[row.flip(0)], row * 2, (total + 1)[row][1:]
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for offsets in OFFSETS[:5]:
+        x, rows = inputs(offsets, 3)
+        torch.testing.assert_close(compiled(x, rows), function(x, rows))
+
+
+def test_strided_and_narrow_offsets() -> None:
+    """Offsets are read as if they were next to each other, or as wide as others."""
+    compiled = compile(softmax, backend="cpu", dynamic=True)
+    for offsets in OFFSETS[:4]:
+        x, rows = inputs(offsets, 3)
+        for given in (torch.stack([rows, -rows], 1)[:, 0], rows.int(), torch.cat([rows, rows])[len(rows) :]):
+            torch.testing.assert_close(compiled(x, given), softmax(x, rows))
+
+
+def test_rows_of_another_number() -> None:
+    """A padded tensor with fewer rows than offsets tell is read behind its end."""
+    compiled = compile(lambda x, o: unpadded(x, o, torch.empty(7)) + 1, backend="cpu", dynamic=True)
+    x = torch.randn(3, 5, 2)
+    offsets = torch.tensor([0, 2, 2, 7])
+    torch.testing.assert_close(compiled(x, offsets), unpadded(x, offsets, torch.empty(7)) + 1)
