@@ -26,7 +26,7 @@ import torch
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import python_rules, torch_rules
+from frontends.pytorch.shape_env import python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -66,6 +66,7 @@ REPLACED: Final = (
     (Torchs, "__init__", begin),
     (SymNode, "__init__", begin_node),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
+    *ranks.REPLACED,
 )
 
 
