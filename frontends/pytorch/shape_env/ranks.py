@@ -34,7 +34,7 @@ COLLECTIVE = OutputGraph.run_compiler_collective
 OTHERS_GROUP = convert_frame.get_compile_pg
 
 
-class AbsentRanks(Refused, TimeoutError):
+class AbsentRanks(Refused):
     """Other ranks have not compiled a function within the timeout."""
 
 
