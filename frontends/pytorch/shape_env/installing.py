@@ -26,7 +26,7 @@ import torch
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import python_rules, ranks, torch_rules
+from frontends.pytorch.shape_env import exchanges, python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -67,6 +67,7 @@ REPLACED: Final = (
     (SymNode, "__init__", begin_node),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
     *ranks.REPLACED,
+    *exchanges.REPLACED,
 )
 
 

@@ -79,6 +79,8 @@ class Ranks:
             # a rank that has written once has always written
             found = [pickle.loads(store.get(key)) for key in others if len(own) == 1 or store.check([key])]
         except RuntimeError as error:
+            # the next call waits again
+            own.pop()
             raise AbsentRanks(self._absent(code, keys, error)) from None
         return [local, *(state for states in found for state in states)]
 
