@@ -116,7 +116,8 @@ class Captures:
             stated = StatedSizes(None)
         self._check(stated, compilation)
         if getattr(options.get("policy"), "ranks_timeout", None) is not None:
-            raise ViolatedConstraint("ranks_timeout is for `compile`; for torch.compile set TORCH_COMPILER_COLLECTIVES=1")
+            text = "ranks_timeout is for `compile`: with torch.compile set TORCH_COMPILER_COLLECTIVES=1"
+            raise ViolatedConstraint(text)
         self._limit(options.get("policy"), wrapper, compilation)
         with ExitStack() as stack:
             stack.enter_context(installed(stated.policies))

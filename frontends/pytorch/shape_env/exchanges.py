@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 

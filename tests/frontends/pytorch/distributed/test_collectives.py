@@ -11,7 +11,10 @@ from frontends.pytorch import compile
 from tests.frontends.pytorch.distributed import exchanging
 from tests.frontends.pytorch.distributed.processes import run
 
-ROWS = {2: ((3, 4), (3, 4), (3, 5), (5, 2), (1, 6), (0, 2), (0, 4), (9, 0)), 4: ((3, 4, 1, 2), (0, 2, 7, 1), (5, 5, 0, 0))}
+ROWS = {
+    2: ((3, 4), (3, 4), (3, 5), (5, 2), (1, 6), (0, 2), (0, 4), (9, 0)),
+    4: ((3, 4, 1, 2), (0, 2, 7, 1), (5, 5, 0, 0)),
+}
 """Rows of each rank, call by call."""
 
 
