@@ -110,8 +110,6 @@ def test_bad_timeouts(timeout: Any) -> None:
 
 def test_by_torch_compile() -> None:
     """`torch.compile` takes the option and does nothing with it."""
-    compiled = torch.compile(
-        lambda x: x * 2, backend="symshape", options={"policy": Policy(ranks_timeout=1.0)}
-    )
+    compiled = torch.compile(lambda x: x * 2, backend="symshape", options={"policy": Policy(ranks_timeout=1.0)})
     with pytest.raises(ConstraintViolation, match="TORCH_COMPILER_COLLECTIVES"):
         compiled(torch.ones(3))
