@@ -21,7 +21,6 @@ from types import CodeType
 from typing import Any, Final
 
 import torch.distributed as dist
-from torch._dynamo import convert_frame
 from torch._dynamo.exc import CompileCollectiveRestartAnalysis
 from torch._dynamo.output_graph import OutputGraph
 
@@ -31,7 +30,6 @@ PROGRAMS: Final[Counter[str]] = Counter()
 """The number of programs of each name that have exchanged sizes in this process."""
 COLLECTIVE = OutputGraph.run_compiler_collective
 """Torch's exchange, for torch's own process group."""
-OTHERS_GROUP = convert_frame.get_compile_pg
 
 
 class AbsentRanks(Refused):
@@ -102,15 +100,6 @@ class Ranks:
         )
 
 
-def exchanging_group() -> Any:
-    """Stands for torch's `get_compile_pg`: the exchange of the program that is being compiled."""
-    from frontends.pytorch.shape_env.installing import ACTIVE
-
-    settings = ACTIVE.get()
-    ranks = None if settings is None else settings[0].ranks
-    return OTHERS_GROUP() if ranks is None or ranks.is_apart else ranks
-
-
 def exchange(self: OutputGraph) -> None:
     """Stands for torch's `run_compiler_collective`: once per compilation, then the function is read again."""
     state = None if self.root_tx is None else self.root_tx.distributed_state
@@ -124,7 +113,4 @@ def exchange(self: OutputGraph) -> None:
         raise CompileCollectiveRestartAnalysis
 
 
-REPLACED: Final = (
-    (convert_frame, "get_compile_pg", exchanging_group),
-    (OutputGraph, "run_compiler_collective", exchange),
-)
+REPLACED: Final = ((OutputGraph, "run_compiler_collective", exchange),)
