@@ -115,6 +115,9 @@ class Captures:
             # the graph raises the error
             stated = StatedSizes(None)
         self._check(stated, compilation)
+        if getattr(options.get("policy"), "ranks_timeout", None) is not None:
+            text = "ranks_timeout is for `compile`: with torch.compile set TORCH_COMPILER_COLLECTIVES=1"
+            raise ViolatedConstraint(text)
         self._limit(options.get("policy"), wrapper, compilation)
         with ExitStack() as stack:
             stack.enter_context(installed(stated.policies))

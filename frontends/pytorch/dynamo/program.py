@@ -43,6 +43,7 @@ from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, n
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
+from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
 from frontends.pytorch.variants.options import Options, Setting, check_options
@@ -94,7 +95,7 @@ class Program:
         self.fullgraph = fullgraph
         self.policy = policy if policy is not None else Policy()
         self.dynamic = dynamic
-        self.stated = StatedSizes(dynamic, fn)
+        self.stated = StatedSizes(dynamic, fn, self._ranks())
         self.relations = self.stated.relations
         self.graphs: list[Graph] = []
         self.recompilations: list[Recompilation] = []
@@ -110,6 +111,12 @@ class Program:
         self.entry: Enter | None = None
         self.enter: Enter = self._direct.call
         PROCESS.keep(self.report)
+
+    def _ranks(self) -> Ranks | None:
+        """What merges over the process group, where sizes decide what is dynamic."""
+        timeout = self.policy.ranks_timeout
+        name = getattr(self.fn, "__qualname__", type(self.fn).__qualname__)
+        return None if timeout is None or self.dynamic is not None else Ranks(name, timeout)
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call, by the routes that are taken outside of `timed`."""

@@ -24,6 +24,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env import Policies
+from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.shape_env.symbols import shown
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variants.marks import marks_of
@@ -93,7 +94,7 @@ class StatedSizes:
         policies: equal sizes are distinct symbols, from 0; what operators ask to save work adds no guard.
     """
 
-    def __init__(self, dynamic: Setting, fn: object = None) -> None:
+    def __init__(self, dynamic: Setting, fn: object = None, ranks: Ranks | None = None) -> None:
         self.relations = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else None
         self.violation: ConstraintViolation | None = None
         self._function = dynamic if callable(dynamic) else None
@@ -104,6 +105,7 @@ class StatedSizes:
             marks=self.choice,
             relations=() if self.relations is None else self.relations.propositions(),
             arguments=() if self.relations is None else tuple(self.relations.statements),
+            ranks=ranks,
         )
 
     def choice(self, source: str, value: object, axis: int) -> Choice | None:

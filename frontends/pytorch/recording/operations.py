@@ -38,6 +38,12 @@ Target: TypeAlias = Any
 """An operator, `torch._ops.OpOverload`."""
 
 
+EXCHANGES: Final = frozenset((
+    *("_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "c10d", "_dtensor", "symm_mem"),
+))  # fmt: skip
+"""Namespaces of operators that exchange data with other ranks."""
+
+
 @dataclass(slots=True)
 class Operation:
     """One executed operator of the program; its `output` is a result, an unbacked number, or a list of these."""
@@ -63,7 +69,12 @@ class Operation:
 def has_effects(operation: Operation) -> bool:
     """Return True if an operator has side effects."""
     schema = operation.target._schema
-    return schema.is_mutable or not schema.returns or is_random(operation)
+    return schema.is_mutable or not schema.returns or is_exchange(operation.target) or is_random(operation)
+
+
+def is_exchange(target: torch._ops.OpOverload) -> bool:
+    """Return True if an operator exchanges data with other ranks, which wait for it, used or not."""
+    return target.namespace in EXCHANGES
 
 
 def is_custom(target: torch._ops.OpOverload) -> bool:

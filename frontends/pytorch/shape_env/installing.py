@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
+from torch._dynamo import convert_frame
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import python_rules, torch_rules
+from frontends.pytorch.shape_env import exchanges, python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -62,10 +63,23 @@ def begin_node(self: Any, expr: Any, shape_env: Any, *args: Any, **named: Any) -
     BEGIN_NODE(self, expr, shape_env, *args, **named)
 
 
+TORCHS_GROUP = convert_frame.get_compile_pg
+
+
+def exchanging_group() -> Any:
+    """The group that a compilation asks what is dynamic: the exchange of the program in this thread, or torch's."""
+    settings = ACTIVE.get()
+    found = None if settings is None else settings[0].ranks
+    return TORCHS_GROUP() if found is None or found.is_apart else found
+
+
 REPLACED: Final = (
+    (convert_frame, "get_compile_pg", exchanging_group),
     (Torchs, "__init__", begin),
     (SymNode, "__init__", begin_node),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
+    *ranks.REPLACED,
+    *exchanges.REPLACED,
 )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
+    from frontends.pytorch.shape_env.ranks import Ranks
 
 Marks = Callable[[str, object, int], "Choice | None"]
 """Decides the treatment of a number of the arguments, from torch's name of the tensor or integer (`L['x']`), its value
@@ -35,6 +36,7 @@ class Policies:
         marks: consulted for every number of the arguments.
         relations: propositions over the words of the environment, guards from the moment their sizes are known.
         arguments: names of the arguments that the relations are about; Dynamo reads them together.
+        ranks: merges what is dynamic over the process group; None decides on each rank alone.
     """
 
     specialize_zero_one: bool | None = None
@@ -43,6 +45,7 @@ class Policies:
     marks: Marks | None = None
     relations: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    ranks: Ranks | None = None
 
 
 TORCHS = Policies()

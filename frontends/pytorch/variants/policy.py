@@ -33,12 +33,15 @@ class Policy:
         withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
         guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
             (see `backends.decisions.costs`).
+        ranks_timeout: within how many seconds all ranks of a process group must compile a function for the first time,
+            so that they decide alike what is dynamic; None lets each rank decide alone. Only for `compile`.
     """
 
     recompile_limit: int = 2
     variants: int = 64
     withheld: frozenset[str] = frozenset()
     guards: Expected | None = None
+    ranks_timeout: float | None = None
 
     def limit(self, question: str) -> int:
         """The number of recompilations for a question: one about an object is about a function of it."""
@@ -49,6 +52,9 @@ class Policy:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
+        timeout: object = self.ranks_timeout
+        if timeout is not None and not (type(timeout) in (int, float) and 0 < timeout < float("inf")):
+            raise ConstraintViolation(f"ranks_timeout={shown(timeout)}: expected a positive number of seconds, or None")
         withheld: object = self.withheld
         if not isinstance(withheld, Collection) or isinstance(withheld, str):
             raise ConstraintViolation(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")

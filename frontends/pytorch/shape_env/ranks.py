@@ -1,0 +1,116 @@
+"""The ranks of a process group decide alike: what is dynamic is merged over the group when a program is compiled.
+
+    >>> from frontends.pytorch.shape_env.ranks import Ranks
+    >>> Ranks("model.forward", timeout=60.0).is_apart
+    True
+
+Each rank writes the sizes of a call to the store of the process group. The first compilation of a function waits for
+those of all ranks; a size that differs between them is a symbol on every rank from then on. Later compilations read
+what the others have written so far, without waiting: another rank may have a variant for its sizes. The store is apart
+from the collectives, so that an exchange never meets one of the program's. A call that finds its variant exchanges
+nothing.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from types import CodeType
+from typing import Any, Final
+
+import torch.distributed as dist
+from torch._dynamo.exc import CompileCollectiveRestartAnalysis
+from torch._dynamo.output_graph import OutputGraph
+
+from frontends.pytorch.shape_env.errors import Refused
+
+PROGRAMS: Final[Counter[str]] = Counter()
+"""The number of programs of each name that have exchanged sizes in this process."""
+COLLECTIVE = OutputGraph.run_compiler_collective
+"""Torch's exchange, for torch's own process group."""
+
+
+class AbsentRanks(Refused):
+    """Other ranks have not compiled a function within the timeout."""
+
+
+class Ranks:
+    """The exchange of one program.
+
+    Attributes:
+        name: the program's name, the same on all ranks.
+        timeout: seconds to wait for the other ranks at the first compilation.
+    """
+
+    def __init__(self, name: str, timeout: float) -> None:
+        self.name = name
+        self.timeout = timeout
+        self._number: int | None = None
+        self._own: dict[str, list[Any]] = {}
+
+    @property
+    def is_apart(self) -> bool:
+        """Return True if this process is in no group, or alone in it."""
+        return not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
+
+    def states(self, code: CodeType, local: Any) -> list[Any]:
+        """What this rank and the others have seen of the arguments of a function.
+
+        Raises:
+            AbsentRanks: another rank has not compiled it within the timeout, or the store is gone.
+        """
+        if self._number is None:
+            self._number = PROGRAMS[self.name]
+            PROGRAMS[self.name] += 1
+        function = f"{code.co_name}:{code.co_firstlineno}"
+        own = self._own.setdefault(function, [])
+        own.append(local)
+        keys = [f"symshape/{self.name}/{self._number}/{function}/{rank}" for rank in range(dist.get_world_size())]
+        others = [key for rank, key in enumerate(keys) if rank != dist.get_rank()]
+        try:
+            store = dist.distributed_c10d._get_default_store()
+            store.set(keys[dist.get_rank()], pickle.dumps(own))
+            if len(own) == 1:
+                store.wait(others, timedelta(seconds=self.timeout))
+            # a rank that has written once has always written
+            found = [pickle.loads(store.get(key)) for key in others if len(own) == 1 or store.check([key])]
+        except RuntimeError as error:
+            # the next call waits again
+            own.pop()
+            raise AbsentRanks(self._absent(code, keys, error)) from None
+        return [local, *(state for states in found for state in states)]
+
+    def _absent(self, code: CodeType, keys: Sequence[str], error: Exception) -> str:
+        """The text of the error: who is missing, and what helps."""
+        try:
+            store = dist.distributed_c10d._get_default_store()
+            missing = [str(rank) for rank, key in enumerate(keys) if not store.check([key])]
+        except RuntimeError:
+            missing = []
+        reason = f"rank {', '.join(missing)} did not" if missing else "the ranks did not (their store is gone)"
+        said = str(error).partition("\n")[0]
+        return (
+            f"rank {dist.get_rank()} compiles {code.co_name} and waits for the sizes of the other ranks: "
+            f"{reason} compile it within {self.timeout:g} s\n"
+            f"  known:  {said}\n"
+            "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or leave it out: "
+            "then each rank decides alone"
+        )
+
+
+def exchange(self: OutputGraph) -> None:
+    """Stands for torch's `run_compiler_collective`: once per compilation, then the function is read again."""
+    state = None if self.root_tx is None else self.root_tx.distributed_state
+    if state is None or not isinstance(state.compile_pg, Ranks):
+        COLLECTIVE(self)
+    elif state.all_states is None:
+        assert self.root_tx is not None
+        state.all_states = state.compile_pg.states(self.root_tx.f_code, state.local_state)
+        # the sizes may lead the reading elsewhere
+        self.root_tx.speculation_log.clear()
+        raise CompileCollectiveRestartAnalysis
+
+
+REPLACED: Final = ((OutputGraph, "run_compiler_collective", exchange),)

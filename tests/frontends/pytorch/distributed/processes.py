@@ -1,0 +1,82 @@
+"""Processes of one group on this machine, for tests: gloo, joined by a file, ended with the test.
+
+    run(2, program)
+
+calls `program(rank)` in two new processes and returns the results by rank. No process outlives the call.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch.multiprocessing
+
+LIMIT = 400
+"""Seconds until the processes are ended: far more than any test needs."""
+
+
+def run(world: int, program: Callable[[int], Any], *, limit: float = LIMIT) -> list[Any]:
+    """The results of a program by rank; None for a process that died without one. Fails on an error of a process, or
+    when time is over."""
+    context = torch.multiprocessing.get_context("spawn")
+    results: Any = context.Queue()
+    found: dict[int, tuple[Any, str | None]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(Path(folder) / "store")
+        processes = [
+            context.Process(target=work, args=(rank, world, store, program, results), daemon=True)
+            for rank in range(world)
+        ]
+        try:
+            for process in processes:
+                process.start()
+            end = time.monotonic() + limit
+            while len(found) < world and time.monotonic() < end:
+                ended = all(process.exitcode is not None for process in processes)
+                try:
+                    rank, result, error = results.get(timeout=1)
+                    found[rank] = result, error
+                except queue.Empty:
+                    if ended:
+                        break
+            late = [rank for rank, process in enumerate(processes) if rank not in found and process.is_alive()]
+        finally:
+            for process in processes:
+                process.kill()
+            for process in processes:
+                process.join()
+            results.close()
+    errors = [f"rank {rank}: {error}" for rank, (_, error) in sorted(found.items()) if error]
+    if errors or late:
+        pytest.fail("\n".join([*errors, f"without a result: ranks {late}"] if late else errors), pytrace=False)
+    return [found.get(rank, (None, None))[0] for rank in range(world)]
+
+
+def work(rank: int, world: int, path: str, program: Callable[[int], Any], results: Any) -> None:
+    """Run one process."""
+    import torch
+    import torch.distributed as dist
+
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    result, error = None, None
+    try:
+        store = dist.FileStore(path, world)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=timedelta(seconds=LIMIT))
+        result = program(rank)
+    except BaseException:
+        error = traceback.format_exc()
+    results.put((rank, result, error))
+    results.close()
+    results.join_thread()
+    # without the teardown of the group, which waits for the others
+    os._exit(0)
