@@ -53,7 +53,8 @@ class Policy:
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
         timeout: object = self.ranks_timeout
-        if timeout is not None and not (type(timeout) in (int, float) and 0 < timeout < float("inf")):
+        is_positive = isinstance(timeout, int | float) and type(timeout) is not bool and 0 < timeout < float("inf")
+        if timeout is not None and not is_positive:
             raise ConstraintViolation(f"ranks_timeout={shown(timeout)}: expected a positive number of seconds, or None")
         withheld: object = self.withheld
         if not isinstance(withheld, Collection) or isinstance(withheld, str):
