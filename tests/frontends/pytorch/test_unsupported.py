@@ -75,7 +75,7 @@ def test_refused_with_the_line_and_run_with_breaks(program, said: str) -> None:
 def test_a_nested_argument(layout: torch.layout) -> None:
     """Fails when an argument that is no dense tensor is an error of C++."""
     values = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
-    with pytest.raises(Unsupported, match="x: a nested tensor\n.*\n.*or its values and offsets"):
+    with pytest.raises(Unsupported, match=r"x: a nested tensor\n.*\n.*or its values and offsets"):
         trace(lambda x: x * 2, (values,))
 
 
