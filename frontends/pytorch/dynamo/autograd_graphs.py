@@ -14,11 +14,10 @@ are compiled as any other graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._functorch._aot_autograd.runtime_wrappers import _AnalyzeCustomOpInputOutputMode
 from torch._functorch.aot_autograd import make_boxed_func
 from torch.utils._python_dispatch import (
     _disable_current_modes,
@@ -29,6 +28,9 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.dynamo.higher_order import graphs_in
 from frontends.pytorch.dynamo.unread_inputs import around_unread
+
+WATCHING: Final = "torch._functorch._aot_autograd.runtime_wrappers"
+"""Where AOTAutograd has the mode under which it makes the first call of a graph."""
 
 
 def has_subclasses(module: torch.fx.GraphModule) -> bool:
@@ -96,4 +98,5 @@ def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def only_watches(mode: object) -> bool:
-    return isinstance(mode, _AnalyzeCustomOpInputOutputMode)
+    """Return True for a mode of AOTAutograd's own."""
+    return type(mode).__module__ == WATCHING
