@@ -1,9 +1,9 @@
 """The policy of recompilation: limits, and options of kernels.
 
-    >>> from frontends.pytorch.variants.policy import Policy
-    >>> Policy(recompile_limit=0)
-    Traceback (most recent call last):
-    frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
+>>> from frontends.pytorch.variants.policy import Policy
+>>> Policy(recompile_limit=0)
+Traceback (most recent call last):
+frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Policy:
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
         timeout: object = self.ranks_timeout
-        if timeout is not None and not (type(timeout) in (int, float) and 0 < timeout < float("inf")):
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool) and 0 < timeout < float("inf")
+        if timeout is not None and not is_number:
             raise ConstraintViolation(f"ranks_timeout={shown(timeout)}: expected a positive number of seconds, or None")
         withheld: object = self.withheld
         if not isinstance(withheld, Collection) or isinstance(withheld, str):
