@@ -1,9 +1,9 @@
 """The policy of recompilation: limits, and options of kernels.
 
-    >>> from frontends.pytorch.variants.policy import Policy
-    >>> Policy(recompile_limit=0)
-    Traceback (most recent call last):
-    frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
+>>> from frontends.pytorch.variants.policy import Policy
+>>> Policy(recompile_limit=0)
+Traceback (most recent call last):
+frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
 """
 
 from __future__ import annotations

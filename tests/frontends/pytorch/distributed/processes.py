@@ -15,21 +15,28 @@ import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 import torch.multiprocessing
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
+T = TypeVar("T")
+Sent = tuple[int, T | None, str | None]
+"""A rank, its result, its error."""
 
 LIMIT = 400
 """Seconds until the processes are ended: far more than any test needs."""
 
 
-def run(world: int, program: Callable[[int], Any], *, limit: float = LIMIT) -> list[Any]:
+def run(world: int, program: Callable[[int], T], *, limit: float = LIMIT) -> list[T | None]:
     """The results of a program by rank; None for a process that died without one. Fails on an error of a process, or
     when time is over."""
     context = torch.multiprocessing.get_context("spawn")
-    results: Any = context.Queue()
-    found: dict[int, tuple[Any, str | None]] = {}
+    results: Queue[Sent[T]] = context.Queue()
+    found: dict[int, tuple[T | None, str | None]] = {}
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store")
         processes = [
@@ -61,14 +68,15 @@ def run(world: int, program: Callable[[int], Any], *, limit: float = LIMIT) -> l
     return [found.get(rank, (None, None))[0] for rank in range(world)]
 
 
-def work(rank: int, world: int, path: str, program: Callable[[int], Any], results: Any) -> None:
+def work(rank: int, world: int, path: str, program: Callable[[int], T], results: Queue[Sent[T]]) -> None:
     """Run one process."""
     import torch
     import torch.distributed as dist
 
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
-    result, error = None, None
+    result: T | None = None
+    error: str | None = None
     try:
         store = dist.FileStore(path, world)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=timedelta(seconds=LIMIT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -20,9 +21,11 @@ ROWS = {
 
 def differences(rank: int, *, name: str, world: int, by_torch: bool, dynamic: bool | None) -> list[str]:
     """What differs from eager, by call."""
-    fn = getattr(exchanging, name)
-    options: dict[str, bool | None] = {"dynamic": dynamic}
-    compiled = torch.compile(fn, backend="symshape", **options) if by_torch else compile(fn, backend="cpu", **options)
+    fn: Callable[[torch.Tensor], torch.Tensor] = getattr(exchanging, name)
+    program = compile(fn, backend="cpu", dynamic=dynamic)
+    compiled: Callable[[torch.Tensor], object] = (
+        torch.compile(fn, backend="symshape", dynamic=dynamic) if by_torch else program
+    )
     found = []
     for call, rows in enumerate(ROWS[world]):
         numbers = torch.Generator().manual_seed(100 * call + rank)
@@ -32,6 +35,7 @@ def differences(rank: int, *, name: str, world: int, by_torch: bool, dynamic: bo
             # they have no gradient
             ours, theirs = x, x
         got, expected = compiled(ours), fn(theirs)
+        assert isinstance(got, torch.Tensor)
         if got.shape != expected.shape or not torch.allclose(got, expected):
             found.append(f"{rows}: {got} and {expected}")
         if expected.requires_grad:
@@ -39,7 +43,7 @@ def differences(rank: int, *, name: str, world: int, by_torch: bool, dynamic: bo
             expected.square().sum().backward()
             if not torch.allclose(ours.grad, theirs.grad):
                 found.append(f"{rows}: gradients {ours.grad} and {theirs.grad}")
-    if not by_torch and not compiled.variants:
+    if not by_torch and not program.variants:
         found.append("nothing was compiled")
     return found
 
