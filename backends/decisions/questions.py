@@ -154,7 +154,11 @@ class Decision:
     @property
     def words(self) -> str:
         """The question as it was put."""
-        return " ".join(map(str, self.put)) if self.put else str(self.question)
+        words = [str(word) for word in self.put]
+        for place, word in enumerate(words[:-1]):
+            if words[place + 1] == "%" and " " in word:
+                words[place] = f"({word})"
+        return " ".join(words) if words else str(self.question)
 
     @property
     def outcome(self) -> str:

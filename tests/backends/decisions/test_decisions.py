@@ -7,7 +7,7 @@ import torch
 
 from backends import cpu
 from backends.cpu.emission import file_source
-from backends.decisions.questions import KINDS, Choice, Decisions
+from backends.decisions.questions import KINDS, Choice, Decisions, is_multiple
 from backends.interpreter import Interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
@@ -46,6 +46,13 @@ def decided(program, kind):
     return {
         (each.answer, tuple([fact.text for fact in each.core])) for each in program.decisions.log if each.kind == kind
     }
+
+
+def test_the_remainder_of_a_sum_has_parentheses():
+    """The log asks about the remainder of a whole sum."""
+    made, n = program("n")
+    made.decisions.holds("divisible", is_multiple(n - 1, 8), Choice("whole", "a tail"))
+    assert [each.words for each in made.decisions.log] == ["(n - 1) % 8 == 0"]
 
 
 @pytest.mark.parametrize(("facts", "axes", "answer"), [((), 2, "depends"), (("t == s",), 1, "always")])
