@@ -62,6 +62,11 @@ INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
 log: Final = logging.getLogger("symshape")
 
 
+def makes_parameters(fn: object) -> bool:
+    """Return True if a module has lazy parameters, which the first call makes."""
+    return isinstance(fn, torch.nn.Module) and any(map(torch.nn.parameter.is_lazy, fn.parameters()))
+
+
 class Program:
     """A function or module with the graphs that Dynamo has captured of it.
 
@@ -119,8 +124,8 @@ class Program:
     def missed(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that no entry of Dynamo is known to accept."""
         self.stated.check(self._direct.locals_of(args, kwargs))
-        if intercepted() or self._question(args, kwargs):
-            # operators are redefined, or the recompile limit is exhausted
+        if intercepted() or makes_parameters(self.fn) or self._question(args, kwargs):
+            # operators are redefined, sizes of parameters are not known yet, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()
         try:
