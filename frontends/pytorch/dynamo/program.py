@@ -65,6 +65,11 @@ JAGGED: Final = "make it with layout=torch.jagged"
 log: Final = logging.getLogger("symshape")
 
 
+def makes_parameters(fn: object) -> bool:
+    """Return True if a module has lazy parameters, which the first call makes."""
+    return isinstance(fn, torch.nn.Module) and any(map(torch.nn.parameter.is_lazy, fn.parameters()))
+
+
 class Program:
     """A function or module with the graphs that Dynamo has captured of it.
 
@@ -135,8 +140,8 @@ class Program:
                 raise GraphBreak(refusal(NO_STRIDES, JAGGED, None))
             self._leave(NO_STRIDES)
             return self.fn(*args, **kwargs)
-        if intercepted() or self._question(args, kwargs):
-            # operators are redefined, or the recompile limit is exhausted
+        if intercepted() or makes_parameters(self.fn) or self._question(args, kwargs):
+            # operators are redefined, sizes of parameters are not known yet, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()
         try:

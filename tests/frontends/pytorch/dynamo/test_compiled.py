@@ -188,6 +188,15 @@ def test_names_of_a_function_are_its_own() -> None:
     assert compiled.variants == 2 and len(compiled._program.variants) >= 2
 
 
+def test_lazy_parameters() -> None:
+    """The first call, which makes the parameters, is an error inside torch, and Python runs all later ones."""
+    for make in (lambda: nn.LazyLinear(3), lambda: nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())):
+        net = make().eval()
+        compiled = compile(net, dynamic=True, fullgraph=True)
+        same(compiled, net)
+        assert compiled._program.variants and not compiled._program.fallbacks
+
+
 class Layer:
     factor = 7.0
 
