@@ -124,7 +124,7 @@ def _offsets(build: Elementwise, rows: Rows) -> Tensor:
 
 
 def lengths(build: Elementwise, rows: Rows) -> Tensor:
-    """How many elements each row has; as `backends.loops.ragged.bounds_of` has it."""
+    """The number of elements of each row, as `backends.loops.ragged.bounds_of` has it."""
     assert not rows.is_shifted
     zero, total = build.number(0, "int64"), build.number(rows.total, "int64")
     first, last = [

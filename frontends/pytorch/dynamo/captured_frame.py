@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from frontends.pytorch.dynamo.captured_frame import CapturedFrame
-    >>> frame = CapturedFrame(torch.fx.symbolic_trace(torch.relu), breaks=False, tracked=[], codes=[])
+    >>> frame = CapturedFrame(torch.fx.symbolic_trace(lambda x: torch.relu(x)), breaks=False, tracked=[], codes=[])
     >>> [node.op for node in frame.nodes]
     ['placeholder', 'call_function', 'output']
 """

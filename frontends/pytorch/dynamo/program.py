@@ -118,7 +118,7 @@ class Program:
         PROCESS.keep(self.report)
 
     def _ranks(self) -> Ranks | None:
-        """What merges over the process group, where sizes decide what is dynamic."""
+        """The merge over the process group, where sizes decide what is dynamic."""
         timeout = self.policy.ranks_timeout
         name = getattr(self.fn, "__qualname__", type(self.fn).__qualname__)
         return None if timeout is None or self.dynamic is not None else Ranks(name, timeout)

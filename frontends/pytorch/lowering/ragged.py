@@ -149,7 +149,7 @@ def rows_of_lengths(at: Site, counts: Value, total: Expr) -> Rows:
 
 
 def sum_of(counts: torch.Tensor) -> int:
-    """How many elements rows of these lengths have."""
+    """The number of elements in rows of these lengths."""
     return int(counts.sum())
 
 

@@ -108,7 +108,7 @@ def hides_padding(at: Site, mask: Value, rows: Rows) -> bool:
 
 
 def attended(at: Site, x: Tensor, rows: Rows) -> Tensor | None:
-    """What an attention of these rows makes, for the elements that are no padding; None if x is none."""
+    """The result of an attention of these rows, for the elements that are no padding; None if x is none."""
     result = at.owner(x.buffer) if isinstance(x, Memory) else None
     found = None if result is None else _known.get(at.program, {}).get(result)
     if found is None or not isinstance(x, Memory) or found.rows is not rows:

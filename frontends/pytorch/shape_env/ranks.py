@@ -56,7 +56,7 @@ class Ranks:
         return not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
 
     def states(self, code: CodeType, local: Any) -> list[Any]:
-        """What this rank and the others have seen of the arguments of a function.
+        """The sizes that this rank and the others have seen for the arguments of a function.
 
         Raises:
             AbsentRanks: another rank has not compiled it within the timeout, or the store is gone.

@@ -293,7 +293,7 @@ def test_a_scope_of_bound_variables_ends_with_pop() -> None:
         ("forall r < world:", 17, "a question is missing"),
         ("forall not < world: n > 2", 7, "`not` is a word of the language"),
         ("forall r < world: r > wrld", 22, "did you mean `world`"),
-        ("forall n < world: n > 2", None, "there is a symbol of this name already"),
+        ("forall n < world: n > 2", None, "a symbol of this name exists already"),
         ("forall r < 0: r > 2", None, "contradicts what is known"),
     ],
 )

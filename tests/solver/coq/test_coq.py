@@ -25,7 +25,16 @@ from solver.errors import NotExported
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.fact import Fact
-from solver.proofs.step import ProofStep, absurd, combine, hypothesis, multiply_equality, refute, square
+from solver.proofs.step import (
+    ProofStep,
+    absurd,
+    combine,
+    combine_equalities,
+    hypothesis,
+    multiply_equality,
+    refute,
+    square,
+)
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 from tests.solver.asked import asked
@@ -117,6 +126,7 @@ def test_sample_needs_nearly_every_rule() -> None:
     assert len(kept) >= 25
     assert (RULES | OPERATIONS).keys() - {rule.split()[0] for rule in needed} == {
         "absurd",
+        "equate",
         "multiply",
         "nonzero-factors",
     }
@@ -153,7 +163,8 @@ def by_hand() -> list[str]:
     negative = hypothesis(terms.lt(a * a, 0))
     end = ProofStep("combine", terms.false, (negative, square(a)), ((1, 1), 0))
     refuted = refute(end, terms.ge(a * a, 0))
-    proofs = (times, powers, nothing, refuted)
+    both = combine_equalities([zero, fact(terms.eq(a, 3), 2)], [2, -5])
+    proofs = (times, powers, nothing, refuted, both)
     return [Script(proof, proof.conclusion, always).theorem(f"hand_{i}") for i, proof in enumerate(proofs)]
 
 

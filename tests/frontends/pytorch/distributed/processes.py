@@ -27,6 +27,8 @@ T = TypeVar("T")
 Sent = tuple[int, T | None, str | None]
 """A rank, its result, its error."""
 
+POLLED = 1
+"""Seconds between two looks at whether the processes are alive."""
 LIMIT = 400
 """Seconds until the processes are ended: far more than any test needs."""
 
@@ -50,7 +52,7 @@ def run(world: int, program: Callable[[int], T], *, limit: float = LIMIT) -> lis
             while len(found) < world and time.monotonic() < end:
                 ended = all(process.exitcode is not None for process in processes)
                 try:
-                    rank, result, error = results.get(timeout=1)
+                    rank, result, error = results.get(timeout=POLLED)
                     found[rank] = result, error
                 except queue.Empty:
                     if ended:

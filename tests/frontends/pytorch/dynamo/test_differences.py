@@ -176,7 +176,7 @@ def partial_gradient(x: torch.Tensor) -> object:
 
 REFUSED: dict[str, Callable[[], Made]] = {
     "a deque with maxlen": last_two,
-    "an object of random.Random": own_random,
+    "an instance of random.Random": own_random,
     "a closure of a method of a new object": closure_of_a_method,
     "a memoized function has state": memoized,
     "an attribute that may be missing is set on a function": attribute_of_a_function,
@@ -186,19 +186,19 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "an attribute of a class is set": attribute_of_a_class,
     "a frame that reads its variables and has a graph break": own_variables,
     "a generator in a frame with a graph break": generator_of_a_broken_frame,
-    "a generator is returned, or alive at a graph break": plain(lambda x: (x + each for each in range(3))),
-    "an object's __dict__ is returned, or alive at a graph break": attributes,
+    "a generator is returned, or live at a graph break": plain(lambda x: (x + each for each in range(3))),
+    "an object's __dict__ is returned, or live at a graph break": attributes,
     "max or min of an integer and a float": plain(lambda x: (max(x.shape[0], 4.0), x + 1)),
     "Python's max or min of tensors": plain(lambda x: max(x.sum() - 4, 0.0)),
-    "arithmetic of NumPy's numbers": plain(lambda x: (numpy.float64(2) * 3, x + 1)),
+    "arithmetic on NumPy scalars": plain(lambda x: (numpy.float64(2) * 3, x + 1)),
     "format()": plain(lambda x: (format(3.14159, ".2f"), x + 1)),
-    "a text of an error with a size": plain(lambda x: (repr(ValueError(x.shape[0])), x + 1)),
+    "an error message that contains a size": plain(lambda x: (repr(ValueError(x.shape[0])), x + 1)),
 }
 UNTESTED = "backward() of a tensor that an optimizer has"
 """No small program is known that torch captures so."""
 IN_RANDOMNESS = "a checkpoint that is computed anew"
 """Tested with other checkpoints, in tests/frontends/pytorch/recording/test_randomness.py."""
-BY_US = {"a setting of torch is changed": setting}
+BY_US = {"a torch setting is changed": setting}
 """Programs that Dynamo captures rightly by itself."""
 
 
