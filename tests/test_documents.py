@@ -13,11 +13,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)(?! title=\"from an empty folder)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def profile_of_the_suite():
+    """Examples check rules with as many calls as a user's, in a quick run, too."""
+    before = settings.get_current_profile_name()
+    settings.load_profile("test")
+    yield
+    settings.load_profile(before)
 
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
