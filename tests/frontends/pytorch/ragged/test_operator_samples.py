@@ -32,6 +32,6 @@ def test_samples() -> None:
 
 
 @pytest.mark.thorough
-def test_all_samples() -> None:
-    """Fails when a sample is wrong when compiled, or too many are no graph: about an hour."""
-    check(1, None, 0.98)
+def test_samples_of_all_operators() -> None:
+    """Fails when one in 53 samples is wrong when compiled, or too many are no graph; all of them take an hour."""
+    check(53, None, 0.98)
