@@ -114,7 +114,7 @@ class Environment:
 def exercised(environment: Environment, distribution: Path, extensions: bool) -> None:
     """Install a distribution, and run its entry points."""
     environment.install(f"{distribution}[prompt,testing]", "pytest")
-    form = "compiled" if extensions else "as it is written"
+    form = "compiled" if extensions else "not compiled"
     version = environment.run("shapes", "--version")
     assert f"(solver {form}," in version, f"{distribution.name}: {version}"
     assert environment.run("python", "-c", "import importlib.util as u; print(u.find_spec('torch'))") == "None\n"
