@@ -10,11 +10,11 @@ from shapes.testing.directed.search import Domain
 from shapes.testing.references.functions import reference_of
 from shapes.testing.references.standins import Untested
 from shapes.testing.trying import PYTHONS_REFUSALS
-from tests.shapes.testing.planted import axes, sizes
+from tests.shapes.testing.planted import axes, plain, sizes
 
 np = pytest.importorskip("numpy")
 
-RIGHT = [*sizes.RIGHT, *axes.RIGHT]
+RIGHT = [*sizes.RIGHT, *axes.RIGHT, *plain.RIGHT]
 WRONG = [*sizes.WRONG, *axes.WRONG]
 EXAMPLES = 300
 TORCH = {"flattened"}
@@ -89,4 +89,4 @@ def test_no_right_rule_is_blamed(rule, reference):
 def test_there_are_many():
     """The figures of the page are about so many rules."""
     assert len(WRONG) >= 80
-    assert len(RIGHT) >= 25
+    assert len(RIGHT) >= 40
