@@ -90,7 +90,7 @@ class LoopNest:
 
     @property
     def bounds(self) -> list[Scalar]:
-        """Where the ragged axis begins and ends."""
+        """The bounds of the ragged axis."""
         return [] if self.ragged is None else [self.ragged.first, self.ragged.last]
 
     @property

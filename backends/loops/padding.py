@@ -119,7 +119,7 @@ def _varies(x: Tensor, axis: int = 1) -> bool:
 
 
 def _offsets(build: Elementwise, rows: Rows) -> Tensor:
-    """Where each row begins."""
+    """The first element of each row."""
     return build.slice(rows.offsets, 0, build.zero, 1, rows.count)
 
 

@@ -43,7 +43,7 @@ from solver.terms.expr import Expr
 
 
 def bounds_of(bodies: Bodies, rows: Rows, row: Affine) -> tuple[Scalar, Scalar]:
-    """Where a row begins and ends, within the axis."""
+    """The bounds of a row, within the axis."""
     zero, total = bodies.constant(0, "int64"), bodies.size(rows.total, "int64")
     if rows.total.is_constant:
         total = bodies.constant(rows.total.constant, "int64")

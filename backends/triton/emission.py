@@ -125,7 +125,7 @@ class Emission:
         """The axes that have an index, besides those that are rows or columns by themselves."""
         self.whole = f"({form.rows}, {form.columns})"
         self.bounds = ("", "")
-        """Where the rows of a ragged axis begin and end, once that is known."""
+        """The bounds of the rows of a ragged axis, once known."""
         self.inside = "column_mask"
         """The mask of what varies along columns, or along rows and columns where an axis is ragged."""
 

@@ -70,7 +70,7 @@ class Guard:
 
     @property
     def text(self) -> str:
-        """As it was written; a size that is named after its place is shown as `x.shape[0]`."""
+        """The text as written; a size that is named after its place is shown as `x.shape[0]`."""
         return self.with_places(self.fact.text)
 
     def with_places(self, text: str) -> str:

@@ -280,7 +280,7 @@ class Run:
         raise TypeError(tensor)
 
     def bounds(self, rows: Rows) -> list[tuple[int, int]]:
-        """Where each row begins and ends."""
+        """The bounds of each row."""
         offsets, total = self.value(rows.offsets).tolist(), self.number(rows.total)
         clamped = [min(max(place - offsets[0] * rows.is_shifted, 0), total) for place in offsets]
         limit = total if rows.limit is None else self.number(rows.limit)

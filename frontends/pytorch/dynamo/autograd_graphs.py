@@ -30,7 +30,7 @@ from frontends.pytorch.dynamo.higher_order import graphs_in
 from frontends.pytorch.dynamo.unread_inputs import around_unread
 
 WATCHING: Final = "torch._functorch._aot_autograd.runtime_wrappers"
-"""Where AOTAutograd has the mode under which it makes the first call of a graph."""
+"""The module of the mode under which AOTAutograd makes the first call of a graph."""
 
 
 def has_subclasses(module: torch.fx.GraphModule) -> bool:

@@ -129,7 +129,7 @@ def diff_of(x: Tensor) -> Memory | None:
 
 
 def offsets_of(counts: torch.Tensor) -> torch.Tensor:
-    """Where rows of these lengths begin, and the end of the last."""
+    """The offsets of rows of these lengths."""
     made = counts.new_zeros(len(counts) + 1, dtype=torch.int64)
     torch.cumsum(counts, 0, out=made[1:])
     return made

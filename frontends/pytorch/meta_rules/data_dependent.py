@@ -134,7 +134,7 @@ kind_rules(
 
 @kind_rule(aten.repeat_interleave.Tensor, once=True)
 def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: Any = None) -> object:
-    """As many indices as the repeats add up to."""
+    """A vector of as many indices as the repeats add up to."""
     shape = ruled(recorder, aten.repeat_interleave.Tensor, known(recorder, repeats), output_size=output_size)
     recorder.learn(repeats, Elements(total=shape[0]))
     return packed(recorder, shape, repeats.dtype, repeats.device)

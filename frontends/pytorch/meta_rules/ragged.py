@@ -45,7 +45,7 @@ def padded(
 def unpadded(
     recorder: Trace, dense: torch.Tensor, offsets: Sequence[torch.Tensor], total_L: Int | None = None
 ) -> object:
-    """As many elements as the last offset says."""
+    """A tensor of as many elements as the last offset."""
     if len(offsets) != 1 or total_L is None:
         return NotImplemented
     kind = metadata_of(recorder, dense)

@@ -33,7 +33,7 @@ SIZES, RANKS = range(13), range(1, 6)
 
 
 def dtensor(n: Int, world: Int) -> Sharding:
-    """As `Shard.local_shard_size_and_offset` of DTensor computes it."""
+    """The size and offset that DTensor's `Shard.local_shard_size_and_offset` computes."""
     full = (n + world - 1) // world
 
     def start(r: Int) -> Int:
