@@ -1,25 +1,9 @@
-"""Custom operators: kernel, shape rule and gradient in one object, which traces with symbolic sizes.
+"""Predictions of operators of a program's own: by a shape rule, a fake implementation, or samples.
 
-    >>> import torch
-    >>> from frontends.pytorch import trace
-    >>> from frontends.pytorch.recording.custom import custom_op
-    >>> @custom_op("docs::window")
-    ... def window(x: torch.Tensor, size: int, step: int = 1) -> torch.Tensor:
-    ...     return x.unfold(-1, size, step).clone()
-    >>> @window.shape_rule
-    ... def _(env, x, size, step=1):
-    ...     env.require(size <= x[-1], "the window is longer than the axis")
-    ...     return (*x[:-1], (x[-1] - size) // step + 1, size)
-    >>> variant = trace(lambda x: window(x, 3, step=2), (torch.randn(2, 9),))
-    >>> [str(guard) for guard in variant.guards]
-    ['x.shape[1] >= 3']
-    >>> variant.graph(torch.randn(4, 6))[0].shape
-    torch.Size([4, 2, 3])
+    >>> from frontends.pytorch.custom_operators import custom_op  # registers its rules in RULES
 
-`window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`),
-`window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel. Operators of `torch.library`
-are traced by their fake implementation. Without one, the operator runs on samples, and a rule is inferred from them
-(`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
+Operators of `torch.library` are traced by their fake implementation. Without one, the operator runs on samples, and a
+rule is inferred from them (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
 
 A rule or fake implementation is a prediction: each result is compared with it at run time (`backends.results`), and so
 are a rule's facts about unbacked values. A schema's mutated arguments are trusted: a kernel that mutates another one is
@@ -29,7 +13,7 @@ not detected.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -37,7 +21,7 @@ import torch
 from torch._library import fake_impl, simple_registry
 from torch._library.utils import has_fake_kernel
 from torch.utils._python_dispatch import _disable_current_modes
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import TraceError, unsupported
 from frontends.pytorch.meta_rules.registry import sizes_of
@@ -49,102 +33,9 @@ from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
 from shapes.rules import Rule, Shape
-from shapes.rules.registry import rules
 
-Kernel = Callable[..., object]
 RULES: Final[dict[object, Rule]] = {}
 """The shape rules of custom operators."""
-
-
-def custom_op(name: str, *, mutates: Iterable[str] = ()) -> Callable[[Kernel], CustomOperator]:
-    """Define an operator from a function of tensors; `mutates` are the arguments that it mutates.
-
-    The function's annotations determine its schema: `torch.Tensor`, `int`, `float`, `bool`, `str` and lists of them.
-    """
-    return lambda kernel: CustomOperator(name, kernel, mutates=mutates)
-
-
-class CustomOperator:
-    """An operator with its shape rule, kernels and gradient.
-
-    Attributes:
-        op: the operator in graphs.
-        rule: its shape rule, once registered.
-    """
-
-    def __init__(self, name: str, kernel: Kernel, *, mutates: Iterable[str] = ()) -> None:
-        self.name = name
-        mutated = tuple(mutates)
-        schema = torch.library.infer_schema(kernel, mutates_args=mutated)
-        self._definition = torch.library.custom_op(name, _packing(kernel), mutates_args=mutated, schema=schema)
-        self.op: torch._ops.OpOverload = self._definition._opoverload
-        self.rule: Rule | None = None
-        functools.update_wrapper(self, kernel)
-
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        return self._definition(*args, **kwargs)
-
-    def shape_rule(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Register the shape rule: a function of an environment and the operator's arguments, with shapes for tensors.
-
-        A result has the dtype of the first tensor unless the rule names one: `Shape(sizes, dtype="int64")`.
-        """
-        self.rule = RULES[self.op] = rules.rule(self.name.replace("::", "."))(function)
-        self._definition.register_fake(functools.partial(_fake, self.op, self.rule))
-        return function
-
-    def kernel(self, device: str) -> Callable[[Kernel], Kernel]:
-        """Register a kernel for another device."""
-
-        def register(function: Kernel) -> Kernel:
-            self._definition.register_kernel(device)(_packing(function))
-            return function
-
-        return register
-
-    def gradient(
-        self, backward: Callable[..., object], save: Callable[..., None] | None = None
-    ) -> Callable[..., object]:
-        """Register the gradient: `backward(ctx, *gradients)`, with values saved by `save(ctx, inputs, output)`."""
-        self._definition.register_autograd(backward, setup_context=save)
-        return backward
-
-    def check(self, **arguments: Any) -> None:
-        """Compare the shape rule with the kernel at many sizes; `arguments` are strategies for single parameters.
-
-        Raises:
-            RuleDisagrees: with the smallest call on which they differ.
-        """
-        from shapes.testing import check_rule
-
-        if self.rule is None:
-            raise TraceError(f"{self.name}: no shape rule to check")
-        check_rule(self.rule, self._definition._init_fn, tensors="torch", **arguments)
-
-    def __repr__(self) -> str:
-        return f"<custom operator {self.op._schema}>"
-
-
-def _packing(kernel: Kernel) -> Kernel:
-    """A kernel with contiguous results, since a shape rule has no strides."""
-
-    @functools.wraps(kernel)
-    def packed(*args: object, **kwargs: object) -> object:
-        result = kernel(*args, **kwargs)
-        return tree_map(lambda value: value.contiguous() if isinstance(value, torch.Tensor) else value, result)
-
-    return packed
-
-
-def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object) -> object:
-    """A fake implementation for torch's own tracers, for concrete sizes."""
-    first = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
-    outputs = rule(ShapeEnv(), *[sizes_of(arg) for arg in args], **{name: sizes_of(v) for name, v in kwargs.items()})
-    made = [
-        first.new_empty([int(size) for size in shape], dtype=_dtype_of(shape, first.dtype)) for shape in _flat(outputs)
-    ]
-    return made[0] if len(op._schema.returns) == 1 and not _is_list(op) else made if _is_list(op) else tuple(made)
-
 
 # ---------------------------------------------------------------------- in a trace
 
@@ -154,7 +45,7 @@ def template(
 ) -> Template:
     """Predict a custom operator's results by its rule, its fake implementation, or an inferred rule."""
     if not all(is_tensors(each.type) for each in func._schema.returns) or (
-        len(func._schema.returns) > 1 and _is_list(func)
+        len(func._schema.returns) > 1 and is_list(func)
     ):
         what = f"{func.name()} gives more than tensors: {func._schema}"
         unsupported(what, "return tensors, or a single list of tensors")
@@ -176,8 +67,8 @@ def template(
     like = next((tensor.metadata for tensor in tensors), None)
     dtype = like.dtype if like is not None else torch.get_default_dtype()
     device = like.device if like is not None else torch.get_default_device()
-    kinds = [recorder.kinds.laid(list(shape), None, 0, _dtype_of(shape, dtype), device) for shape in _flat(outputs)]
-    output: object = kinds if _is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
+    kinds = [recorder.kinds.laid(list(shape), None, 0, dtype_of(shape, dtype), device) for shape in flat(outputs)]
+    output: object = kinds if is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
     return Template(output, once=len(env.symbols) > before, inferred=inferred)
 
 
@@ -333,14 +224,14 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
 
     def typed(env: ShapeEnv, *args: object, **kwargs: object) -> tuple[Shape, ...]:
         named = {argument.name: value for argument, value in bound(func, args, kwargs)}
-        shapes = _flat(rule(env, *[named[name] for name in varied]))
+        shapes = flat(rule(env, *[named[name] for name in varied]))
         return tuple([Shape(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
 
     typed.__doc__ = rule.__doc__
     return Rule(rule.name, typed)
 
 
-def _flat(outputs: Any) -> list[Shape]:
+def flat(outputs: Any) -> list[Shape]:
     return [outputs] if isinstance(outputs, Shape) else [shape for shape in outputs if shape is not None]
 
 
@@ -349,9 +240,9 @@ def is_tensors(kind: object) -> bool:
     return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]")
 
 
-def _is_list(func: torch._ops.OpOverload) -> bool:
+def is_list(func: torch._ops.OpOverload) -> bool:
     return any(isinstance(each.type, torch.ListType) for each in func._schema.returns)
 
 
-def _dtype_of(shape: Shape, otherwise: torch.dtype) -> torch.dtype:
+def dtype_of(shape: Shape, otherwise: torch.dtype) -> torch.dtype:
     return otherwise if shape.dtype is None else getattr(torch, shape.dtype)

@@ -1,7 +1,7 @@
 """Calls of operators in tests, with torch's own checks of an operator: `pytest --operators NAMESPACE`.
 
     >>> import torch
-    >>> from frontends.pytorch.recording.custom import custom_op
+    >>> from frontends.pytorch.custom_operators import custom_op
     >>> from frontends.pytorch.recording.observing import observing
     >>> @custom_op("docs::double")
     ... def double(x: torch.Tensor) -> torch.Tensor:

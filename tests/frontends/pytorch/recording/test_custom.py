@@ -7,8 +7,8 @@ import torch
 from hypothesis import strategies as st
 
 from frontends.pytorch import trace
+from frontends.pytorch.custom_operators import custom_op
 from frontends.pytorch.errors import TraceError
-from frontends.pytorch.recording.custom import custom_op
 from shapes.rules import Shape
 from shapes.testing.calls import Input
 from tests.frontends.pytorch.against_eager import agrees, run
@@ -179,3 +179,37 @@ def test_nothing_to_infer() -> None:
     """Fails when an operator whose sizes nothing explains is traced, or the message does not say what to write."""
     with pytest.raises(TraceError, match=r"tests::erratic.* has no shape rule.*shape_rule"):
         trace(lambda x: erratic(x), (randn(6),))
+
+
+@pytest.mark.parametrize("backend", ["symshape", "aot_eager"])
+def test_torchs_tracer_keeps_the_sizes_of_a_rule_symbolic(backend):
+    torch._dynamo.reset()
+
+    def program(x, size):
+        return window(x, size) * 2, top(x[0], 0.0)[0].neg()
+
+    compiled = torch.compile(program, backend=backend, dynamic=True, fullgraph=True)
+    with torch._dynamo.config.patch(recompile_limit=1):
+        for axis, size in ((9, 3), (12, 4), (30, 2), (7, 6)):
+            x = randn(2, axis)
+            torch.testing.assert_close(compiled(x, size), program(x, size))
+
+
+@custom_op("tests::evened")
+def evened(x: torch.Tensor) -> torch.Tensor:
+    return x[::2].clone() if x.shape[0] % 2 == 0 else x.clone()
+
+
+@evened.shape_rule
+def _(env, x):
+    return (x[0] // 2,) if x[0] % 2 == 0 else x
+
+
+def test_torchs_tracer_guards_on_the_branch_of_a_rule():
+    torch._dynamo.reset()
+    graphs = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda x: evened(x) + 1, backend=graphs, dynamic=True)
+    for rows in (8, 12, 7, 9, 10):
+        x = randn(rows)
+        torch.testing.assert_close(compiled(x), evened(x) + 1)
+    assert graphs.frame_count == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frontends.pytorch.recording.custom import custom_op
+from frontends.pytorch.custom_operators import custom_op
 from frontends.pytorch.recording.observing import observing
 from shapes.testing.suites import failures
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[4]
 SUITE = '''
 import torch
 from torch import Tensor
-from frontends.pytorch.recording.custom import custom_op
+from frontends.pytorch.custom_operators import custom_op
 
 @custom_op("suite::right")
 def right(x: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile
-from frontends.pytorch.recording.custom import custom_op
+from frontends.pytorch.custom_operators import custom_op
 from shapes.errors import RuleViolation, ShapeError
 from shapes.rules import Shape
 
