@@ -3,7 +3,7 @@
     >>> from solver.knowledge.draft import Draft
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
-    >>> Draft(Facts.empty(Interner())).steps
+    >>> Draft(Facts.empty(Interner()), supposing=False).steps
     0
 
 `solver.knowledge.inequalities` and `solver.knowledge.equalities` add what is learned from each,
@@ -38,9 +38,9 @@ class Contradictory(Exception):
 class Draft(Deciding):
     """Knowledge while it is being extended."""
 
-    __slots__ = ("moved", "moves", "new_solved", "queue", "steps")
+    __slots__ = ("moved", "moves", "new_solved", "queue", "steps", "supposing")
 
-    def __init__(self, base: Knowledge) -> None:
+    def __init__(self, base: Knowledge, *, supposing: bool) -> None:
         super().__init__(
             base.interner,
             base.ranges.draft(),
@@ -56,6 +56,8 @@ class Draft(Deciding):
         self.new_solved: list[tuple[Atom, Rule]] = []
         self.moves: dict[tuple[int, bool], int] = {}
         self.steps = 0
+        self.supposing = supposing
+        """True under a hypothesis."""
 
     def note(self, prop: Prop, proof: ProofStep) -> None:
         """Index a learned statement by the atoms it mentions."""

@@ -128,7 +128,8 @@ class Equalities(Inequalities):
             if atom in others:
                 continue
             inside = any(other.args and atom in other.expr.atoms for other in others)
-            if inside and (atom.args or (atom.definition is not None and not is_congruence(e, atom))):
+            defined = atom.definition is not None and (self.supposing or not is_congruence(e, atom))
+            if inside and (atom.args or defined):
                 continue
             uses = self.uses.get(atom.serial)
             used = 0 if uses is None else uses.count.bit_length()

@@ -232,7 +232,7 @@ class Facts(Deciding):
 
         `seed` chooses its sample values, by default the serial number of the symbol.
         """
-        draft = Learner(self)
+        draft = Learner(self, supposing=self.supposing)
         (atom,) = symbol.symbols
         try:
             if fact.prop.kind != "true":
@@ -247,7 +247,7 @@ class Facts(Deciding):
 
         `solver.decide.assume` also repairs samples.
         """
-        draft = Learner(self)
+        draft = Learner(self, supposing=self.supposing)
         try:
             draft.learn_fact(fact)
         except Contradictory as contradiction:
@@ -258,7 +258,7 @@ class Facts(Deciding):
         """The facts under a hypothesis, which is not recorded and for which no sample is repaired. `leaf` names the
         rule of its proof.
         """
-        draft = Learner(self)
+        draft = Learner(self, supposing=True)
         draft.queue.append((p, ProofStep(leaf, p)))
         try:
             draft.run()

@@ -204,3 +204,12 @@ def test_congruences_of_a_quotient_agree_with_enumeration() -> None:
                 verdict = env.ask(f"a % {divisor} == {remainder}")
                 expected = Depends if len(truths) == 2 else Always if True in truths else Never
                 assert isinstance(verdict, expected) and verdict.check(), (numbers, divisor, remainder)
+
+
+def test_tiles_and_half_of_one_fit() -> None:
+    """If this fails, an even tile of a case is rewritten as two halves, and the law of its quotient is lost."""
+    env = ShapeEnv()
+    env.sizes("n w")
+    env.assume("w >= 1")
+    verdict = env.ask("(n//w)*(w//2 + 1) <= n")
+    assert isinstance(verdict, Always) and verdict.check()
