@@ -65,7 +65,7 @@ def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
                 found.add(tensor)
     # tables are needed where an element's row is not that of the loops
     for tensor in {*values, *found}:
-        found.update(tables_needed(tensor.source if isinstance(tensor, Reduce) else tensor, found))
+        found.update(tables_needed(tensor, found))
     return found
 
 

@@ -38,7 +38,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from backends.loops.affine import Affine
 from backends.loops.kernels import Bodies, Scalar
-from backends.loops.nodes import Concat, Gather, Indices, Pointwise, RowOf, Rows, Tensor, View
+from backends.loops.nodes import Concat, Gather, Indices, Pointwise, Reduce, RowOf, Rows, Tensor, View
 from solver.terms.expr import Expr
 
 
@@ -76,9 +76,12 @@ def rows_along(root: Tensor, sizes: Sequence[Expr], memory: Collection[Tensor]) 
     return None
 
 
-def tables_needed(root: Tensor, memory: Collection[Tensor]) -> Iterator[RowOf]:
+def tables_needed(tensor: Tensor, memory: Collection[Tensor]) -> Iterator[RowOf]:
     """The rows of elements that the nest of a tensor loads from memory, as they are not those of its loops."""
-    chosen = rows_along(root, root.sizes, memory)
+    if isinstance(tensor, Reduce):
+        root, chosen = tensor.source, None if tensor.rows is None else (tensor.rows, tensor.axes[0])
+    else:
+        root, chosen = tensor, rows_along(tensor, tensor.sizes, memory)
     for found, axis in _rows_below(root, root.sizes, memory):
         if chosen is None or axis != chosen[1] or found.rows is not chosen[0]:
             yield found

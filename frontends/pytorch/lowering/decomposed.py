@@ -30,6 +30,7 @@ from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node, Nodes
 from frontends.pytorch.symbolic.tensor import Result, tensor_of
+from shapes.errors import UndecidedGuard
 from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats.programs import Node as Step
 from solver.terms.expr import Atom, Expr
@@ -200,7 +201,10 @@ def parts(at: Site, args: list[object], kwargs: dict[str, object]) -> Parts | No
     with env.speculate(), recorder, enable_python_dispatcher(), replaced(), torch.no_grad(), nodes.lays_out():
         before = env.known
         positional, named = [outside(each) for each in args], {name: outside(each) for name, each in kwargs.items()}
-        found = decomposition_table[at.operation.target](*positional, **named)
+        try:
+            found = decomposition_table[at.operation.target](*positional, **named)
+        except UndecidedGuard:
+            return None
         outputs = [None if each is None else recorder.result_of(each) for each in flat(found)]
         is_known = env.known is before
     recorder.kinds.let_go_of_tensors()

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from benchmarks.models import MODELS, step
 from benchmarks.models.running import admitted, close, traced
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.lowering import LOWERINGS
@@ -159,3 +159,16 @@ def test_model(name: str) -> None:
         assert all(close(mine, theirs) for mine, theirs in zip(got, expected, strict=True))
         torch.testing.assert_close(dict(module.state_dict()), dict(after))
     assert accepted
+
+
+def test_an_operator_whose_decomposition_asks_what_only_the_run_tells_is_called() -> None:
+    """`repeat` has a case for no repetition."""
+
+    def function(x, times):
+        return (x + 1).repeat(times, 1) * 2
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for rows, times in ((3, 2), (2, 0), (4, 1)):
+        x, count = torch.randn(rows, 4), torch.tensor(times)
+        torch.testing.assert_close(compiled(x, count), function(x, count))
+    assert len(compiled.variants) == 1

@@ -411,6 +411,19 @@ def test_lengths_that_only_the_run_tells() -> None:
         compiled(x, torch.tensor([3, -1, 2]))
 
 
+def test_repeated_rows_that_are_reduced_along_another_axis() -> None:
+    """The row of an element is loaded from memory, since the loops do not go row by row."""
+
+    def function(x, lengths):
+        return x.repeat_interleave(lengths, 0).softmax(-1)
+
+    compiled = compile(function, backend="cpu", dynamic=True)
+    for lengths in ([2, 1, 3], [0, 4, 1], [1, 0, 0]):
+        x, count = torch.randn(3, 5), torch.tensor(lengths)
+        torch.testing.assert_close(compiled(x, count), function(x, count))
+    assert len(compiled.variants) == 1
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_part_of_what_is_padded(dtype: torch.dtype) -> None:
     """A slice of padded rows is reduced as if it were all of them."""
