@@ -32,7 +32,7 @@ from shapes.rules.expectations import expect_axes, expect_one_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import count, empty, filled, trues, typed
-from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
+from shapes.symbolic.choices import Int, sym_and, sym_max, sym_not, sym_or
 
 WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 
@@ -175,9 +175,12 @@ def _repeated(env: ShapeEnv, length: Int, output_size: Int | None, repeats: Shap
     """The sum of the repeats of all elements: zero for no element."""
     if output_size is not None:
         return output_size
-    if repeats and repeats.elements is not None and repeats.elements.total is not None and same(repeats[0], length):
-        return repeats.elements.total
+    known = repeats.elements if repeats and same(repeats[0], length) else None
+    if known is not None and known.total is not None:
+        return known.total
     total = env.unbacked(lo=0)
+    if known is not None and known.hi is not None:
+        env.postulate(total <= known.hi * length)
     if not is_positive(length):
         env.postulate(sym_or(length != 0, total == 0))
     return total
@@ -209,6 +212,8 @@ def bincount(env: ShapeEnv, input: Shape, weights: Shape | None = None, minlengt
         bins = env.unbacked(lo=0)
         none, least = input[0] == 0, bins >= minlength
         env.postulate(sym_and(least, sym_or(none, bins >= 1), sym_or(sym_not(none), bins == minlength)))
+    if input.elements is not None and input.elements.hi is not None:
+        env.postulate(bins <= sym_max(minlength, input.elements.hi + 1))
     return Shape((bins,), dtype=dtype)
 
 

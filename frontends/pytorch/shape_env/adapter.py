@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
@@ -38,8 +37,8 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from frontends.pytorch.shape_env.advice import advise
 from frontends.pytorch.shape_env.comparing import Comparison
+from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
-from frontends.pytorch.shape_env.made import made_by
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.nodes import Operations
 from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
@@ -102,6 +101,7 @@ class EngineShapeEnv(Torchs):
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
         self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
         self._told: dict[sympy.Basic, Prop] = {}
+        self.data_sizes = DataSizes(self)
         self.operations = Operations()
         self._message = ""
         self._specializing = 0
@@ -380,10 +380,7 @@ class EngineShapeEnv(Torchs):
         )
 
     def create_unbacked_symint(self, source: Any = None) -> Any:
-        number = self._declared(super().create_unbacked_symint(source))
-        for fact in made_by(sys._getframe(1), number.node.expr):
-            self._by_construction(fact)
-        return number
+        return self._declared(super().create_unbacked_symint(source))
 
     def create_unbacked_symfloat(self) -> Any:
         return self._declared(super().create_unbacked_symfloat())

@@ -28,7 +28,9 @@ from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariabl
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
+from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -151,11 +153,27 @@ def wrap_symfloat(self: Any, value: float) -> VariableTracker:
         return FLOAT(self, value)
 
 
+def method_tolist(self: Any, tx: Any) -> VariableTracker:
+    """The elements of a tensor as a list: of a length that only the run knows it is Python's."""
+    try:
+        return LIST(self, tx)
+    except GuardOnDataDependentSymNode as error:
+        if not isinstance(tx.output.shape_env, EngineShapeEnv):
+            raise
+        unimplemented(
+            gb_type="tolist() of a tensor whose length only the run knows",
+            context="",
+            explanation=str(error),
+            hints=[],
+        )
+
+
 CONTAINS: Final = BaseListVariable.sq_contains
 DIVMOD: Final = BuiltinVariable.call_divmod
 METHOD: Final = ListVariable.call_method
 INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
+LIST: Final = TensorVariable.method_tolist
 
 
 REPLACED: Final = (
@@ -164,5 +182,6 @@ REPLACED: Final = (
     (ListVariable, call_method),
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),
+    (TensorVariable, method_tolist),
 )
 """By class of Dynamo's, what replaces its method of this name."""
