@@ -101,7 +101,7 @@ class EngineShapeEnv(Torchs):
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
         self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
         self._told: dict[sympy.Basic, Prop] = {}
-        self.data_sizes = DataSizes(self)
+        self.data_sizes = DataSizes(engine, me)
         self.operations = Operations()
         self._message = ""
         self._specializing = 0

@@ -18,8 +18,7 @@ branches only the writes are recorded: an argument there stands for a new tensor
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -43,7 +42,7 @@ from shapes.symbolic.choices import Int, Truth
 from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:
-    from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+    from shapes.env import ShapeEnv
 
 aten: Final = torch.ops.aten
 MASKED: Final = (aten.nonzero.default, aten.masked_select.default, aten.index.Tensor)
@@ -85,14 +84,14 @@ class Opaque(Exception):
 class DataSizes:
     """The data-dependent numbers and sizes of one environment."""
 
-    def __init__(self, env: EngineShapeEnv) -> None:
+    def __init__(self, engine: ShapeEnv, torchs: Callable[[], Any]) -> None:
         self.depth = 0
         """The number of operators that torch is in: what one is made of says no more than it does."""
-        self._torchs: Final = weakref.ref(env)
-        self._env: Final = env.engine
+        self._torchs: Final = torchs
+        self._env: Final = engine
         self._recording: Final = Recording()
-        self._contents: Final = Contents(self._recording, env.engine)
-        self._nodes: Final = Nodes(env.engine)
+        self._contents: Final = Contents(self._recording, engine)
+        self._nodes: Final = Nodes(engine)
         self._results: Final = WeakIdKeyDictionary()
 
     def made(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any], output: Any) -> None:
