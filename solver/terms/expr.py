@@ -362,6 +362,7 @@ class TermTable(ABC):
         self.exprs: dict[tuple[Terms, int], Expr] = {}
         self.props: dict[tuple[object, ...], Node] = {}  # as `solver.terms.prop` makes them
         self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
+        self.shown_names: dict[str, str] = {}  # by name of a symbol, the name that people read, where it has another
         self.zero = self.expr((), 0)
         self.one = self.expr((), 1)
 
