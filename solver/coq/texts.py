@@ -136,7 +136,7 @@ class Reader(Connectives):
         raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
 
     def _rounded(self, node: ast.Call, inside: ast.expr) -> Read:
-        """A rounding of a double: a function of integers of which nothing is known; of an integer, the integer."""
+        """A rounding of a double, as an uninterpreted function of integers; an integer is its own rounding."""
         try:
             return self._integer(inside)
         except NotExpressible:

@@ -107,7 +107,7 @@ def sizes_spans(sizes: Mapping[str, int], first: Sequence[str]) -> list[Span]:
 
 
 def facts_page(facts: Sequence[Fact], *, label: Label = place_of) -> Page:
-    """All that is known, a line each."""
+    """A page of facts, one per line."""
     if not facts:
         return [line(span("nothing is known yet", "muted"))]
     rows = []

@@ -296,7 +296,7 @@ class Depends(Answer):
 
     @property
     def false_at(self) -> dict[str, int]:
-        """The same where it is false."""
+        """Small sizes of the same symbols where it is false."""
         return self._by_name(self._small()[1])
 
     def _by_name(self, values: Mapping[Atom, int]) -> dict[str, int]:

@@ -140,7 +140,7 @@ def read(text: str, interner: Interner, names: Mapping[str, Expr] | None = None)
 
 
 def integer(value: int) -> str:
-    """SMT-LIB has no negative literals."""
+    """An integer literal; a negative one is `(- n)`, as SMT-LIB has no negative literals."""
     return digits(value) if value >= 0 else f"(- {digits(-value)})"
 
 

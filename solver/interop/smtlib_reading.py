@@ -372,14 +372,14 @@ def floor_division(n: Sexp, d: Sexp) -> Sexp:
 
 
 def total_division(n: Sexp, d: Sexp) -> Sexp:
-    """The same, and 0 for d = 0: what the engine means by it."""
+    """The same as the engine defines it: 0 for d = 0."""
     minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
     negative: Sexp = [Token("ite", 0), [Token("<", 0), d, zero], [div, [minus, n], [minus, d]], zero]
     return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], negative]
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:
-    """Return True if two terms are written alike; without recursion, however deep they are nested."""
+    """Return True if two terms are written alike; without recursion, as terms may be deep."""
     stack = [(a, b)]
     while stack:
         left, right = stack.pop()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Value = Expr | Ratio | Prop
 
 ROWS: Final = {name: row for row in OPERATIONS.values() for name in row.sympy}
-"""By the class of sympy, of torch or of our own."""
+"""Operations by the name of their class in sympy, torch or this package."""
 RELATIONS: Final = {
     "GreaterThan": ">=",
     "LessThan": "<=",
@@ -254,7 +254,7 @@ def integer(value: Value, node: sympy.Basic) -> Expr:
 
 
 def as_integer(value: Expr | Ratio, text: str) -> Expr:
-    """The expression that a quotient is, if its division leaves nothing.
+    """An exact quotient as an expression.
 
     Raises:
         NotExpressible: it is not an integer for all integers.
@@ -266,7 +266,7 @@ def as_integer(value: Expr | Ratio, text: str) -> Expr:
 
 
 def simplified(x: Ratio) -> Expr | Ratio:
-    """The quotient with what both sides have in common cancelled; an expression if nothing is left below."""
+    """A quotient in lowest terms; an expression if the denominator cancels."""
     if x.root is not None:
         return x
     n, d = x.numerator, x.denominator

@@ -1,4 +1,4 @@
-"""The texts of operations, and what the parts of the printer ask of the text being written.
+"""The texts of operations, and the interface between the parts of the printer.
 
 The printer (`solver.syntax.printer`) says how expressions and propositions are written, and hands itself to
 `solver.syntax.resugar` and `solver.syntax.float_printer`.
@@ -156,5 +156,5 @@ def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
 
 
 def _first_in_call(text: Text) -> tuple[bool, int, str]:
-    """Names and sums before numbers, short before long."""
+    """The sort key of a call's arguments: names and sums before numbers, short before long."""
     return (text.text.isdigit() or text.text[0] == "-", len(text.text), text.text)

@@ -182,7 +182,7 @@ class Interner(TermTable):
     # ------------------------------------------------------------------ forgetting (see `solver.terms.sweep`)
 
     def forget_operations(self) -> None:
-        """Drop the results of operations that were kept to be found again."""
+        """Drop the cached results of operations."""
         for memo in (self._quotients, self._remainders, self._relus, self._wide_products):
             memo.clear()
 
