@@ -135,7 +135,7 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
 
 
 def gives_nothing(*args: object, **kwargs: object) -> None:
-    """A function of the program that Dynamo leaves in the graph for its effect, which a trace has only once."""
+    """Refuse a function that Dynamo leaves in the graph for its effect: a trace would run it once."""
     unsupported("a function that is allowed in graphs gives nothing", "call it outside of the compiled function")
 
 

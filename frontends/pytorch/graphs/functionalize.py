@@ -140,7 +140,7 @@ class Values:
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
     def _inplace_view(self, operation: Operation) -> None:
-        """`t_` and the like: the tensor becomes a view of its former value."""
+        """Functionalize `t_` and the like: the tensor becomes a view of its former value."""
         result = operation.args[0]
         alias = self.tensor(result)
         plain = without_underscore(operation.target)
@@ -187,7 +187,7 @@ class Values:
         self._write(target, value)
 
     def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """An empty `out` tensor: it owns new memory from here on."""
+        """Replace an empty `out` tensor: it owns new memory from here on."""
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
             raise Unsupported("an `out` tensor with elements is resized to the result's sizes")
         assert result.metadata is not None
@@ -195,7 +195,7 @@ class Values:
         self._tensors[result] = Shared(Base(converted), converted)
 
     def _statistics(self, operation: Operation) -> None:
-        """Batch normalization, which in training updates its running statistics."""
+        """Functionalize batch normalization, which in training updates its running statistics."""
         mean, variance = operation.args[3], operation.args[4]
         if not operation.args[STATISTICS[operation.target]] or mean is None or variance is None:
             self._plain(operation)
@@ -279,7 +279,7 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
 
 
 def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """`add` for `add_`."""
+    """The functional form of an in-place operator: `add` for `add_`."""
     if target in NAMED_OTHERWISE:
         return NAMED_OTHERWISE[target]
     name = target._schema.name.partition("::")[2]

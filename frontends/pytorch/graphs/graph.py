@@ -108,8 +108,8 @@ class Sizes:
         return value
 
     def _require(self, value: SymInt | SymFloat) -> None:
-        """The integer of a float is 0 to the engine where there is none, and an error to Python; so is the quotient of
-        floats by 0 that is rounded down."""
+        """Check that the integer of a float, or a rounded quotient of floats, exists: otherwise it is 0 to the engine
+        and an error to Python."""
         is_float = isinstance(value, SymFloat)
         read = value.value.arguments if isinstance(value, SymFloat) else (value.expr,)
         domain, total = value.domain, value.operations.true
@@ -348,7 +348,7 @@ class GraphBuilder:
         operations: Iterable[Operation],
         floats: Collection[Atom] = (),
     ) -> None:
-        """Placeholders for tensors and for numbers, of which some are floats, and these operators behind them."""
+        """Emit placeholders for tensors and for numbers, some of which are floats, then these operators."""
         for name, result in tensors:
             self.placeholder(name, result)
         for atom in numbers:

@@ -117,7 +117,7 @@ def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
-    """A tangent has its output's strides; contiguous if the output may overlap itself or have gaps."""
+    """The metadata of a tangent: its output's strides, or contiguous if the output may overlap itself or have gaps."""
     order = order_of(recorder.env, output)
     if order is not None and order.dense:
         return recorder.kinds.like(output)

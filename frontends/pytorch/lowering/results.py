@@ -53,7 +53,7 @@ class Results:
         self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
 
     def is_there(self, result: Result) -> bool:
-        """Return True if it has a value already."""
+        """Return True if a result has a value already."""
         return result in self._values or result.constant is not None
 
     def set(self, result: Result, value: Value) -> None:

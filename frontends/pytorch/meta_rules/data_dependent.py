@@ -66,7 +66,7 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
 
 
 def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
-    """The shape of an index, with what is known of its elements."""
+    """The shape of an index, with the facts about its elements."""
     shape = metadata_of(recorder, tensor).shape
     if shape.dtype not in ("bool", "int64", "int32"):
         return shape
@@ -74,7 +74,7 @@ def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
 
 
 def learn_count(recorder: Trace, tensor: torch.Tensor | None, count: Int | None) -> None:
-    """Another selection by an equal mask has as many elements."""
+    """Learn that another selection by an equal mask has as many elements."""
     if tensor is not None and tensor.dtype is torch.bool and count is not None:
         recorder.learn(tensor, Elements(total=count))
 

@@ -44,7 +44,7 @@ _top: Final = torch._C._autograd._top_saved_tensors_default_hooks
 
 @contextmanager
 def saving_plainly() -> Iterator[None]:
-    """Without this thread's saved-tensor hooks: those of a traced function's caller apply to the run."""
+    """Suspend this thread's saved-tensor hooks: those of a traced function's caller apply to the run."""
     above = []
     while (hooks := _top(True)) is not None:
         above.append(hooks)
@@ -146,7 +146,7 @@ def _again(trace: Trace, func: torch._ops.OpOverload, draw: Draw, args: Sequence
 
 
 def checkpointed(fn: object, preserve: bool, contexts: object, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Replaces torch's own, so that the block of a trace notes its draws.
+    """Replacement of torch's checkpoint function: the block of a trace notes its draws.
 
     Raises:
         Unsupported: the program has contexts of its own.

@@ -32,7 +32,8 @@ def made_by(caller: FrameType | None, size: sympy.Expr) -> tuple[sympy.Basic, ..
 
 
 def facts_of(name: str, size: sympy.Expr, most: sympy.Expr) -> tuple[sympy.Basic, ...]:
-    """An operator keeps at most what it is given, and what has no duplicates keeps something of something."""
+    """Bounds by operator: a result has at most as many elements as its input; `unique` of a nonempty one is nonempty.
+    """
     at_most = sympy.Le(size, most)
     return (at_most, sympy.Ge(size, sympy.Min(most, 1))) if name == "_unique" else (at_most,)
 
