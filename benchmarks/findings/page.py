@@ -68,7 +68,7 @@ SURVEYS = {
         "`jax.export` with symbolic shapes against JAX",
         "jax",
         "Functions are exported with a symbol for each size, then called at the sizes. An undecided equality of "
-        "symbols is a limitation, not a finding. JAX computes both sides by the same shape rules, so they seldom differ.",
+        "symbols is a limitation, not a finding. JAX computes both by the same rules, so sizes seldom differ.",
     ),
 }
 """Title, libraries and method, in the order of the page."""

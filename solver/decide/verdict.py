@@ -20,6 +20,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import ClassVar, Final, Literal, NoReturn, Self, cast
@@ -58,13 +59,13 @@ class Answer:
             f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{shown}`)"
         )
 
+    @abstractmethod
     def check(self) -> bool:
         """Verify the evidence again, without search."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evidence(self) -> object:
         """The part in which two verdicts of one question may differ, comparable across processes."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         """Return True for the same answer with the same evidence to the same question, also of another process: symbols
@@ -81,9 +82,9 @@ class Answer:
     def __hash__(self) -> int:
         return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
 
+    @abstractmethod
     def of_text(self, text: str) -> Verdict:
         """The same answer to a question that was asked as this text."""
-        raise NotImplementedError
 
     def __copy__(self) -> Self:
         return self

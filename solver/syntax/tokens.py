@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NoReturn, TypeVar
 
@@ -118,9 +119,9 @@ class Tokens:
             self.fail(f"unexpected `{tokens[self.at]}`")
         self.at, self.tokens = 0, [*tokens[:start], ""]
 
+    @abstractmethod
     def ternary(self) -> Value:
         """Parse any value: `a if p else b` and everything that binds tighter."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ errors
 
