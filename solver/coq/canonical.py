@@ -131,7 +131,7 @@ class Canonical:
         text = self.names.expression
         k = exact_quotient(d, e) if e.terms else quotients.divide_content(d, e.constant)
         if k is None:
-            raise NotExpressible(f"what {d} over {e} is")
+            raise NotExpressible(f"the quotient of {d} by {e}")
         value, proof = onward(m, e)
         texts = [text(each) for each in (n, d, m, e, k, value)]
         return value, call("quotient_cancelled", *texts, self.nonzero(d), "by_ring", "by_ring", proof)

@@ -179,7 +179,7 @@ def rewrite(script: Theorem, step: ProofStep) -> str:
             return conjoined([script.given(given), *carried])
     last, carried = _carried(script, goal, rounds)
     if last is not (statement[0].conclusion if statement else Prop.truth(goal.interner, True)):
-        raise NotExpressible("a substitution that leads elsewhere")
+        raise NotExpressible("a substitution with another result")
     return conjoined([*map(script.given, statement), *carried])
 
 
@@ -215,7 +215,7 @@ def box(script: Theorem, step: ProofStep) -> str:
     schedule = sorted(composite, key=lambda atom: (atom.depth, atom.serial))
     for atom in schedule:
         if atom.kind == "function" and not atom.operation.coq:
-            raise NotExpressible(f"what {atom.name} is at some sizes is not a computation of Coq's")
+            raise NotExpressible(f"Coq cannot compute {atom.name} at given sizes")
     test = names.truth(goal)
     for other in reversed(others):
         test = f"implb {argument(names.truth(other.conclusion))} {argument(test)}"

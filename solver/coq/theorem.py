@@ -68,7 +68,7 @@ class Theorem:
         `solver.proofs.checker` verifies it, so that a certificate cannot assume more.
         """
         if RULES[step.rule](step) is not step.conclusion:
-            raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
+            raise NotExpressible(f"`{step.conclusion}` is not a registered property of the function")
         parts = [*[premise.conclusion for premise in step.premises], step.conclusion]
         self.shown += parts
         name = f"A{len(self.assumptions) + 1}_"

@@ -181,7 +181,7 @@ class Operations:
                 return self._operation(f"{name} {left} {right}", [a, b], self._shift(name, a, b), nonnegative)
             case ast.BitAnd():
                 return self._operation(f"Z.land {left} {right}", [a, b], self._land(a, b))
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
+        raise NotExpressible(f"`{ast.unparse(node)}` is not integer arithmetic")
 
     def _number(self, read: Read) -> int | None:
         """The value of a literal."""

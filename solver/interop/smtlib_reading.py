@@ -170,7 +170,7 @@ class Reading:
                 case [Token(text=word), *_] if word in IGNORED:
                     pass
                 case [Token() as word, *_]:
-                    raise NotExpressible(f"the command `{word.text}` is not one over integers and propositions")
+                    raise NotExpressible(f"the command `{word.text}` is not about integers and propositions")
                 case _:
                     self.fail("expected a command in parentheses", self.place(command))
         return Script(dict(self.names), tuple(asserted))
@@ -225,7 +225,7 @@ class Reading:
                             self.fail("expected a name and its value", self.place(binding))
                 return self.term(body, inner)
             case [Token(text="forall" | "exists") as head, *_]:
-                raise NotExpressible(f"`{head.text}` is no proposition without quantifiers")
+                raise NotExpressible(f"`{head.text}` is not a quantifier-free proposition")
             case [Token(text="!"), body, *_]:
                 return self.term(body, local)
             case [[Token(text="_"), Token(text="divisible"), Token(text=text)], value]:
@@ -350,7 +350,7 @@ class Reading:
     def prop(self, value: Term, at: Sexp) -> Prop:
         if isinstance(value, Prop):
             return value
-        self.fail("a number where a proposition belongs", self.place(at))
+        self.fail("expected a proposition, not a number", self.place(at))
 
     def props(self, read: Sequence[Read], arguments: Sequence[Sexp]) -> list[tuple[Prop, Prop]]:
         return [(self.prop(p, at), domain) for (p, domain), at in zip(read, arguments, strict=True)]
@@ -358,7 +358,7 @@ class Reading:
     def integer(self, value: Term, at: Sexp) -> Expr:
         if isinstance(value, Expr):
             return value
-        self.fail("a proposition where a number belongs", self.place(at))
+        self.fail("expected a number, not a proposition", self.place(at))
 
 
 def unquoted(name: str) -> str:

@@ -136,7 +136,7 @@ class Reading:
             condition, first, last = cases
             cases = [first, condition, last, (interner.true, interner.true)]
         if prop(cases[-1][0]).kind != "true":
-            raise NotExpressible(f"a Piecewise without a last case that is always taken has no value: {node}")
+            raise NotExpressible(f"the last case of a Piecewise must be `True`: {node}")
         value, domain = cases[-2]
         for (a, of_a), (p, of_p) in zip(cases[-4::-2], cases[-3::-2], strict=True):
             condition_holds = prop(p)
@@ -240,12 +240,12 @@ def refused(node: sympy.Basic) -> NotExpressible:
 def prop(value: Value) -> Prop:
     if isinstance(value, Prop):
         return value
-    raise TypeError("a number where a proposition belongs")
+    raise TypeError("expected a proposition, not a number")
 
 
 def number(value: Value) -> Expr | Ratio:
     if isinstance(value, Prop):
-        raise TypeError("a proposition where a number belongs")
+        raise TypeError("expected a number, not a proposition")
     return value
 
 

@@ -87,7 +87,7 @@ class Interner(TermTable):
             if found is None:
                 depth = 1 + max((arg.depth for arg in args), default=0)
                 if depth > DEEPEST:
-                    raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
+                    raise NotExpressible(f"operations nested more than {DEEPEST:,} levels deep")
                 operation = OPERATIONS[kind] if kind != "function" else registered_function(name)
                 mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
                 order = [depth, NUMBERS[kind], *name.encode()]

@@ -109,7 +109,7 @@ def bounded_power(base: int, exponent: int) -> int:
 
 
 def _no_value(*arguments: int) -> int:
-    raise AssertionError("a symbol has the value that it is given")
+    raise AssertionError("a symbol has no value without an assignment")
 
 
 SYMBOL: Final = Operation("symbol", 0, _no_value)

@@ -62,7 +62,7 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     function = function_of(original)
     entries = entries_of(function, context) if function is not None else []
     if not entries:
-        what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
+        what = "certify() of a function without compiled code: it was never called, or is not compiled"
         rejected(what, "call it once with typical arguments")
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]

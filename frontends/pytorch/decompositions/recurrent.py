@@ -63,7 +63,7 @@ def layered(mode: str) -> None:
     ) -> tuple[Tensor, ...]:  # fmt: skip
         """Run one layer after the other, with dropout in between."""
         if torch.is_autocast_enabled(x.device.type):
-            unsupported(f"{mode} in autocast, which changes dtypes within its steps", AS_EAGER)
+            unsupported(f"{mode} under autocast, which changes dtypes within its steps", AS_EAGER)
         drops = dropout != 0 and train
         if drops and x.device.type != "cpu" and num_layers > 1:
             unsupported(f"{mode} with dropout between layers on {x.device.type}, whose library draws it", AS_EAGER)
@@ -112,7 +112,7 @@ class Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> NoReturn:
-        unsupported("a function that is traced without gradients differentiates a recurrent layer", "gradients=True")
+        unsupported("a recurrent layer is differentiated in a trace without gradients", "gradients=True")
 
 
 for _mode in MODES:

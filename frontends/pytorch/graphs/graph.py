@@ -141,7 +141,7 @@ class Sizes:
         """Check that every symbol in it is bound."""
         missing = [atom.name for atom in self._lowering.missing]
         if missing:
-            raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
+            raise TraceError(f"{', '.join(missing)}: used before the operator that computes the value")
         return lowered
 
     def _float(self, value: SymFloat) -> fx.Node | float:
@@ -333,7 +333,7 @@ class GraphBuilder:
         if isinstance(value, Result):
             found = self._nodes.get(value)
             if found is None and value.constant is None:
-                raise EscapedTensor("a tensor of another trace is used: it was kept where this one has found it")
+                raise EscapedTensor("a tensor of another trace is used, which the program has kept")
             return self.constant(value) if found is None else found
         if isinstance(value, Node):
             return self.sizes.number(value.value)
@@ -360,7 +360,7 @@ class GraphBuilder:
         """The graph with these outputs."""
         self._checks()
         if self._waiting:
-            raise TraceError(f"no operator gives the values that a check needs: {self._waiting[0]}")
+            raise TraceError(f"no operator computes the values that a check needs: {self._waiting[0]}")
         self.graph.output(outputs)
         root = torch.nn.Module()
         for name, tensor in self.attributes.items():

@@ -126,7 +126,7 @@ def divisor(site: Site, value: Any, behind: int) -> Any:
     if isinstance(value, torch.Tensor):
         return torch.where(site.mask(behind), value, torch.ones((), dtype=value.dtype, device=value.device))
     if value == 0:
-        raise NotMasked("a division by 0, which only a selected element makes an error")
+        raise NotMasked("a division by 0, which is an error for selected elements only")
     return value
 
 
@@ -174,7 +174,7 @@ def number_tensor(site: Site, number: Node) -> Tensor:
         return polynomial(site, value.expr)
     if number.kind == "float":
         return quotient(site, value.value.program.node, value.value.arguments)
-    raise NotMasked("a truth value made of how many elements are selected")
+    raise NotMasked("a truth value computed from the count of selected elements")
 
 
 def polynomial(site: Site, expr: Expr) -> Tensor:

@@ -210,7 +210,7 @@ class Results:
 
     def kind(self, result: Result) -> Metadata:
         if result.metadata is None:
-            raise Unsupported("a result of another dtype is given for a result: its own is not known")
+            raise Unsupported("a result has another dtype than predicted: it cannot be stored")
         return result.metadata
 
     def sizes(self, kind: Metadata) -> tuple[Expr, ...]:

@@ -60,7 +60,7 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
     strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
     if strides is None and not has_mask:
         unsupported(
-            "indices that lie in different orders, so that the result may lie in either", "`.contiguous()` of each"
+            "indices with different memory layouts, so that the result's layout is ambiguous", "`.contiguous()` of each"
         )
     return recorder.kinds.laid(shape, strides, 0, self.dtype, self.device)
 

@@ -121,7 +121,7 @@ def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, k
     Raises:
         Unsupported: always.
     """
-    raise Unsupported(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
+    raise Unsupported(f"{func}: an operator in C++ branches on the values of a tensor; call it outside of the graph")
 
 
 @special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)

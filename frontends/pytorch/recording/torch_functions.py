@@ -190,5 +190,5 @@ def make_dual(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Key
     is not traced."""
     tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
     if isinstance(tangent, Traced):
-        unsupported("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
+        unsupported("a tensor gets a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
     return NotImplemented

@@ -64,7 +64,7 @@ def value_of(number: TorchValue) -> AnyValue:
         node = number.node
         if isinstance(node, Node):
             return node.value
-        raise TypeError(f"{number!r}: a symbolic number that is none of this trace")
+        raise TypeError(f"{number!r}: a symbolic number of another trace")
     return number
 
 

@@ -106,7 +106,7 @@ def native_variant(
         NotNative: it needs an operation that the launcher lacks.
     """
     if variant.joint is not None or any(variant.with_gradient):
-        raise NotNative("there is a gradient")
+        raise NotNative("it computes gradients")
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
     description = _description(arguments, variant)
@@ -173,7 +173,7 @@ def _description(arguments: GraphArguments, variant: Traced) -> Description:
     names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[:count])}
     names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[count:])})
     if len(by_place.outputs) != len(variant.outputs):
-        raise NotNative("other outputs than those of the function")
+        raise NotNative("its outputs are not those of the function")
     return replace(
         by_place,
         tensors=[
